@@ -1,0 +1,189 @@
+//! What providers want: how they write tools, calls and results.
+//!
+//! A [`Dialect`] writes the `tools` field of a request, reads the calls out of the response and
+//! writes their results for the next request. It only shapes JSON: sending it is up to the
+//! application and the HTTP client of its choice.
+//!
+//! ```
+//! use serde_json::json;
+//! use tool_core::dialect::{Dialect, OpenAiChat};
+//! use tool_core::{Registry, tool, tools};
+//!
+//! /// Adds two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! let registry = Registry::builder().tools(tools![add]).build()?;
+//! let dialect = OpenAiChat::default();
+//! let mut messages = vec![json!({"role": "user", "content": "What is 2 + 3?"})];
+//! let request = json!({"model": "…", "messages": messages, "tools": registry.render(&dialect)});
+//! assert_eq!(request["tools"][0]["function"]["name"], "add");
+//!
+//! // What the provider answers:
+//! let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+//!     {"id": "call_1", "type": "function",
+//!      "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//! ]}}]});
+//! let calls = dialect.calls(&response)?.into_iter();
+//! let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
+//! messages.extend(dialect.follow_up(&response, &results));
+//! assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod anthropic;
+mod gemini;
+mod mcp;
+mod openai_chat;
+mod openai_responses;
+mod response;
+mod writer;
+
+use std::fmt;
+
+use serde::ser::{Error, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Number, Value};
+
+use crate::call::{ToolCall, ToolResult, WireId};
+use crate::spec::ToolSpec;
+use crate::tool::ToolEntry;
+
+pub use anthropic::Anthropic;
+pub use gemini::Gemini;
+pub use mcp::Mcp;
+pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
+pub use response::ResponseError;
+pub use writer::JsonWriter;
+
+/// How a provider writes tools, calls and results.
+///
+/// Implement it for a provider that is not here:
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
+/// use tool_core::{ToolCall, ToolEntry, ToolResult};
+///
+/// struct House;
+///
+/// impl Dialect for House {
+///     fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+///         out.object(|out| {
+///             for tool in tools {
+///                 out.key(&tool.name).raw(tool.parameters_json());
+///             }
+///         });
+///     }
+///
+///     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+///         let Some(name) = response["call"].as_str() else {
+///             return Err(ResponseError::new("not an answer of the house: `call` is missing"));
+///         };
+///         Ok(vec![ToolCall::new("only", name, response["with"].clone())])
+///     }
+///
+///     fn turn(&self, response: &Value) -> Vec<Value> {
+///         vec![response.clone()]
+///     }
+///
+///     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+///         results.iter().map(|result| json!({ "gave": result.content() })).collect()
+///     }
+/// }
+///
+/// assert_eq!(House.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
+/// ```
+pub trait Dialect {
+    /// Writes the value of the request's `tools` field as JSON text.
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter);
+
+    /// The calls in a whole response (not a piece of a stream), in order; none is not an error.
+    ///
+    /// # Errors
+    ///
+    /// When the JSON is not a response of this provider, is one of its error messages, or holds a
+    /// call that has no name or no id to answer to.
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
+
+    /// The part of a response that the next request must repeat, word for word: the model's turn
+    /// with its reasoning and its signatures.
+    fn turn(&self, response: &Value) -> Vec<Value>;
+
+    /// The results as messages or items of the next request.
+    fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Everything that the next request adds to the conversation: the turn, then the results.
+    fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
+        let mut messages = self.turn(response);
+        messages.extend(self.results(results));
+        messages
+    }
+}
+
+/// The value of a request's `tools` field, as JSON text.
+///
+/// Made by [`Registry::render`](crate::Registry::render). It serializes as the JSON that it
+/// holds, so it can stand in `serde_json::json!` and in a request struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered(String);
+
+impl Rendered {
+    pub(crate) fn new(dialect: &(impl Dialect + ?Sized), tools: &[ToolEntry]) -> Rendered {
+        let room = tools.iter().map(|tool| room(tool)).sum();
+        let mut out = JsonWriter::with_capacity(room);
+        dialect.write_tools(tools, &mut out);
+        Rendered(out.into_string())
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The JSON text, to keep.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Display for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Rendered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json: &RawValue = serde_json::from_str(&self.0)
+            .map_err(|error| S::Error::custom(format_args!("the dialect wrote bad JSON: {error}")))?;
+        json.serialize(serializer)
+    }
+}
+
+/// About how many bytes a tool takes in the longest dialect.
+fn room(tool: &ToolSpec) -> usize {
+    let prompt = [Some(&tool.description), tool.when_to_use.as_ref(), tool.returns.as_ref()];
+    let prompt: usize = prompt.into_iter().flatten().map(|text| text.len()).sum();
+    let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
+    // The keys around them, and escapes in the prompt.
+    schemas + prompt + prompt / 8 + 320
+}
+
+/// `name` and `description`, which all providers call so.
+fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.key("name").string(&tool.name);
+    out.key("description").string(&tool.prompt());
+}
+
+/// The id that a result answers to, of the type that it came in.
+fn wire_id(result: &ToolResult) -> Value {
+    let number = match result.wire_id {
+        WireId::Number => serde_json::from_str::<Number>(result.call_id()).ok(),
+        WireId::Text | WireId::Absent => None,
+    };
+    number.map_or_else(|| result.call_id().into(), Value::Number)
+}

@@ -1,0 +1,205 @@
+//! The Model Context Protocol, seen from a server.
+
+use serde_json::{Value, json};
+
+use super::response::{Layout, ResponseError};
+use super::{Dialect, JsonWriter, wire_id, write_head};
+use crate::call::{ToolCall, ToolResult};
+use crate::error::ToolErrorKind;
+use crate::schema::{Kind, Schema};
+use crate::spec::Annotations;
+use crate::tool::ToolEntry;
+
+/// The Model Context Protocol, for a server: its tools are those of a `tools/list` result, its
+/// calls are read from `tools/call` requests, and its results are JSON-RPC responses.
+///
+/// The protocol version is 2026-07-28 unless said otherwise. In 2025-11-25 a result is only
+/// structured when it is an object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mcp {
+    version: Version,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Version {
+    V2025_11_25,
+    #[default]
+    V2026_07_28,
+}
+
+impl Mcp {
+    /// Protocol version 2025-11-25.
+    pub fn v2025_11_25() -> Mcp {
+        Mcp {
+            version: Version::V2025_11_25,
+        }
+    }
+
+    /// Protocol version 2026-07-28.
+    pub fn v2026_07_28() -> Mcp {
+        Mcp {
+            version: Version::V2026_07_28,
+        }
+    }
+
+    /// The output schema, if it is one that every result of the tool will follow, as the
+    /// specification demands (`server/tools`, "Output Schema").
+    fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
+        let schema = tool.output()?;
+        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let fits = object || self.version == Version::V2026_07_28;
+        if fits && is_structured(schema) && admits_nulls(schema) {
+            tool.output_json()
+        } else {
+            None
+        }
+    }
+}
+
+const LAYOUT: Layout = Layout {
+    response: "a JSON-RPC request",
+    call: "a `tools/call`",
+    id: "id",
+    id_is_optional: false,
+    name: "params.name",
+    arguments: "params.arguments",
+};
+
+/// JSON-RPC's "invalid params", which MCP wants for an unknown tool (`server/tools`, "Error
+/// Handling").
+const INVALID_PARAMS: i32 = -32602;
+
+impl Dialect for Mcp {
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    write_head(tool, out);
+                    if let Some(title) = &tool.title {
+                        out.key("title").string(title);
+                    }
+                    out.key("inputSchema").raw(tool.parameters_json());
+                    if let Some(schema) = self.output_schema(tool) {
+                        out.key("outputSchema").raw(schema);
+                    }
+                    write_annotations(tool.annotations, out);
+                });
+            }
+        });
+    }
+
+    /// The call of a request, or the calls of an array of messages. Other methods are passed over.
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let messages = match response {
+            Value::Array(messages) => {
+                if !messages.iter().all(Value::is_object) {
+                    return Err(LAYOUT.refuse("an item of the array is not an object"));
+                }
+                messages
+            }
+            message => {
+                LAYOUT.refuse_error(message)?;
+                if !message["method"].is_string() {
+                    return Err(LAYOUT.refuse("`method` is missing"));
+                }
+                std::slice::from_ref(message)
+            }
+        };
+        let messages = messages.iter().enumerate();
+        messages
+            .filter(|(_, message)| message["method"] == "tools/call")
+            .map(|(place, message)| LAYOUT.call(place, message))
+            .collect()
+    }
+
+    /// Nothing: every request stands for itself.
+    fn turn(&self, _response: &Value) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// One JSON-RPC response a result. A tool's failure and bad arguments are results that the
+    /// model reads; an unknown tool is an error of the protocol.
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let response = |result: &ToolResult| {
+            let (key, value) = match result.error() {
+                Some(error) if error.kind() == ToolErrorKind::UnknownTool => {
+                    ("error", json!({ "code": INVALID_PARAMS, "message": result.content() }))
+                }
+                _ => ("result", self.result(result)),
+            };
+            json!({ "jsonrpc": "2.0", "id": wire_id(result), key: value })
+        };
+        results.iter().map(response).collect()
+    }
+}
+
+impl Mcp {
+    /// The `result` of a response. The text is there as well when the content is structured, for
+    /// clients that only know text.
+    fn result(self, result: &ToolResult) -> Value {
+        let mut value = json!({
+            "content": [{ "type": "text", "text": result.content() }],
+            "isError": result.is_error(),
+        });
+        let newer = self.version == Version::V2026_07_28;
+        if let Some(structured) = result.structured().filter(|json| newer || json.is_object()) {
+            value["structuredContent"] = structured;
+        }
+        if newer {
+            value["resultType"] = "complete".into();
+        }
+        value
+    }
+}
+
+/// The hints that were given. MCP's defaults stand for the others.
+fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
+    let hints = [
+        ("readOnlyHint", annotations.read_only),
+        ("destructiveHint", annotations.destructive),
+        ("idempotentHint", annotations.idempotent),
+        ("openWorldHint", annotations.open_world),
+    ];
+    if hints.iter().all(|(_, hint)| hint.is_none()) {
+        return;
+    }
+    out.key("annotations").object(|out| {
+        for (name, hint) in hints {
+            if let Some(hint) = hint {
+                out.key(name).boolean(hint);
+            }
+        }
+    });
+}
+
+/// Whether every value of this schema is sent as structured content. A string is sent as text.
+fn is_structured(schema: &Schema) -> bool {
+    match schema.kind() {
+        Kind::Any | Kind::String(_) | Kind::Enum(_) => false,
+        Kind::Nullable(inner) => is_structured(inner),
+        Kind::Boolean
+        | Kind::Integer(_)
+        | Kind::Number
+        | Kind::Array(..)
+        | Kind::Map(_)
+        | Kind::Object(_) => true,
+    }
+}
+
+/// Whether the schema's text admits every `null` that a value of it may hold. An optional member
+/// is written without `null`, which is what a call should look like; but serde writes a `None`
+/// as `null`, and a client would refuse the result.
+fn admits_nulls(schema: &Schema) -> bool {
+    match schema.kind() {
+        Kind::Object(properties) => properties
+            .iter()
+            .all(|property| !property.nullable && admits_nulls(property.schema)),
+        Kind::Array(inner, _) | Kind::Map(inner) | Kind::Nullable(inner) => admits_nulls(inner),
+        Kind::Any
+        | Kind::Boolean
+        | Kind::Integer(_)
+        | Kind::Number
+        | Kind::String(_)
+        | Kind::Enum(_) => true,
+    }
+}

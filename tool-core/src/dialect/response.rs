@@ -1,0 +1,147 @@
+//! Reading a provider's response: the calls in it, or why it is no response.
+
+use std::error::Error;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::call::{Arguments, ToolCall, WireId};
+use crate::schema::words::shorten;
+
+/// Why no calls can be read: the JSON is not the expected response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseError {
+    message: String,
+}
+
+impl ResponseError {
+    /// An error of this message, for a [`Dialect`](super::Dialect) of your own.
+    pub fn new(message: impl Into<String>) -> ResponseError {
+        ResponseError {
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ResponseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ResponseError {}
+
+/// What a response looks like, and where the parts of a call stand in one of its items. Paths are
+/// keys with dots between them.
+pub(super) struct Layout {
+    /// What the response is, to stand after "not".
+    pub(super) response: &'static str,
+    /// What a call is, to stand before "has no".
+    pub(super) call: &'static str,
+    pub(super) id: &'static str,
+    /// Whether a call without an id is usual. One is made up then, and the result goes without.
+    pub(super) id_is_optional: bool,
+    pub(super) name: &'static str,
+    pub(super) arguments: &'static str,
+}
+
+impl Layout {
+    /// The array `key` of a response.
+    pub(super) fn array<'r>(
+        &self,
+        response: &'r Value,
+        key: &str,
+    ) -> Result<&'r [Value], ResponseError> {
+        self.refuse_error(response)?;
+        if !response.is_object() {
+            return Err(self.refuse("the JSON is not an object"));
+        }
+        match &response[key] {
+            Value::Array(items) => Ok(items),
+            Value::Null => Err(self.refuse(format_args!("`{key}` is missing"))),
+            _ => Err(self.refuse(format_args!("`{key}` is not an array"))),
+        }
+    }
+
+    /// An array further inside, whose absence means that it is empty.
+    pub(super) fn optional_array<'r>(
+        &self,
+        value: &'r Value,
+        path: &str,
+    ) -> Result<&'r [Value], ResponseError> {
+        match find(value, path) {
+            Value::Array(items) => Ok(items),
+            Value::Null => Ok(&[]),
+            _ => Err(self.refuse(format_args!("`{path}` is not an array"))),
+        }
+    }
+
+    /// The call that an item holds; `place` is that of the item.
+    ///
+    /// What can be called is called: odd arguments are for the tool to refuse, in a result that
+    /// the model reads.
+    pub(super) fn call(&self, place: usize, item: &Value) -> Result<ToolCall, ResponseError> {
+        let Some(name) = find(item, self.name).as_str() else {
+            return Err(self.incomplete(self.name));
+        };
+        let (id, wire_id) = match find(item, self.id) {
+            Value::String(id) if !(id.is_empty() && self.id_is_optional) => {
+                (id.clone(), WireId::Text)
+            }
+            Value::Number(id) => (id.to_string(), WireId::Number),
+            _ if self.id_is_optional => (format!("call_{place}"), WireId::Absent),
+            _ => return Err(self.incomplete(self.id)),
+        };
+        let arguments = match find(item, self.arguments) {
+            Value::String(text) => Arguments::Text(text.clone()),
+            value => Arguments::Json(value.clone()),
+        };
+        let mut call = ToolCall::new(id, name, Arguments::default());
+        call.arguments = arguments;
+        call.wire_id = wire_id;
+        Ok(call)
+    }
+
+    /// "not a chat completion: …"
+    pub(super) fn refuse(&self, problem: impl fmt::Display) -> ResponseError {
+        ResponseError::new(format!("not {}: {problem}", self.response))
+    }
+
+    /// An error when the response is the provider's own error message.
+    ///
+    /// OpenAI, Anthropic, Gemini and JSON-RPC all put it under `error`. A response that went well
+    /// may carry `"error": null`.
+    pub(super) fn refuse_error(&self, response: &Value) -> Result<(), ResponseError> {
+        let error = &response["error"];
+        let said = match error {
+            Value::Null => return Ok(()),
+            Value::String(message) => message.clone(),
+            error => match error["message"].as_str() {
+                Some(message) => message.to_owned(),
+                None => shorten(&error.to_string()),
+            },
+        };
+        let kind = ["status", "code", "type"].into_iter().map(|key| &error[key]);
+        let kind = kind.into_iter().find_map(|kind| match kind {
+            Value::String(kind) => Some(format!("{kind}: ")),
+            Value::Number(code) => Some(format!("{code}: ")),
+            _ => None,
+        });
+        let kind = kind.unwrap_or_default();
+        Err(self.refuse(format_args!("the provider answered with the error {kind}{said}")))
+    }
+
+    fn incomplete(&self, part: &str) -> ResponseError {
+        self.refuse(format_args!("{} has no valid `{part}`", self.call))
+    }
+}
+
+/// Whether the `type` of an item is this one.
+pub(super) fn is_type(item: &Value, name: &str) -> bool {
+    item["type"] == name
+}
+
+/// The value at a path, `null` when there is none.
+pub(super) fn find<'v>(value: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(value, |value, key| &value[key])
+}

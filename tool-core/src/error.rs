@@ -1,0 +1,264 @@
+//! What goes wrong with a call, told to two audiences: the model and the operator.
+
+use std::error::Error;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::call::ToolCall;
+use crate::schema::words::nearest;
+
+/// The most mistakes that one reply spells out; more are counted.
+const LISTED: usize = 20;
+
+/// One thing that is wrong with the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    path: String,
+    message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(path: String, message: String) -> Violation {
+        Violation { path, message }
+    }
+
+    /// Where: `city`, `stops[2].name`; empty for the arguments as a whole.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong and what was expected, in words for a model.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+/// The first mistakes of a call, and how many more there were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Violations {
+    listed: Vec<Violation>,
+    more: usize,
+}
+
+impl Violations {
+    pub(crate) fn one(path: &str, message: String) -> Violations {
+        Violations {
+            listed: vec![Violation::new(path.into(), message)],
+            more: 0,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// Adds a violation, which is not even put into words once the list is full.
+    pub(crate) fn push_with(&mut self, violation: impl FnOnce() -> Violation) {
+        if self.listed.len() < LISTED {
+            self.listed.push(violation());
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// The ways in which a call can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ToolErrorKind {
+    /// The registry has no tool of that name.
+    UnknownTool,
+    /// The arguments are not JSON.
+    MalformedJson,
+    /// The arguments are JSON, but not what the tool's schema describes.
+    InvalidArguments,
+    /// The tool ran and returned an error.
+    Failed,
+    /// The tool panicked.
+    Panicked,
+}
+
+impl ToolErrorKind {
+    /// A stable name for logs and metrics, such as `invalid_arguments`: OpenTelemetry's
+    /// `error.type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolErrorKind::UnknownTool => "unknown_tool",
+            ToolErrorKind::MalformedJson => "malformed_json",
+            ToolErrorKind::InvalidArguments => "invalid_arguments",
+            ToolErrorKind::Failed => "failed",
+            ToolErrorKind::Panicked => "panicked",
+        }
+    }
+}
+
+impl fmt::Display for ToolErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a call has no result.
+///
+/// [`message`](ToolError::message) (and `Display`) is what the model sees: the tool's name, what
+/// is wrong, what to do, and the reference. [`detail`](ToolError::detail) and the error's
+/// `source` are for the operator alone, who finds the same reference in the log.
+#[derive(Debug)]
+pub struct ToolError {
+    id: String,
+    kind: ToolErrorKind,
+    message: String,
+    detail: String,
+    violations: Vec<Violation>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl ToolError {
+    /// The reference that the model's text and the operator's event share: six characters that
+    /// can be read out over a telephone.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ToolErrorKind {
+        self.kind
+    }
+
+    /// The text for the model.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What only the operator may see: the payload of a panic. Empty when there is no more to say.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Everything that was wrong with the arguments, at most 20 entries.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    fn new(kind: ToolErrorKind, headline: fmt::Arguments<'_>, body: fmt::Arguments<'_>) -> ToolError {
+        let id = reference();
+        ToolError {
+            message: format!("{headline} [ref {id}]{body}"),
+            id,
+            kind,
+            detail: String::new(),
+            violations: Vec::new(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn unknown_tool<'a>(
+        call: &ToolCall,
+        names: impl ExactSizeIterator<Item = &'a str>,
+    ) -> ToolError {
+        let none = names.len() == 0;
+        let hint = match nearest(&call.name, names) {
+            Some(name) => format!(": did you mean {name}?"),
+            None if none => ": there are no tools".into(),
+            None => ": call one of the tools you were given".into(),
+        };
+        let name = crate::schema::words::shorten(&call.name);
+        ToolError::new(
+            ToolErrorKind::UnknownTool,
+            format_args!("unknown tool {name}"),
+            format_args!("{hint}"),
+        )
+    }
+
+    pub(crate) fn malformed_json(tool: &str, problem: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::MalformedJson,
+            format_args!("the arguments for {tool} are not valid JSON"),
+            format_args!(": {problem}"),
+        )
+    }
+
+    pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
+        let mut list = String::new();
+        for violation in &violations.listed {
+            list.push_str(&format!("\n- {violation}"));
+        }
+        if violations.more > 0 {
+            list.push_str(&format!("\n- and {} more", violations.more));
+        }
+        let mut error = ToolError::new(
+            ToolErrorKind::InvalidArguments,
+            format_args!("invalid arguments for {tool}"),
+            format_args!(":{list}"),
+        );
+        error.violations = violations.listed;
+        error
+    }
+
+    pub(crate) fn failed(
+        tool: &str,
+        message: &str,
+        source: Option<Box<dyn Error + Send + Sync>>,
+    ) -> ToolError {
+        let mut error = ToolError::new(
+            ToolErrorKind::Failed,
+            format_args!("{tool} failed"),
+            format_args!(": {message}"),
+        );
+        error.source = source;
+        error
+    }
+
+    pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
+        let mut error = ToolError::new(
+            ToolErrorKind::Panicked,
+            format_args!("{tool} failed"),
+            format_args!(": an internal error, which has been reported"),
+        );
+        error.detail = payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_else(|| "a panic payload that is not text".into());
+        error
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ToolError {
+    /// The error that the tool returned.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// Six characters without those that are mistaken for others (Crockford's base 32).
+///
+/// Unlike in practice rather than secret: a process draws from its own random sequence.
+fn reference() -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    static KEYS: OnceLock<RandomState> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
+    (0..6)
+        .map(|at| char::from(ALPHABET[(hash >> (5 * at)) as usize & 31]))
+        .collect()
+}

@@ -1,0 +1,75 @@
+//! Borrowed parameters: what is decoded for a `&str`, and how it is lent to the function.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::types::ToolType;
+
+/// A type that a parameter can borrow.
+#[diagnostic::on_unimplemented(
+    message = "a tool can't borrow a `{Self}`",
+    label = "can't be lent to a tool",
+    note = "take an owned value: `String`, a `Vec`, or your own type that derives `tool_core::ToolType`"
+)]
+pub trait Lend: ToolType {
+    /// What is decoded, and kept until the function returns.
+    type Held<'de>;
+
+    /// Borrows from what is kept.
+    fn lend<'h>(held: &'h Self::Held<'_>) -> &'h Self;
+}
+
+impl<T: ToolType> Lend for T {
+    type Held<'de> = T;
+
+    fn lend<'h>(held: &'h T) -> &'h T {
+        held
+    }
+}
+
+impl<T: ToolType> Lend for [T] {
+    type Held<'de> = Vec<T>;
+
+    fn lend<'h>(held: &'h Vec<T>) -> &'h [T] {
+        held
+    }
+}
+
+impl Lend for str {
+    type Held<'de> = Str<'de>;
+
+    fn lend<'h>(held: &'h Str<'_>) -> &'h str {
+        &held.0
+    }
+}
+
+/// A string that borrows from the arguments unless it holds escapes.
+///
+/// `Cow<str>` won't do: its `Deserialize` always copies.
+pub struct Str<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Str<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl<'de> Visitor<'de> for Text {
+            type Value = Str<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Text)
+    }
+}

@@ -1,0 +1,58 @@
+#![doc = include_str!("../../README.md")]
+
+extern crate self as tool_core;
+
+pub mod dialect;
+pub mod schema;
+
+mod args;
+mod block_on;
+mod call;
+mod error;
+mod lend;
+mod output;
+mod registry;
+mod spec;
+mod telemetry;
+mod tool;
+mod types;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use call::{Arguments, ToolCall, ToolResult};
+pub use error::{ToolError, ToolErrorKind, Violation};
+pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
+pub use spec::{Annotations, Location, ToolSpec};
+pub use tool::{Tool, ToolEntry};
+pub use tool_macros::{ToolType, tool};
+pub use types::ToolType;
+
+/// A list of tools by the names of their functions, for a registry of chosen tools.
+///
+/// ```
+/// mod weather {
+///     /// The current temperature.
+///     #[tool_core::tool]
+///     pub fn get_temperature(city: &str) -> f64 {
+///         # let _ = city;
+///         21.5
+///     }
+/// }
+///
+/// /// Rolls a die.
+/// #[tool_core::tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let list = tool_core::tools![roll_die, weather::get_temperature];
+/// assert_eq!(list[1].name, "get_temperature");
+/// ```
+#[macro_export]
+macro_rules! tools {
+    ($($tool:path),* $(,)?) => {
+        [$($crate::ToolEntry::of::<$tool>()),*]
+    };
+}

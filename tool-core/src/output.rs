@@ -1,0 +1,118 @@
+//! From what a function returns to the text that a model reads.
+
+mod text;
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+use serde::Serialize;
+
+use crate::schema::Schema;
+use crate::types::ToolType;
+
+/// How a tool that was run ended.
+pub enum Outcome {
+    #[doc(hidden)]
+    Text(String),
+    #[doc(hidden)]
+    Json(String),
+    #[doc(hidden)]
+    Failed {
+        message: String,
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+}
+
+impl Outcome {
+    /// A string as it is, nothing as `ok`, everything else as JSON.
+    pub fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
+        match text::write(value) {
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Failed {
+                message: "its result can't be written as JSON".into(),
+                source: Some(Box::new(error)),
+            },
+        }
+    }
+}
+
+/// What a function returned. A `Result` is told from everything else by its type, through an
+/// alias too: [`Returned::split`] of a `Result` is an inherent method and comes before the one of
+/// [`Plain`].
+pub struct Returned<T>(pub T);
+
+impl<T, E> Returned<Result<T, E>> {
+    /// The value, or the error.
+    pub fn split(self) -> Result<T, E> {
+        self.0
+    }
+}
+
+/// The way of a type that is no `Result`.
+pub trait Plain<T> {
+    /// The value.
+    fn split(self) -> Result<T, Infallible>;
+}
+
+impl<T> Plain<T> for Returned<T> {
+    fn split(self) -> Result<T, Infallible> {
+        Ok(self.0)
+    }
+}
+
+/// The error that a function returned.
+pub struct Failure<E>(pub E);
+
+impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Failure<E> {
+    /// `Display` for the model, and the error itself for the operator.
+    pub fn outcome(self) -> Outcome {
+        Outcome::Failed {
+            message: self.0.to_string(),
+            source: Some(self.0.into()),
+        }
+    }
+}
+
+/// The way of an error that can only be displayed.
+pub trait Displayed<E> {
+    /// `Display` for the model.
+    fn outcome(self) -> Outcome
+    where
+        E: Display;
+}
+
+impl<E> Displayed<E> for Failure<E> {
+    fn outcome(self) -> Outcome
+    where
+        E: Display,
+    {
+        Outcome::Failed {
+            message: self.0.to_string(),
+            source: None,
+        }
+    }
+}
+
+/// The output schema of a return type: an inherent constant where there is one, that of
+/// [`NoOutput`] otherwise.
+pub struct Output<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Output<T> {
+    /// Its schema.
+    pub const SCHEMA: Option<&'static Schema> = Some(T::SCHEMA);
+}
+
+impl<T: ToolType, E> Output<Result<T, E>> {
+    /// The schema of its success.
+    pub const SCHEMA: Option<&'static Schema> = Some(T::SCHEMA);
+}
+
+/// The way of a type without a schema.
+pub trait NoOutput {
+    /// None.
+    const SCHEMA: Option<&'static Schema> = None;
+}
+
+impl<T: ?Sized> NoOutput for Output<T> {}

@@ -1,0 +1,133 @@
+//! A serializer that keeps a top-level string bare and leaves everything else to `serde_json`.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+use serde_json::{Error, Serializer as Json};
+
+use super::Outcome;
+
+/// Serializes one value to the text of a tool's result.
+pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> {
+    let mut bare = None;
+    let mut json = Vec::new();
+    value.serialize(TextSerializer {
+        bare: &mut bare,
+        json: &mut Json::new(&mut json),
+    })?;
+    Ok(match bare {
+        Some(text) => Outcome::Text(text),
+        None => Outcome::Json(String::from_utf8(json).expect("serde_json writes UTF-8")),
+    })
+}
+
+struct TextSerializer<'a, 'w> {
+    /// The text, once the value has turned out to be a string or nothing.
+    bare: &'a mut Option<String>,
+    json: &'a mut Json<&'w mut Vec<u8>>,
+}
+
+impl TextSerializer<'_, '_> {
+    fn text(self, text: impl Into<String>) -> Result<(), Error> {
+        *self.bare = Some(text.into());
+        Ok(())
+    }
+}
+
+macro_rules! delegate {
+    (scalars: $($scalar:ident($type:ty))*; compounds: $($compound:ident($($arg:ident: $arg_type:ty),*) -> $kind:ident)*) => {
+        $(fn $scalar(self, value: $type) -> Result<(), Error> {
+            self.json.$scalar(value)
+        })*
+        $(fn $compound(self, $($arg: $arg_type),*) -> Result<Self::$kind, Error> {
+            self.json.$compound($($arg),*)
+        })*
+    };
+}
+
+impl<'a, 'w> Serializer for TextSerializer<'a, 'w> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeSeq;
+    type SerializeTuple = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTuple;
+    type SerializeTupleStruct = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTupleStruct;
+    type SerializeTupleVariant =
+        <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTupleVariant;
+    type SerializeMap = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeMap;
+    type SerializeStruct = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeStruct;
+    type SerializeStructVariant =
+        <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeStructVariant;
+
+    delegate! {
+        scalars:
+            serialize_bool(bool)
+            serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64) serialize_i128(i128)
+            serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64) serialize_u128(u128)
+            serialize_f32(f32) serialize_f64(f64)
+            serialize_bytes(&[u8]);
+        compounds:
+            serialize_seq(length: Option<usize>) -> SerializeSeq
+            serialize_tuple(length: usize) -> SerializeTuple
+            serialize_tuple_struct(name: &'static str, length: usize) -> SerializeTupleStruct
+            serialize_tuple_variant(name: &'static str, index: u32, variant: &'static str, length: usize) -> SerializeTupleVariant
+            serialize_map(length: Option<usize>) -> SerializeMap
+            serialize_struct(name: &'static str, length: usize) -> SerializeStruct
+            serialize_struct_variant(name: &'static str, index: u32, variant: &'static str, length: usize) -> SerializeStructVariant
+    }
+
+    fn serialize_str(self, text: &str) -> Result<(), Error> {
+        self.text(text)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.text(value)
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Error> {
+        self.text(value.to_string())
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+    ) -> Result<(), Error> {
+        self.text(variant)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.text("ok")
+    }
+
+    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Error> {
+        self.text("ok")
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.json.serialize_none()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _name: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        self.json.serialize_newtype_variant(name, index, variant, value)
+    }
+}

@@ -1,0 +1,73 @@
+//! What generated code refers to. Not part of the public interface: it changes with the macros.
+
+pub use linkme;
+
+pub use crate::args::{Input, Refusal, Slot};
+pub use crate::lend::Lend;
+pub use crate::output::{Displayed, Failure, NoOutput, Outcome, Output, Plain, Returned};
+pub use crate::registry::LINKED;
+pub use crate::schema::check;
+pub use crate::schema::json::{JsonText, json_length};
+pub use crate::spec::StaticSpec;
+pub use crate::tool::{Invoke, Running, StaticTool};
+
+use crate::schema::{Property, Schema, Text};
+use crate::types::ToolType;
+
+/// What is decoded for a borrowed parameter.
+pub type Held<'de, T> = <T as Lend>::Held<'de>;
+
+/// The future of an async tool's call.
+pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {
+    Box::pin(future)
+}
+
+/// Text whose JSON form the macro has written.
+pub const fn text(plain: &'static str, json: &'static str) -> Text {
+    Text::escaped(plain, json)
+}
+
+/// A parameter or a field of type `T`.
+pub const fn property<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
+    let mut property = Property::new(name, description, T::SCHEMA);
+    property.exact = T::EXACT;
+    property
+}
+
+/// An `Option<&T>` parameter.
+pub const fn optional_property<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
+    let mut property = property::<T>(name, description).optional();
+    property.nullable = true;
+    property
+}
+
+/// A member with a default that its schema advertises, as JSON text.
+pub const fn default(mut property: Property, json: &'static str) -> Property {
+    property.default = json;
+    property.required = false;
+    property
+}
+
+/// The entry of a tool whose attribute was in error: it lets the rest of the crate compile, so
+/// that no second error follows the first. The build has failed already.
+pub const BROKEN: &StaticTool = &StaticTool {
+    spec: BROKEN_SPEC.build(),
+    invoke: Invoke::Sync(|_| Err(Refusal::Malformed(String::new()))),
+};
+
+/// The spec of such a tool.
+pub const BROKEN_SPEC: StaticSpec = StaticSpec {
+    name: "broken",
+    title: None,
+    description: "",
+    when_to_use: None,
+    returns: None,
+    annotations: [None; 4],
+    file: "",
+    line: 0,
+    module: "",
+    parameters: &Schema::object(&[]),
+    parameters_json: "{}",
+    output: None,
+    output_json: "",
+};

@@ -1,0 +1,344 @@
+//! [`Registry`]: the tools of a program, found by name, listed in order, called.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::future::join_all;
+
+use crate::block_on::block_on;
+use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::dialect::{Dialect, Rendered};
+use crate::error::ToolError;
+use crate::output::Outcome;
+use crate::spec::Location;
+use crate::telemetry::Telemetry;
+use crate::tool::{StaticTool, ToolEntry};
+
+/// Every `#[tool]` that is linked into the program.
+#[linkme::distributed_slice]
+pub static LINKED: [&'static StaticTool];
+
+/// A set of tools with unlike names.
+///
+/// Clones share their tools and are cheap. Tools can be added and removed at any time; a call
+/// that runs keeps the tool that it started with.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#));
+/// assert_eq!(result.content(), "5");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry {
+    current: Arc<RwLock<Arc<Snapshot>>>,
+}
+
+/// The tools at one moment, in the order of their names.
+#[derive(Clone, Default)]
+struct Snapshot {
+    tools: Vec<ToolEntry>,
+    places: HashMap<String, usize>,
+}
+
+impl Snapshot {
+    fn new(tools: Vec<ToolEntry>) -> Result<Snapshot, RegistryError> {
+        let mut named: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
+        for tool in tools {
+            named.entry(tool.name.to_string()).or_default().push(tool);
+        }
+        let duplicates: Vec<_> = named
+            .iter()
+            .filter(|(_, tools)| tools.len() > 1)
+            .map(|(name, tools)| Duplicate {
+                name: name.clone(),
+                locations: tools.iter().map(|tool| tool.location).collect(),
+            })
+            .collect();
+        if !duplicates.is_empty() {
+            return Err(RegistryError { duplicates });
+        }
+        Ok(Snapshot {
+            places: named.keys().cloned().zip(0..).collect(),
+            tools: named.into_values().flatten().collect(),
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<&ToolEntry> {
+        self.places.get(name).map(|&place| &self.tools[place])
+    }
+}
+
+impl Registry {
+    /// A registry without tools.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Every `#[tool]` that is linked into this program, apart from those marked `unlinked`.
+    ///
+    /// A crate that nothing names is not linked, and its tools are then missing without a word.
+    /// Name it (`use weather_tools as _;`), and let [`Registry::expect`] watch over it.
+    ///
+    /// # Errors
+    ///
+    /// When two tools have one name; the error names both places and the remedies.
+    pub fn linked() -> Result<Registry, RegistryError> {
+        Registry::builder().linked().build()
+    }
+
+    /// A registry of chosen tools.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// Checks that the tools named are all there, and hands the registry on.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    ///
+    /// let error = Registry::new().expect(["get_forecast"]).unwrap_err();
+    /// assert!(error.to_string().contains("get_forecast"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When some are missing; the error lists them and says why a tool can be missing.
+    pub fn expect<'n>(
+        self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Registry, MissingTools> {
+        let snapshot = self.snapshot();
+        let missing: Vec<_> = names
+            .into_iter()
+            .filter(|name| snapshot.get(name).is_none())
+            .map(str::to_owned)
+            .collect();
+        if missing.is_empty() {
+            Ok(self)
+        } else {
+            Err(MissingTools { missing })
+        }
+    }
+
+    /// Every tool's spec, in the order of their names.
+    pub fn specs(&self) -> Vec<ToolEntry> {
+        self.snapshot().tools.clone()
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<ToolEntry> {
+        self.snapshot().get(name).cloned()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.snapshot().tools.len()
+    }
+
+    /// Whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds tools while the registry is in use.
+    ///
+    /// # Errors
+    ///
+    /// When a name is taken. Nothing is added then.
+    pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let tools = current.tools.iter().cloned().chain(tools).collect();
+        *current = Arc::new(Snapshot::new(tools)?);
+        Ok(())
+    }
+
+    /// Removes a tool while the registry is in use and gives it back.
+    pub fn remove(&self, name: &str) -> Option<ToolEntry> {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = current.get(name).cloned()?;
+        let rest = current.tools.iter().filter(|tool| tool.name != name);
+        *current = Arc::new(Snapshot::new(rest.cloned().collect()).unwrap_or_default());
+        Some(removed)
+    }
+
+    /// The value of a request's `tools` field, as the provider wants it.
+    ///
+    /// ```
+    /// use tool_core::{Registry, dialect::Anthropic};
+    ///
+    /// let body = serde_json::json!({ "tools": Registry::new().render(&Anthropic::default()) });
+    /// assert_eq!(body["tools"], serde_json::json!([]));
+    /// ```
+    pub fn render(&self, dialect: &impl Dialect) -> Rendered {
+        Rendered::new(dialect, &self.snapshot().tools)
+    }
+
+    /// Runs one call. There is always one result: bad arguments, an unknown name and a panic
+    /// become results that the model can act on.
+    ///
+    /// The future needs no particular async runtime, and none at all for a sync tool.
+    pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
+        let snapshot = self.snapshot();
+        async move {
+            let telemetry = Telemetry::new(&call);
+            let running = run(&snapshot, call);
+            telemetry.observe(running).await
+        }
+    }
+
+    /// Runs calls side by side and gives their results in the order of the calls.
+    pub fn call_all<C>(&self, calls: C) -> impl Future<Output = Vec<ToolResult>> + Send + use<C>
+    where
+        C: IntoIterator<Item = ToolCall>,
+    {
+        let running: Vec<_> = calls.into_iter().map(|call| self.call(call)).collect();
+        join_all(running)
+    }
+
+    /// Runs one call to its end on this thread, for programs without an async runtime.
+    ///
+    /// A tool that needs the timers or the I/O of a runtime must be called inside of it, with
+    /// [`Registry::call`].
+    pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
+        block_on(self.call(call))
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
+    }
+}
+
+/// The bottleneck through which every call goes.
+async fn run(snapshot: &Snapshot, call: ToolCall) -> ToolResult {
+    let tool = snapshot.get(&call.name);
+    let ended = match tool {
+        Some(tool) => tool.run(call.arguments.into_text()).await,
+        None => {
+            let names = snapshot.tools.iter().map(|tool| &*tool.name);
+            Err(ToolError::unknown_tool(&call, names))
+        }
+    };
+    let head = CallHead {
+        id: call.id,
+        name: call.name,
+        wire_id: call.wire_id,
+    };
+    match ended {
+        Ok(Outcome::Text(text)) => ToolResult::success(head, text, false),
+        Ok(Outcome::Json(json)) => ToolResult::success(head, json, true),
+        Ok(Outcome::Failed { message, source }) => {
+            let error = ToolError::failed(&head.name, &message, source);
+            ToolResult::failure(head, error)
+        }
+        Err(error) => ToolResult::failure(head, error),
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let snapshot = self.snapshot();
+        let names = snapshot.tools.iter().map(|tool| &tool.name);
+        f.debug_set().entries(names).finish()
+    }
+}
+
+/// Collects the tools of a [`Registry`].
+#[derive(Clone, Default)]
+pub struct RegistryBuilder {
+    tools: Vec<ToolEntry>,
+}
+
+impl RegistryBuilder {
+    /// Takes every tool that is linked into this program; see [`Registry::linked`].
+    pub fn linked(mut self) -> Self {
+        let linked = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
+        self.tools.extend(linked);
+        self
+    }
+
+    /// Takes these tools, made by [`tools!`](crate::tools).
+    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// The registry.
+    ///
+    /// # Errors
+    ///
+    /// When two tools have one name.
+    pub fn build(self) -> Result<Registry, RegistryError> {
+        let snapshot = Snapshot::new(self.tools)?;
+        Ok(Registry {
+            current: Arc::new(RwLock::new(Arc::new(snapshot))),
+        })
+    }
+}
+
+/// Tools of one name met in a registry.
+#[derive(Clone, Debug)]
+pub struct RegistryError {
+    duplicates: Vec<Duplicate>,
+}
+
+#[derive(Clone, Debug)]
+struct Duplicate {
+    name: String,
+    locations: Vec<Location>,
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Duplicate { name, locations } in &self.duplicates {
+            writeln!(f, "{} tools are named `{name}`:", locations.len())?;
+            for location in locations {
+                writeln!(f, "  {location}")?;
+            }
+        }
+        f.write_str(
+            "give one another name with `#[tool(name = \"…\")]`, \
+             keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
+             or choose the tools with `Registry::builder().tools(tools![…])`",
+        )
+    }
+}
+
+impl std::error::Error for RegistryError {}
+
+/// Tools that [`Registry::expect`] did not find.
+#[derive(Clone, Debug)]
+pub struct MissingTools {
+    missing: Vec<String>,
+}
+
+impl MissingTools {
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.missing
+    }
+}
+
+impl fmt::Display for MissingTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "these tools are not in the registry: {}; a crate whose tools are wanted must be named \
+             somewhere, for example by `use weather_tools as _;`, or the linker leaves it out",
+            self.missing.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for MissingTools {}

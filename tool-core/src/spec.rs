@@ -1,0 +1,163 @@
+//! [`ToolSpec`]: everything that is known of a tool besides how to run it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::schema::Schema;
+
+/// What a tool is: its name, its texts, its schemas and its behaviour.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
+    /// letters, digits, `_` or `-`.
+    pub name: Cow<'static, str>,
+    /// A name for people.
+    pub title: Option<Cow<'static, str>>,
+    /// What the tool does: the doc comment up to its first heading.
+    pub description: Cow<'static, str>,
+    /// The `# When to use` section.
+    pub when_to_use: Option<Cow<'static, str>>,
+    /// The `# Returns` section.
+    pub returns: Option<Cow<'static, str>>,
+    /// How the tool behaves.
+    pub annotations: Annotations,
+    /// Where the function stands.
+    pub location: Location,
+    parameters: &'static Schema,
+    parameters_json: Cow<'static, str>,
+    output: Option<&'static Schema>,
+    output_json: Cow<'static, str>,
+}
+
+impl ToolSpec {
+    /// The schema of the arguments: an object.
+    pub fn parameters(&self) -> &Schema {
+        self.parameters
+    }
+
+    /// The schema of the arguments as JSON text.
+    pub fn parameters_json(&self) -> &str {
+        &self.parameters_json
+    }
+
+    /// The schema of the result, when its type is a [`ToolType`](crate::ToolType).
+    pub fn output(&self) -> Option<&Schema> {
+        self.output
+    }
+
+    /// The schema of the result as JSON text.
+    pub fn output_json(&self) -> Option<&str> {
+        self.output.map(|_| &*self.output_json)
+    }
+
+    /// The text that a model reads: the description, when to use the tool, what it returns.
+    pub fn prompt(&self) -> Cow<'_, str> {
+        if self.when_to_use.is_none() && self.returns.is_none() {
+            return Cow::Borrowed(&self.description);
+        }
+        let mut text = self.description.clone().into_owned();
+        for (label, section) in [("When to use", &self.when_to_use), ("Returns", &self.returns)] {
+            if let Some(section) = section {
+                text.push_str("\n\n");
+                text.push_str(label);
+                text.push_str(": ");
+                text.push_str(section);
+            }
+        }
+        Cow::Owned(text)
+    }
+}
+
+/// How a tool behaves, in MCP's meaning. `None` is "not said".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may delete or overwrite.
+    pub destructive: Option<bool>,
+    /// Doing it twice is doing it once.
+    pub idempotent: Option<bool>,
+    /// It reaches out to a world that others change too, such as the web.
+    pub open_world: Option<bool>,
+}
+
+/// Where a tool's function stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Location {
+    /// The path of the file, as the compiler was given it.
+    pub file: &'static str,
+    /// The line of the `#[tool]` attribute, from 1.
+    pub line: u32,
+    /// The module, beginning with the crate.
+    pub module: &'static str,
+}
+
+impl Location {
+    /// The name of the crate.
+    pub fn krate(&self) -> &'static str {
+        self.module.split(':').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} (crate {})", self.file, self.line, self.krate())
+    }
+}
+
+/// A [`ToolSpec`] as `#[tool]` writes it.
+#[doc(hidden)]
+pub struct StaticSpec {
+    pub name: &'static str,
+    pub title: Option<&'static str>,
+    pub description: &'static str,
+    pub when_to_use: Option<&'static str>,
+    pub returns: Option<&'static str>,
+    /// read-only, destructive, idempotent, open world
+    pub annotations: [Option<bool>; 4],
+    pub file: &'static str,
+    pub line: u32,
+    pub module: &'static str,
+    pub parameters: &'static Schema,
+    pub parameters_json: &'static str,
+    pub output: Option<&'static Schema>,
+    pub output_json: &'static str,
+}
+
+impl StaticSpec {
+    /// The spec.
+    pub const fn build(self) -> ToolSpec {
+        const fn text(text: Option<&'static str>) -> Option<Cow<'static, str>> {
+            match text {
+                Some(text) => Some(Cow::Borrowed(text)),
+                None => None,
+            }
+        }
+        let [read_only, destructive, idempotent, open_world] = self.annotations;
+        ToolSpec {
+            name: Cow::Borrowed(self.name),
+            title: text(self.title),
+            description: Cow::Borrowed(self.description),
+            when_to_use: text(self.when_to_use),
+            returns: text(self.returns),
+            annotations: Annotations {
+                read_only,
+                destructive,
+                idempotent,
+                open_world,
+            },
+            location: Location {
+                file: self.file,
+                line: self.line,
+                module: self.module,
+            },
+            parameters: self.parameters,
+            parameters_json: Cow::Borrowed(self.parameters_json),
+            output: self.output,
+            output_json: Cow::Borrowed(self.output_json),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Attributes and signatures as written.
+
+mod function;
+mod keys;
+
+pub(crate) use function::{Function, ParameterKind};
+pub(crate) use keys::Keys;

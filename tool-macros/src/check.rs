@@ -1,0 +1,185 @@
+//! What keeps a model from being a tool: one function a rule.
+
+use syn::{GenericParam, Type};
+
+use crate::attr::{Function, ParameterKind};
+use crate::model::data::{Data, Shape};
+use crate::model::tool::Tool;
+use crate::model::types::reference;
+use crate::util::errors::Errors;
+use crate::util::names::{is_key, is_tool_name};
+
+/// Every rule over a function and the tool that it is meant to be.
+pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
+    qualifiers(function, errors);
+    generics(function, errors);
+    parameter_forms(function, errors);
+    types(tool, errors);
+    tool_name(tool, errors);
+    keys(tool, errors);
+}
+
+fn qualifiers(function: &Function, errors: &mut Errors) {
+    if let Some(token) = function.unsafety {
+        errors.at(
+            token,
+            "a model can't uphold what an `unsafe` function asks of its caller; \
+             write a safe function that checks it",
+        );
+    }
+    if let Some(token) = function.abi {
+        errors.at(
+            token,
+            "a tool is called from Rust; drop `extern`, or write a Rust function that calls this one",
+        );
+    }
+}
+
+fn generics(function: &Function, errors: &mut Errors) {
+    for parameter in &function.generics.params {
+        match parameter {
+            GenericParam::Lifetime(_) => {}
+            GenericParam::Type(ty) => errors.at(
+                &ty.ident,
+                "a tool can't be generic, since a schema describes one type; \
+                 write the type that a model is to send",
+            ),
+            GenericParam::Const(constant) => errors.at(
+                &constant.ident,
+                "a tool can't be generic, since a schema describes one type; write the number",
+            ),
+        }
+    }
+}
+
+fn parameter_forms(function: &Function, errors: &mut Errors) {
+    for parameter in &function.parameters {
+        match &parameter.kind {
+            ParameterKind::Named(..) => {}
+            ParameterKind::Receiver => errors.at(
+                &parameter.tokens,
+                "a tool is a free function, without `self`; \
+                 move it out of the `impl` block and take what it needs as parameters",
+            ),
+            ParameterKind::Variadic => errors.at(
+                &parameter.tokens,
+                "a tool has a fixed list of parameters; take a `Vec` in place of `...`",
+            ),
+            ParameterKind::Pattern(pattern) => errors.at(
+                pattern,
+                "a parameter needs a name that a model can use; \
+                 name it here and take it apart in the body",
+            ),
+        }
+    }
+}
+
+fn types(tool: &Tool, errors: &mut Errors) {
+    for parameter in &tool.parameters {
+        if let Some(reference) = reference(&parameter.ty) {
+            if let Some(mutability) = reference.mutability {
+                errors.at(
+                    mutability,
+                    "a tool can't hand back its arguments; take the value itself, and make it `mut`",
+                );
+            }
+            if let Some(lifetime) = reference.lifetime.as_ref().filter(|l| l.ident == "static") {
+                errors.at(
+                    lifetime,
+                    "arguments live only as long as the call; drop `'static`, or take an owned value",
+                );
+            }
+        }
+        forbidden(parameter.passing.inner(), errors);
+    }
+}
+
+/// Types for which rustc's own message would lead nowhere.
+fn forbidden(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::ImplTrait(ty) => errors.at(
+            ty,
+            "`impl Trait` names no type that could be decoded; write the type that a model is to send",
+        ),
+        Type::TraitObject(ty) => errors.at(
+            ty,
+            "a trait object can't be decoded; write the type that a model is to send",
+        ),
+        Type::Path(path) => {
+            for segment in &path.path.segments {
+                if let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments {
+                    for argument in &arguments.args {
+                        if let syn::GenericArgument::Type(inner) = argument {
+                            inner_type(inner, errors);
+                        }
+                    }
+                }
+            }
+        }
+        Type::Slice(slice) => inner_type(&slice.elem, errors),
+        Type::Array(array) => inner_type(&array.elem, errors),
+        Type::Tuple(tuple) => tuple.elems.iter().for_each(|ty| inner_type(ty, errors)),
+        Type::Group(group) => forbidden(&group.elem, errors),
+        Type::Paren(paren) => forbidden(&paren.elem, errors),
+        Type::Reference(reference) => inner_type(&Type::Reference(reference.clone()), errors),
+        _ => {}
+    }
+}
+
+fn inner_type(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference) => errors.at(
+            reference,
+            "a tool can borrow a whole parameter, not a part of it; \
+             write an owned type here, such as `String`",
+        ),
+        other => forbidden(other, errors),
+    }
+}
+
+fn tool_name(tool: &Tool, errors: &mut Errors) {
+    let name = tool.name.value();
+    if !is_tool_name(&name) {
+        errors.at(
+            &tool.name,
+            format!(
+                "`{name}` is no name that every provider takes; \
+                 use a letter or `_`, then at most 63 letters, digits, `_` or `-`"
+            ),
+        );
+    }
+}
+
+fn keys(tool: &Tool, errors: &mut Errors) {
+    let mut seen: Vec<String> = Vec::new();
+    for parameter in &tool.parameters {
+        let key = parameter.key.value();
+        if !is_key(&key) {
+            errors.at(&parameter.key, bad_key(&key));
+        }
+        // Of two with `#[cfg]`, only one may be there.
+        if seen.contains(&key) && parameter.cfgs.is_empty() {
+            errors.at(
+                &parameter.key,
+                format!("a second parameter with the key `{key}`; rename one of them"),
+            );
+        }
+        seen.push(key);
+    }
+}
+
+/// Every rule over a type.
+pub(crate) fn data(data: &Data, errors: &mut Errors) {
+    if let Shape::Object(fields) = &data.shape {
+        for field in fields.iter().filter(|field| !is_key(&field.key)) {
+            errors.span(field.span, bad_key(&field.key));
+        }
+    }
+}
+
+fn bad_key(key: &str) -> String {
+    format!(
+        "`{key}` is no key that every provider takes; \
+         use a letter or `_`, then at most 63 letters, digits or `_`"
+    )
+}

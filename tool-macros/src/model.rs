@@ -1,0 +1,33 @@
+//! What a tool or a type *is*. No attribute survives past here.
+
+pub(crate) mod data;
+pub(crate) mod tool;
+pub(crate) mod types;
+
+use crate::util::docs::{Line, flow};
+use crate::util::errors::Errors;
+
+/// The one source of a description: a key or a doc comment.
+pub(crate) fn description(
+    key: Option<syn::LitStr>,
+    docs: &[Line],
+    errors: &mut Errors,
+) -> Option<String> {
+    let text = flow(docs);
+    match key {
+        None => (!text.is_empty()).then_some(text),
+        Some(key) => {
+            if !text.is_empty() {
+                errors.at(
+                    &key,
+                    "described twice, here and in the doc comment; keep one of them",
+                );
+            }
+            let described = key.value().trim().to_owned();
+            if described.is_empty() {
+                errors.at(&key, "this description is empty; say what it is in a sentence");
+            }
+            (!described.is_empty()).then_some(described)
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What every stage needs.
+
+pub(crate) mod docs;
+pub(crate) mod errors;
+pub(crate) mod json;
+pub(crate) mod names;

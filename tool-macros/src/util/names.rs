@@ -1,0 +1,54 @@
+//! Names that a model sees, and names that were mistyped.
+
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+
+/// An identifier as text, without the `r#` that only Rust needs.
+pub(crate) fn plain(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+/// Whether every provider takes `name` as the name of a tool: OpenAI, Anthropic and Bedrock allow
+/// 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first.
+pub(crate) fn is_tool_name(name: &str) -> bool {
+    is_name(name, |byte| byte == b'-')
+}
+
+/// Whether every provider takes `name` as a key of the arguments. Gemini is the tightest.
+pub(crate) fn is_key(name: &str) -> bool {
+    is_name(name, |_| false)
+}
+
+fn is_name(name: &str, extra: impl Fn(u8) -> bool) -> bool {
+    let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    (1..=64).contains(&name.len())
+        && name.bytes().next().is_some_and(starts)
+        && name
+            .bytes()
+            .all(|byte| starts(byte) || byte.is_ascii_digit() || extra(byte))
+}
+
+/// `; did you mean …?` for the candidate that `name` most likely meant, or nothing.
+pub(crate) fn did_you_mean<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> String {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map_or_else(String::new, |(_, candidate)| {
+            format!("; did you mean `{candidate}`?")
+        })
+}
+
+/// `a`, `b` and `c`.
+pub(crate) fn list(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
