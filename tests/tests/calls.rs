@@ -1,12 +1,10 @@
 //! A call's way from JSON text to the function and back.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
+use serde_json::json;
+use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool};
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType, PartialEq)]
@@ -29,15 +27,40 @@ fn get_weather(
     format!("{city} {days:?} {unit:?}")
 }
 
+/// Does nothing.
+#[tool]
+fn no_arguments() {}
+
+#[derive(Deserialize, ToolType)]
+struct Stop {
+    name: String,
+    #[serde(default)]
+    minutes: u16,
+}
+
+/// Plans stops.
+#[tool]
+fn nested(stops: Vec<Stop>, labels: std::collections::BTreeMap<String, i64>) -> usize {
+    stops
+        .iter()
+        .map(|stop| stop.name.len() + usize::from(stop.minutes))
+        .sum::<usize>()
+        + labels.len()
+}
+
 fn call(name: &str, arguments: &str) -> ToolResult {
     Registry::linked()
         .expect("unlike names")
         .call_blocking(ToolCall::new("id", name, arguments))
 }
 
+/// The message of a refused call without its reference.
 fn refused(name: &str, arguments: &str) -> String {
     let result = call(name, arguments);
-    let error = result.error().unwrap_or_else(|| panic!("{arguments} was accepted: {}", result.content()));
+    let Some(error) = result.error() else {
+        panic!("{arguments} was accepted: {}", result.content())
+    };
+    assert_eq!(result.content(), error.message());
     error.message().replace(error.id(), "…")
 }
 
@@ -52,28 +75,208 @@ fn the_shared_example_is_minimal_and_closed() {
 }
 
 #[test]
-fn arguments_in_any_order_and_spacing_reach_the_function() {
+fn a_tool_without_parameters_has_the_closed_empty_object() {
+    assert_eq!(
+        no_arguments::SPEC.parameters_json(),
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#
+    );
+}
+
+#[test]
+fn arguments_in_any_order_spacing_and_spelling_reach_the_function() {
     for arguments in [
         r#"{"city":"Lisbon","days":3,"unit":"celsius"}"#,
-        r#" { "unit" : "celsius" , "days" : 3.0 , "city" : "Lisbon" } "#,
+        "\r\n{ \"unit\" : \"celsius\" ,\t\"days\" : 3.0 , \"city\" : \"Lisbon\" } \n",
         r#"{"unit":"celsius","da\u0079s":3e0,"city":"Lisb\u006fn"}"#,
     ] {
-        assert_eq!(call("get_weather", arguments).content(), "Lisbon Some(3) Celsius");
+        assert_eq!(
+            call("get_weather", arguments).content(),
+            "Lisbon Some(3) Celsius"
+        );
     }
     let without = r#"{"city":"Lisbon","days":null,"unit":"fahrenheit"}"#;
-    assert_eq!(call("get_weather", without).content(), "Lisbon None Fahrenheit");
+    assert_eq!(
+        call("get_weather", without).content(),
+        "Lisbon None Fahrenheit"
+    );
+}
+
+#[test]
+fn nothing_in_all_its_spellings_is_no_arguments() {
+    for nothing in ["", "null", "{}", " { } ", "\n null\t"] {
+        assert!(!call("no_arguments", nothing).is_error(), "{nothing:?}");
+    }
+    let registry = Registry::linked().unwrap();
+    for nothing in [json!(null), json!({})] {
+        let call = ToolCall::new("id", "no_arguments", nothing);
+        assert_eq!(call.parse_error(), None);
+        assert_eq!(registry.call_blocking(call).content(), "ok");
+    }
 }
 
 #[test]
 fn one_reply_names_every_mistake() {
+    let arguments = r#"{"contry":"PT","town":7,"days":300,"days":1,"unit":"kelvin"}"#;
     assert_eq!(
-        refused("get_weather", r#"{"contry":"PT","cities":7,"days":300,"days":1,"unit":"kelvin"}"#),
+        refused("get_weather", arguments),
         "invalid arguments for get_weather [ref …]:\n\
-         - contry: unknown; expected \"city\", \"days\" or \"unit\"\n\
-         - cities: unknown; did you mean \"city\"?\n\
+         - contry: unknown; did you mean \"city\"?\n\
+         - town: unknown; expected \"city\", \"days\" or \"unit\"\n\
          - days: 300 is above the maximum 255\n\
          - days: given twice; give it once\n\
          - unit: expected \"celsius\" or \"fahrenheit\", got \"kelvin\"\n\
          - city: missing; expected a string"
     );
+    let result = call("get_weather", arguments);
+    let violations = result.error().unwrap().violations();
+    assert_eq!(violations.len(), 6);
+    assert_eq!(violations[2].path(), "days");
+    assert_eq!(violations[2].message(), "300 is above the maximum 255");
+}
+
+#[test]
+fn mistakes_are_named_by_their_path_at_every_depth() {
+    let arguments = r#"{"stops":[{"name":"Porto"},{"nam":"Braga","minutes":-1},[1],"x"],
+                        "labels":{"a":1,"b.c":"two","a":3}}"#;
+    assert_eq!(
+        refused("nested", arguments),
+        "invalid arguments for nested [ref …]:\n\
+         - stops[1].nam: unknown; did you mean \"name\"?\n\
+         - stops[1].minutes: -1 is below the minimum 0\n\
+         - stops[1].name: missing; expected a string\n\
+         - stops[2]: expected an object, got [1]\n\
+         - stops[3]: expected an object, got \"x\"\n\
+         - labels.b.c: expected an integer, got \"two\"\n\
+         - labels.a: given twice; give it once"
+    );
+}
+
+#[test]
+fn null_for_a_field_with_a_default_leaves_it_out() {
+    let arguments = r#"{"stops":[{"minutes":null,"name":"Po\u0072to"}],"labels":{}}"#;
+    assert_eq!(call("nested", arguments).content(), "5");
+}
+
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the runs that bad input must not cause.
+#[tool]
+fn counted(stops: Option<Vec<Stop>>) {
+    drop(stops);
+    RUNS.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn what_is_no_object_never_runs_the_tool() {
+    for (arguments, said) in [
+        ("[]", "expected an object, got []"),
+        ("7", "expected an object, got 7"),
+        ("\"{}\"", "expected an object, got \"{}\""),
+        ("true", "expected an object, got true"),
+    ] {
+        let error = refused("counted", arguments);
+        assert!(error.ends_with(&format!(":\n- {said}")), "{error}");
+    }
+    for (arguments, said) in [
+        ("{", "EOF while parsing an object at line 1 column 1"),
+        ("{} {}", "trailing characters at line 1 column 4"),
+        ("{}x", "trailing characters at line 1 column 3"),
+        (
+            "{\"stops\":[],}",
+            "key must be a string at line 1 column 13",
+        ),
+        ("{stops:[]}", "key must be a string at line 1 column 2"),
+        (
+            "{\"stops\":[]",
+            "EOF while parsing an object at line 1 column 11",
+        ),
+        ("nul", "EOF while parsing a value at line 1 column 3"),
+        (
+            "{\"a\tb\":1}",
+            "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 3",
+        ),
+    ] {
+        let result = call("counted", arguments);
+        let error = result
+            .error()
+            .unwrap_or_else(|| panic!("{arguments} was accepted"));
+        assert_eq!(error.kind(), ToolErrorKind::MalformedJson, "{arguments}");
+        let message = error.message().replace(error.id(), "…");
+        let start = "the arguments for counted are not valid JSON [ref …]: ";
+        assert_eq!(
+            message.strip_prefix(start),
+            Some(said),
+            "{arguments}: {message}"
+        );
+        assert!(
+            ToolCall::new("id", "counted", arguments)
+                .parse_error()
+                .is_some()
+        );
+    }
+    assert_eq!(
+        RUNS.load(Ordering::Relaxed),
+        0,
+        "a refused call ran its tool"
+    );
+    assert!(!call("counted", "{}").is_error());
+    assert_eq!(RUNS.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn huge_and_hostile_arguments_are_refused_in_words() {
+    let deep = format!(
+        "{{\"stops\":{}{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    assert!(refused("nested", &deep).contains("stops[0]: expected an object, got [[["));
+
+    let mut keys = String::from("{\"stops\":[],\"labels\":{}");
+    for at in 0..100_000 {
+        keys.push_str(&format!(",\"key{at}\":{at}"));
+    }
+    keys.push('}');
+    let error = refused("nested", &keys);
+    assert!(error.ends_with("- and 99980 more"), "{error}");
+    assert!(error.len() < 2000);
+
+    let long = format!("{{\"{}\":1}}", "k".repeat(1_000_000));
+    assert!(refused("nested", &long).len() < 500);
+}
+
+#[test]
+fn an_unknown_tool_is_answered_with_the_nearest_name() {
+    let result = call("get_wether", "{}");
+    let error = result.error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::UnknownTool);
+    let message = error.message().replace(error.id(), "…");
+    assert_eq!(
+        message,
+        "unknown tool get_wether [ref …]: did you mean get_weather?"
+    );
+    assert!(
+        call("xyzzyxyzzyxyzzy", "{}")
+            .content()
+            .ends_with(": call one of the tools you were given")
+    );
+}
+
+#[test]
+fn arguments_may_come_as_a_value() {
+    let registry = Registry::linked().unwrap();
+    let value = json!({"city": "Lisbon", "unit": "celsius"});
+    let map = value.as_object().unwrap().clone();
+    for call in [
+        ToolCall::new("id", "get_weather", value),
+        ToolCall::new("id", "get_weather", map),
+    ] {
+        assert_eq!(
+            registry.call_blocking(call).content(),
+            "Lisbon None Celsius"
+        );
+    }
+    let array = ToolCall::new("id", "get_weather", json!([1]));
+    assert!(array.parse_error().is_some());
+    assert!(registry.call_blocking(array).is_error());
 }

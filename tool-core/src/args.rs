@@ -93,7 +93,14 @@ fn refused(property: &Property, problem: &serde_json::Error) -> String {
     let problem = problem
         .rfind(" at line ")
         .map_or(&*problem, |end| &problem[..end]);
-    let generic = ["invalid ", "missing field", "unknown ", "duplicate field", "data did not"];
+    let generic = [
+        "invalid ",
+        "missing field",
+        "unknown ",
+        "duplicate field",
+        "data did not",
+        "number out of range",
+    ];
     if generic.iter().any(|start| problem.starts_with(start)) {
         format!("not accepted; expected {}", expected(property.schema))
     } else {

@@ -172,7 +172,9 @@ impl ToolResult {
 
     /// The text for the model: the tool's own, or the message of the error.
     pub fn content(&self) -> &str {
-        self.error.as_ref().map_or(&self.content, ToolError::message)
+        self.error
+            .as_ref()
+            .map_or(&self.content, ToolError::message)
     }
 
     /// The result as a JSON value, when the tool returned something other than a string.

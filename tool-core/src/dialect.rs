@@ -128,6 +128,9 @@ pub trait Dialect {
 ///
 /// Made by [`Registry::render`](crate::Registry::render). It serializes as the JSON that it
 /// holds, so it can stand in `serde_json::json!` and in a request struct.
+///
+/// The text keeps the order of the parameters, in which some providers let a model fill them. A
+/// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered(String);
 
@@ -158,16 +161,17 @@ impl fmt::Display for Rendered {
 
 impl Serialize for Rendered {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json: &RawValue = serde_json::from_str(&self.0)
-            .map_err(|error| S::Error::custom(format_args!("the dialect wrote bad JSON: {error}")))?;
+        let json: &RawValue = serde_json::from_str(&self.0).map_err(|error| {
+            S::Error::custom(format_args!("the dialect wrote bad JSON: {error}"))
+        })?;
         json.serialize(serializer)
     }
 }
 
 /// About how many bytes a tool takes in the longest dialect.
 fn room(tool: &ToolSpec) -> usize {
-    let prompt = [Some(&tool.description), tool.when_to_use.as_ref(), tool.returns.as_ref()];
-    let prompt: usize = prompt.into_iter().flatten().map(|text| text.len()).sum();
+    let sections = [&tool.when_to_use, &tool.returns].into_iter().flatten();
+    let prompt = tool.description.len() + sections.map(|text| text.len()).sum::<usize>();
     let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
     // The keys around them, and escapes in the prompt.
     schemas + prompt + prompt / 8 + 320

@@ -152,7 +152,11 @@ impl ToolError {
         &self.violations
     }
 
-    fn new(kind: ToolErrorKind, headline: fmt::Arguments<'_>, body: fmt::Arguments<'_>) -> ToolError {
+    fn new(
+        kind: ToolErrorKind,
+        headline: fmt::Arguments<'_>,
+        body: fmt::Arguments<'_>,
+    ) -> ToolError {
         let id = reference();
         ToolError {
             message: format!("{headline} [ref {id}]{body}"),
@@ -230,7 +234,11 @@ impl ToolError {
         error.detail = payload
             .downcast_ref::<String>()
             .cloned()
-            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .or_else(|| {
+                payload
+                    .downcast_ref::<&str>()
+                    .map(|text| (*text).to_owned())
+            })
             .unwrap_or_else(|| "a panic payload that is not text".into());
         error
     }

@@ -7,7 +7,7 @@ pub use crate::lend::Lend;
 pub use crate::output::{Displayed, Failure, NoOutput, Outcome, Output, Plain, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check;
-pub use crate::schema::json::{JsonText, json_length};
+pub use crate::schema::json::{Direction, JsonText, json_length};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Invoke, Running, StaticTool};
 

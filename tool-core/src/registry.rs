@@ -180,7 +180,7 @@ impl Registry {
     /// let body = serde_json::json!({ "tools": Registry::new().render(&Anthropic::default()) });
     /// assert_eq!(body["tools"], serde_json::json!([]));
     /// ```
-    pub fn render(&self, dialect: &impl Dialect) -> Rendered {
+    pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
         Rendered::new(dialect, &self.snapshot().tools)
     }
 

@@ -159,6 +159,8 @@ pub struct Property {
     pub(crate) nullable: bool,
     /// Whether decoding alone enforces the schema, so that no walk over the tree is needed.
     pub(crate) exact: bool,
+    /// Whether a result may leave it out though a call may not: `skip_serializing_if`.
+    pub(crate) skipped: bool,
 }
 
 impl Property {
@@ -176,12 +178,19 @@ impl Property {
             required: !nullable,
             nullable,
             exact: false,
+            skipped: false,
         }
     }
 
     /// The same member, which may be left out.
     pub const fn optional(mut self) -> Property {
         self.required = false;
+        self
+    }
+
+    /// The same member, which a result may leave out though a call may not.
+    pub const fn skipped_in_results(mut self) -> Property {
+        self.skipped = true;
         self
     }
 

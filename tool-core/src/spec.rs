@@ -57,7 +57,10 @@ impl ToolSpec {
             return Cow::Borrowed(&self.description);
         }
         let mut text = self.description.clone().into_owned();
-        for (label, section) in [("When to use", &self.when_to_use), ("Returns", &self.returns)] {
+        for (label, section) in [
+            ("When to use", &self.when_to_use),
+            ("Returns", &self.returns),
+        ] {
             if let Some(section) = section {
                 text.push_str("\n\n");
                 text.push_str(label);

@@ -27,7 +27,10 @@ impl Telemetry {
             "error.type" = Empty,
         );
         if !span.is_disabled() {
-            span.record("otel.name", format_args!("execute_tool {}", call.name).to_string());
+            span.record(
+                "otel.name",
+                format_args!("execute_tool {}", call.name).to_string(),
+            );
         }
         let arguments = tracing::enabled!(target: "tool_core", tracing::Level::DEBUG)
             .then(|| call.arguments.clone().into_text());
@@ -39,7 +42,8 @@ impl Telemetry {
         let result = running.instrument(self.span.clone()).await;
         if let Some(error) = result.error() {
             self.span.record("error.type", error.kind().as_str());
-            self.span.in_scope(|| report(&result, error, self.arguments.as_deref()));
+            self.span
+                .in_scope(|| report(&result, error, self.arguments.as_deref()));
         }
         result
     }
@@ -60,7 +64,7 @@ fn report(result: &ToolResult, error: &crate::error::ToolError, arguments: Optio
                     gen_ai.tool.name = result.name(),
                     gen_ai.tool.call.id = result.call_id(),
                     "error.type" = error.kind().as_str(),
-                    causes = %Causes(error),
+                    causes = causes(error),
                     gen_ai.tool.call.arguments = arguments,
                 },
                 "{}",
@@ -75,24 +79,25 @@ fn report(result: &ToolResult, error: &crate::error::ToolError, arguments: Optio
     }
 }
 
-/// The detail and the chain of sources of an error, from the outside in.
+/// What the model was not told: the payload of a panic, and the sources of an error from the
+/// outside in.
 #[cfg(feature = "tracing")]
-struct Causes<'a>(&'a crate::error::ToolError);
-
-#[cfg(feature = "tracing")]
-impl std::fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use std::error::Error;
-        f.write_str(self.0.detail())?;
-        let mut cause = self.0.source();
-        let mut separator = if self.0.detail().is_empty() { "" } else { ": " };
-        while let Some(error) = cause {
-            write!(f, "{separator}{error}")?;
-            separator = ": ";
-            cause = error.source();
-        }
-        Ok(())
+fn causes(error: &crate::error::ToolError) -> Option<String> {
+    use std::error::Error;
+    let mut causes = Vec::new();
+    if !error.detail().is_empty() {
+        causes.push(error.detail().to_owned());
     }
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        // The outermost error is the message itself.
+        if !(causes.is_empty() && error.message().ends_with(&text)) {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    (!causes.is_empty()).then(|| causes.join(": "))
 }
 
 #[cfg(not(feature = "tracing"))]

@@ -42,8 +42,10 @@ fn not_a_function(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let is_keyword = |tree: &proc_macro2::TokenTree| {
         let text = tree.to_string();
-        ["struct", "enum", "mod", "impl", "trait", "const", "static", "use", "type"]
-            .contains(&&*text)
+        [
+            "struct", "enum", "mod", "impl", "trait", "const", "static", "use", "type",
+        ]
+        .contains(&&*text)
     };
     let place = item.clone().into_iter().find(is_keyword);
     errors.at(

@@ -25,7 +25,10 @@ pub(crate) fn description(
             }
             let described = key.value().trim().to_owned();
             if described.is_empty() {
-                errors.at(&key, "this description is empty; say what it is in a sentence");
+                errors.at(
+                    &key,
+                    "this description is empty; say what it is in a sentence",
+                );
             }
             (!described.is_empty()).then_some(described)
         }

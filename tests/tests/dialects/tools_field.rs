@@ -6,15 +6,14 @@ use tool_core::dialect::{
 };
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
 
-use super::{dialects, get_forecast, list_alarms, registry, refusal};
+use super::{dialects, get_forecast, list_alarms, refusal, registry};
 
 fn small_registry() -> Registry {
     let tools = tools![get_forecast, list_alarms];
     Registry::builder().tools(tools).build().unwrap()
 }
 
-const PROMPT: &str =
-    "Weather forecast for a city.\n\nWhen to use: The user asks about weather.\n\nReturns: One entry a day.";
+const PROMPT: &str = "Weather forecast for a city.\n\nWhen to use: The user asks about weather.\n\nReturns: One entry a day.";
 const ALARMS: &str = "Lists \"alarms\": tabs\\slashes, ünïcödé 🌦.";
 
 fn forecast_schema() -> Value {
@@ -107,10 +106,16 @@ fn mcp_gives_only_the_hints_and_titles_that_were_said() {
          "outputSchema": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
     ]);
     assert_eq!(json!(small_registry().render(&Mcp::default())), expected);
-    assert_eq!(json!(small_registry().render(&Mcp::v2026_07_28())), expected);
+    assert_eq!(
+        json!(small_registry().render(&Mcp::v2026_07_28())),
+        expected
+    );
 
     expected[1].as_object_mut().unwrap().remove("outputSchema");
-    assert_eq!(json!(small_registry().render(&Mcp::v2025_11_25())), expected);
+    assert_eq!(
+        json!(small_registry().render(&Mcp::v2025_11_25())),
+        expected
+    );
 }
 
 /// A client refuses a result that its output schema does not allow: bare text has no
@@ -127,14 +132,17 @@ fn mcp_promises_no_output_schema_that_a_result_breaks() {
     for mcp in [Mcp::v2025_11_25(), Mcp::v2026_07_28()] {
         let tools = json!(registry().render(&mcp));
         for (name, arguments) in calls {
-            let result = block(registry().call(ToolCall::new("1", name, arguments)));
+            let result = registry().call_blocking(ToolCall::new("1", name, arguments));
             assert!(!result.is_error(), "{}", result.content());
             let result = &mcp.results(&[result])[0]["result"];
             let mut tools = tools.as_array().unwrap().iter();
             let tool = tools.find(|tool| tool["name"] == name).unwrap();
             if let Some(schema) = tool.get("outputSchema") {
                 let structured = result.get("structuredContent").expect(name);
-                assert!(jsonschema::is_valid(schema, structured), "{name}: {structured}");
+                assert!(
+                    jsonschema::is_valid(schema, structured),
+                    "{name}: {structured}"
+                );
             }
         }
     }
@@ -142,10 +150,10 @@ fn mcp_promises_no_output_schema_that_a_result_breaks() {
 
 #[test]
 fn no_tools_are_an_empty_array() {
-    for (name, dialect) in dialects() {
+    for (dialect, _) in dialects() {
         let mut out = JsonWriter::new();
         dialect.write_tools(&[], &mut out);
-        assert_eq!(out.into_string(), "[]", "{name}");
+        assert_eq!(out.into_string(), "[]");
     }
 }
 
@@ -188,6 +196,28 @@ fn bad_json_of_a_foreign_dialect_is_an_error_and_not_sent() {
         }
     }
     let error = serde_json::to_value(registry().render(&Broken)).unwrap_err();
-    assert!(error.to_string().starts_with("the dialect wrote bad JSON: "), "{error}");
-    assert_eq!(refusal(&Broken, json!({})), "no answer of the broken provider");
+    assert!(
+        error
+            .to_string()
+            .starts_with("the dialect wrote bad JSON: "),
+        "{error}"
+    );
+    assert_eq!(
+        refusal(&Broken, &json!({})),
+        "no answer of the broken provider"
+    );
+}
+
+/// One flag knows where a comma goes, also behind what was left empty.
+#[test]
+fn the_writer_separates_what_follows_an_empty_object() {
+    let mut out = JsonWriter::new();
+    out.array(|out| {
+        out.object(|_| {}).array(|_| {}).string("");
+        out.object(|out| {
+            out.key("\"").object(|_| {});
+            out.key("b").raw("1");
+        });
+    });
+    assert_eq!(out.into_string(), r#"[{},[],"",{"\"":{},"b":1}]"#);
 }

@@ -10,9 +10,9 @@ use crate::tool::ToolEntry;
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
 ///
-/// Schemas go under `parametersJsonSchema`, because `parameters` is a subset of OpenAPI that
-/// knows neither `additionalProperties` everywhere nor every keyword; a tool without parameters
-/// has neither (Google's Gen AI SDK, `FunctionDeclaration`).
+/// Schemas go under `parametersJsonSchema`: under `parameters` the API takes a subset of OpenAPI,
+/// and has refused `additionalProperties` there. A tool without parameters has neither (Google's
+/// Gen AI SDK, `FunctionDeclaration`).
 ///
 /// Calls are read from the first candidate. They may have no id; their results then have none
 /// either and are told apart by their order.

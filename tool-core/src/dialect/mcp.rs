@@ -48,7 +48,7 @@ impl Mcp {
         let schema = tool.output()?;
         let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
-        if fits && is_structured(schema) && admits_nulls(schema) {
+        if fits && is_structured(schema) {
             tool.output_json()
         } else {
             None
@@ -123,7 +123,11 @@ impl Dialect for Mcp {
         let response = |result: &ToolResult| {
             let (key, value) = match result.error() {
                 Some(error) if error.kind() == ToolErrorKind::UnknownTool => {
-                    ("error", json!({ "code": INVALID_PARAMS, "message": result.content() }))
+                    let message = error.message();
+                    (
+                        "error",
+                        json!({ "code": INVALID_PARAMS, "message": message }),
+                    )
                 }
                 _ => ("result", self.result(result)),
             };
@@ -183,23 +187,5 @@ fn is_structured(schema: &Schema) -> bool {
         | Kind::Array(..)
         | Kind::Map(_)
         | Kind::Object(_) => true,
-    }
-}
-
-/// Whether the schema's text admits every `null` that a value of it may hold. An optional member
-/// is written without `null`, which is what a call should look like; but serde writes a `None`
-/// as `null`, and a client would refuse the result.
-fn admits_nulls(schema: &Schema) -> bool {
-    match schema.kind() {
-        Kind::Object(properties) => properties
-            .iter()
-            .all(|property| !property.nullable && admits_nulls(property.schema)),
-        Kind::Array(inner, _) | Kind::Map(inner) | Kind::Nullable(inner) => admits_nulls(inner),
-        Kind::Any
-        | Kind::Boolean
-        | Kind::Integer(_)
-        | Kind::Number
-        | Kind::String(_)
-        | Kind::Enum(_) => true,
     }
 }

@@ -114,21 +114,24 @@ impl Layout {
     pub(super) fn refuse_error(&self, response: &Value) -> Result<(), ResponseError> {
         let error = &response["error"];
         let said = match error {
-            Value::Null => return Ok(()),
-            Value::String(message) => message.clone(),
-            error => match error["message"].as_str() {
+            Value::Object(members) => match members.get("message").and_then(Value::as_str) {
                 Some(message) => message.to_owned(),
                 None => shorten(&error.to_string()),
             },
+            Value::String(message) => message.clone(),
+            _ => return Ok(()),
         };
-        let kind = ["status", "code", "type"].into_iter().map(|key| &error[key]);
-        let kind = kind.into_iter().find_map(|kind| match kind {
-            Value::String(kind) => Some(format!("{kind}: ")),
-            Value::Number(code) => Some(format!("{code}: ")),
-            _ => None,
-        });
-        let kind = kind.unwrap_or_default();
-        Err(self.refuse(format_args!("the provider answered with the error {kind}{said}")))
+        let labels = ["status", "code", "type"].iter();
+        let label = labels
+            .map(|&key| &error[key])
+            .find_map(|label| match label {
+                Value::String(label) => Some(format!("{label}: ")),
+                Value::Number(code) => Some(format!("{code}: ")),
+                _ => None,
+            })
+            .unwrap_or_default();
+        let problem = format!("the provider answered with the error {label}{said}");
+        Err(self.refuse(problem))
     }
 
     fn incomplete(&self, part: &str) -> ResponseError {

@@ -128,6 +128,7 @@ impl<'a, 'w> Serializer for TextSerializer<'a, 'w> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        self.json.serialize_newtype_variant(name, index, variant, value)
+        self.json
+            .serialize_newtype_variant(name, index, variant, value)
     }
 }

@@ -5,27 +5,34 @@
 
 use super::{IntegerRange, Kind, Lengths, Property, Schema, Text};
 
+/// Which way the values of a schema go. It matters for what may be left out: a call should leave
+/// it out, while serde writes a result's `None` as `null`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From a model to a tool.
+    Arguments,
+    /// From a tool to a model.
+    Result,
+}
+
 /// The JSON text of a schema, rendered while compiling.
 ///
 /// Only [`JsonText::of`] makes one, so its bytes are text: see [`JsonText::as_str`].
 pub struct JsonText<const LENGTH: usize>([u8; LENGTH]);
 
 impl<const LENGTH: usize> JsonText<LENGTH> {
-    /// Renders `schema`, whose JSON text is `LENGTH` bytes long (or none is wanted, at 0).
+    /// Renders `schema`, whose JSON text is `LENGTH` bytes long; no schema has no text.
     ///
     /// # Panics
     ///
     /// When `LENGTH` is not what [`json_length`] says.
-    pub const fn of(schema: Option<&Schema>) -> Self {
+    pub const fn of(schema: Option<&Schema>, direction: Direction) -> Self {
         let mut bytes = [0; LENGTH];
-        let mut sink = Sink {
-            out: &mut bytes,
-            at: 0,
-        };
-        if let Some(schema) = schema {
-            sink.schema(schema, schema.description, "");
-        }
-        assert!(sink.at == LENGTH, "the length of a schema's text was miscounted");
+        let length = write(schema, direction, &mut bytes);
+        assert!(
+            length == LENGTH,
+            "the length of a schema's text was miscounted"
+        );
         JsonText(bytes)
     }
 
@@ -41,10 +48,23 @@ impl<const LENGTH: usize> JsonText<LENGTH> {
 }
 
 /// How many bytes the JSON text of a schema takes; 0 for none.
-pub const fn json_length(schema: Option<&Schema>) -> usize {
+pub const fn json_length(schema: Option<&Schema>, direction: Direction) -> usize {
+    write(schema, direction, &mut [])
+}
+
+/// The JSON text of a schema of arguments, rendered at run time.
+pub(super) fn to_string(schema: &Schema) -> String {
+    let mut bytes = vec![0; json_length(Some(schema), Direction::Arguments)];
+    write(Some(schema), Direction::Arguments, &mut bytes);
+    String::from_utf8(bytes).expect("a schema is written from whole strings")
+}
+
+/// Writes as much as there is room for and says how much room is needed.
+const fn write(schema: Option<&Schema>, direction: Direction, out: &mut [u8]) -> usize {
     let mut sink = Sink {
-        out: &mut [],
+        out,
         at: 0,
+        direction,
     };
     if let Some(schema) = schema {
         sink.schema(schema, schema.description, "");
@@ -52,20 +72,10 @@ pub const fn json_length(schema: Option<&Schema>) -> usize {
     sink.at
 }
 
-/// The JSON text of a schema, rendered at run time.
-pub(super) fn to_string(schema: &Schema) -> String {
-    let mut bytes = vec![0; json_length(Some(schema))];
-    let mut sink = Sink {
-        out: &mut bytes,
-        at: 0,
-    };
-    sink.schema(schema, schema.description, "");
-    String::from_utf8(bytes).expect("a schema is written from whole strings")
-}
-
 struct Sink<'a> {
     out: &'a mut [u8],
     at: usize,
+    direction: Direction,
 }
 
 impl Sink<'_> {
@@ -105,11 +115,7 @@ impl Sink<'_> {
             }
             Kind::Map(values) => self.map(values),
             Kind::Object(properties) => self.object(properties),
-            Kind::Nullable(inner) => {
-                self.put("\"anyOf\":[");
-                self.schema(inner, Text::EMPTY, "");
-                self.put(",{\"type\":\"null\"}]");
-            }
+            Kind::Nullable(inner) => self.nullable(inner),
         }
         if !description.is_empty() {
             self.separate(start);
@@ -170,6 +176,12 @@ impl Sink<'_> {
         self.put("]");
     }
 
+    const fn nullable(&mut self, inner: &Schema) {
+        self.put("\"anyOf\":[");
+        self.schema(inner, Text::EMPTY, "");
+        self.put(",{\"type\":\"null\"}]");
+    }
+
     const fn map(&mut self, values: &Schema) {
         self.put("\"type\":\"object\"");
         if !matches!(values.kind, Kind::Any) || !values.description.is_empty() {
@@ -189,14 +201,23 @@ impl Sink<'_> {
             self.put("\"");
             self.put(property.name.json);
             self.put("\":");
-            self.schema(property.schema, property.text(), property.default);
+            if property.nullable && matches!(self.direction, Direction::Result) {
+                self.schema(
+                    &Schema::of(Kind::Nullable(property.schema)),
+                    property.text(),
+                    "",
+                );
+            } else {
+                self.schema(property.schema, property.text(), property.default);
+            }
             at += 1;
         }
         self.put("}");
         let mut some = false;
         let mut at = 0;
         while at < properties.len() {
-            if properties[at].required {
+            let skipped = properties[at].skipped && matches!(self.direction, Direction::Result);
+            if properties[at].required && !skipped {
                 self.put(if some { ",\"" } else { ",\"required\":[\"" });
                 self.put(properties[at].name.json);
                 self.put("\"");

@@ -77,7 +77,11 @@ impl std::fmt::Display for Path<'_> {
             Step::Root => Ok(()),
             Step::Index(index) => write!(f, "[{index}]"),
             Step::Key(key) => {
-                let dot = if matches!(parent.step, Step::Root) { "" } else { "." };
+                let dot = if matches!(parent.step, Step::Root) {
+                    ""
+                } else {
+                    "."
+                };
                 write!(f, "{dot}{}", shorten(key))
             }
         }
@@ -158,7 +162,9 @@ impl<'t> Walker<'t> {
     fn string(&mut self, schema: &Schema, lengths: Lengths, path: &Path<'_>) {
         let quoted = self.cursor.value();
         let Some(text) = unquote(quoted) else {
-            return self.report(path, || "holds half of a surrogate pair, which is no text".into());
+            return self.report(path, || {
+                "holds half of a surrogate pair, which is no text".into()
+            });
         };
         let fits = match schema.kind {
             Kind::Enum(values) => values.iter().any(|value| value.as_str() == text),
@@ -173,7 +179,11 @@ impl<'t> Walker<'t> {
                 _ => None,
             };
             let hint = meant.map_or_else(String::new, |m| format!("; did you mean \"{m}\"?"));
-            format!("expected {}, got {}{hint}", expected(schema), shorten(quoted))
+            format!(
+                "expected {}, got {}{hint}",
+                expected(schema),
+                shorten(quoted)
+            )
         });
     }
 
@@ -198,7 +208,9 @@ impl<'t> Walker<'t> {
         }
         self.write("]");
         if !lengths.admits(count) {
-            self.report(path, || format!("expected {}, got {count} items", expected(schema)));
+            self.report(path, || {
+                format!("expected {}, got {count} items", expected(schema))
+            });
         }
     }
 
@@ -220,7 +232,10 @@ impl<'t> Walker<'t> {
         let mut seen = vec![false; properties.len()];
         self.members(|walker, quoted, key, first| {
             let path = path.key(key);
-            let Some(at) = properties.iter().position(|property| property.name() == key) else {
+            let Some(at) = properties
+                .iter()
+                .position(|property| property.name() == key)
+            else {
                 walker.cursor.value();
                 walker.report(&path, || unknown(key, properties));
                 return false;
@@ -241,7 +256,11 @@ impl<'t> Walker<'t> {
             }
             true
         });
-        for (property, _) in properties.iter().zip(seen).filter(|(p, seen)| p.required && !seen) {
+        for (property, _) in properties
+            .iter()
+            .zip(seen)
+            .filter(|(p, seen)| p.required && !seen)
+        {
             self.report(&path.key(property.name()), || {
                 format!("missing; expected {}", expected(property.schema))
             });
@@ -290,7 +309,9 @@ impl<'t> Walker<'t> {
 
     fn mismatch(&mut self, schema: &Schema, path: &Path<'_>) {
         let text = self.cursor.value();
-        self.report(path, || format!("expected {}, got {}", expected(schema), shorten(text)));
+        self.report(path, || {
+            format!("expected {}, got {}", expected(schema), shorten(text))
+        });
     }
 
     fn report(&mut self, path: &Path<'_>, message: impl FnOnce() -> String) {
@@ -348,7 +369,11 @@ fn whole_number(text: &str) -> Option<String> {
             mantissa,
             exponent
                 .parse::<i64>()
-                .unwrap_or(if exponent.starts_with('-') { -9999 } else { 9999 }),
+                .unwrap_or(if exponent.starts_with('-') {
+                    -9999
+                } else {
+                    9999
+                }),
         ),
         None => (rest, 0),
     };
@@ -392,7 +417,10 @@ mod tests {
             ("0.0e99999999999999999999", Some("0")),
             ("20.5", None),
             ("2e-1", None),
-            ("12345678901234567890123456789.0", Some("12345678901234567890123456789")),
+            (
+                "12345678901234567890123456789.0",
+                Some("12345678901234567890123456789"),
+            ),
         ] {
             assert_eq!(whole_number(text).as_deref(), digits, "{text}");
         }

@@ -67,7 +67,9 @@ impl Parse for Function {
                 let token: Token![extern] = input.parse()?;
                 abi = Some(token);
                 token.to_tokens(&mut qualifiers);
-                input.parse::<Option<syn::LitStr>>()?.to_tokens(&mut qualifiers);
+                input
+                    .parse::<Option<syn::LitStr>>()?
+                    .to_tokens(&mut qualifiers);
             } else {
                 input.parse::<Token![const]>()?.to_tokens(&mut qualifiers);
             }
@@ -198,12 +200,15 @@ impl Function {
             body,
             ..
         } = self;
-        let parameters = self.parameters.iter().map(|Parameter { attrs, tokens, .. }| {
-            let kept = attrs
-                .iter()
-                .filter(|attr| !attr.path().is_ident("doc") && !attr.path().is_ident("param"));
-            quote!(#(#kept)* #tokens)
-        });
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|Parameter { attrs, tokens, .. }| {
+                let kept = attrs
+                    .iter()
+                    .filter(|attr| !attr.path().is_ident("doc") && !attr.path().is_ident("param"));
+                quote!(#(#kept)* #tokens)
+            });
         let where_clause = &generics.where_clause;
         quote! {
             #(#attrs)*

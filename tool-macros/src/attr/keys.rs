@@ -34,7 +34,10 @@ impl Key {
         match syn::parse2(value.clone()) {
             Ok(parsed) => Some((parsed, span)),
             Err(_) => {
-                errors.at(value, wanted.replace("needs a value", "has a value of another form"));
+                errors.at(
+                    value,
+                    wanted.replace("needs a value", "has a value of another form"),
+                );
                 None
             }
         }
@@ -77,7 +80,10 @@ impl Keys {
         for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
             match &attr.meta {
                 Meta::List(list) => keys.extend(list.tokens.clone(), errors),
-                _ => errors.at(attr, format!("`#[{name}]` needs keys; write `#[{name}(key = value)]`")),
+                _ => errors.at(
+                    attr,
+                    format!("`#[{name}]` needs keys; write `#[{name}(key = value)]`"),
+                ),
             }
         }
         keys
@@ -99,7 +105,10 @@ impl Keys {
         );
         for key in errors.keep(parsed).unwrap_or_default() {
             if self.given.iter().any(|other| other.name == key.name) {
-                errors.at(&key.name, format!("`{}` is given twice; keep one", key.name));
+                errors.at(
+                    &key.name,
+                    format!("`{}` is given twice; keep one", key.name),
+                );
             } else {
                 self.given.push(key);
             }

@@ -57,7 +57,8 @@ fn property(data: &Data, field: &Field) -> TokenStream {
     let name = text(krate, &field.key);
     let description = text(krate, field.description.as_deref().unwrap_or_default());
     let optional = field.has_default.then(|| quote!(.optional()));
+    let skipped = field.is_skipped.then(|| quote!(.skipped_in_results()));
     quote_spanned! {ty.span()=>
-        #krate::__private::property::<#ty>(#name, #description)#optional
+        #krate::__private::property::<#ty>(#name, #description)#optional #skipped
     }
 }

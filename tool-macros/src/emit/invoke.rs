@@ -81,7 +81,10 @@ fn outcome(tool: &Tool) -> TokenStream {
     });
     let wait = tool.is_async.then(|| quote!(.await));
     // The spans make "can't be serialized" and "can't be displayed" underline the return type.
-    let span = tool.output.as_ref().map_or_else(|| ident.span(), Spanned::span);
+    let span = tool
+        .output
+        .as_ref()
+        .map_or_else(|| ident.span(), Spanned::span);
     let (value, error) = (local("value", span), local("error", span));
     let success = quote_spanned!(span=> #private::Outcome::value(&#value));
     let failure = quote_spanned!(span=> #private::Failure(#error).outcome());

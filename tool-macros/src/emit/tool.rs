@@ -11,15 +11,26 @@ use crate::model::types::without_lifetimes;
 // Output: struct f {}
 //         const _: () = { schemas; impl Tool for f; fn __tool_invoke; the link }
 pub(super) fn tool(tool: &Tool) -> TokenStream {
-    let Tool { krate, ident, cfgs, .. } = tool;
+    let Tool {
+        krate, ident, cfgs, ..
+    } = tool;
     let private = quote!(#krate::__private);
     let handler = handler(tool);
     let parameters = schema::parameters(tool);
     let checks = schema::checks(tool);
     let output = output(tool);
     let spec = spec(tool);
+    let parameters_json = {
+        let schema = quote!(::core::option::Option::Some(__TOOL_PARAMETERS));
+        json(&private, &schema, &quote!(Arguments))
+    };
+    let output_json = json(&private, &quote!(__TOOL_OUTPUT), &quote!(Result));
     let invoke = invoke::function(tool);
-    let kind = if tool.is_async { quote!(Async) } else { quote!(Sync) };
+    let kind = if tool.is_async {
+        quote!(Async)
+    } else {
+        quote!(Sync)
+    };
     let link = (!tool.unlinked).then(|| link(tool));
     quote! {
         #handler
@@ -35,12 +46,8 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
 
             const __TOOL_PARAMETERS: &#krate::schema::Schema = #parameters;
             const __TOOL_OUTPUT: ::core::option::Option<&#krate::schema::Schema> = #output;
-            static __TOOL_PARAMETERS_JSON: #private::JsonText<
-                { #private::json_length(::core::option::Option::Some(__TOOL_PARAMETERS)) },
-            > = #private::JsonText::of(::core::option::Option::Some(__TOOL_PARAMETERS));
-            static __TOOL_OUTPUT_JSON: #private::JsonText<
-                { #private::json_length(__TOOL_OUTPUT) },
-            > = #private::JsonText::of(__TOOL_OUTPUT);
+            static __TOOL_PARAMETERS_JSON: #parameters_json;
+            static __TOOL_OUTPUT_JSON: #output_json;
             static __TOOL_ENTRY: #private::StaticTool = #private::StaticTool {
                 spec: <#ident as #krate::Tool>::SPEC,
                 invoke: #private::Invoke::#kind(__tool_invoke),
@@ -59,9 +66,18 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     }
 }
 
+// Input:  SCHEMA, Result
+// Output: JsonText<{ json_length(SCHEMA, Direction::Result) }> = JsonText::of(SCHEMA, Direction::Result)
+fn json(private: &TokenStream, schema: &TokenStream, direction: &TokenStream) -> TokenStream {
+    let arguments = quote!(#schema, #private::Direction::#direction);
+    quote!(#private::JsonText<{ #private::json_length(#arguments) }> = #private::JsonText::of(#arguments))
+}
+
 /// The handler of a tool with mistakes, so that nothing else of the crate fails on its absence.
 pub(super) fn stand_in(tool: &Tool) -> TokenStream {
-    let Tool { krate, ident, cfgs, .. } = tool;
+    let Tool {
+        krate, ident, cfgs, ..
+    } = tool;
     let handler = handler(tool);
     quote! {
         #handler
@@ -78,7 +94,9 @@ pub(super) fn stand_in(tool: &Tool) -> TokenStream {
 // Input:  pub fn f()
 // Output: pub struct f {}
 fn handler(tool: &Tool) -> TokenStream {
-    let Tool { ident, cfgs, vis, .. } = tool;
+    let Tool {
+        ident, cfgs, vis, ..
+    } = tool;
     let doc = format!("The handler of the tool `{}`.", tool.name.value());
     quote! {
         #(#cfgs)*
@@ -95,7 +113,9 @@ fn spec(tool: &Tool) -> TokenStream {
         let krate = &tool.krate;
         quote!(#krate::__private)
     };
-    let Tool { name, description, .. } = tool;
+    let Tool {
+        name, description, ..
+    } = tool;
     let title = option(tool.title.as_ref());
     let when_to_use = option(tool.when_to_use.as_ref());
     let returns = option(tool.returns.as_ref());

@@ -42,6 +42,8 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     /// Whether serde fills it in when it is absent.
     pub(crate) has_default: bool,
+    /// Whether serde may leave it out of what it writes.
+    pub(crate) is_skipped: bool,
 }
 
 impl Data {
@@ -89,30 +91,52 @@ fn shape(container: &Container<'_>, errors: &mut Errors) -> Shape {
     match &container.data {
         Ast::Enum(variants) => {
             if !matches!(attrs.tag(), TagType::External) {
-                errors.at(&container.ident, format!("an enum with a tag of its own {NOT_YET}"));
+                errors.at(
+                    &container.ident,
+                    format!("an enum with a tag of its own {NOT_YET}"),
+                );
             }
             let mut values = Vec::new();
             for variant in variants {
                 if !matches!(variant.style, Style::Unit) {
                     errors.at(&variant.ident, format!("a variant with fields {NOT_YET}"));
-                } else if variant.attrs.other() || !aliases(variant.attrs.aliases(), &variant.attrs.name().deserialize_name().value) {
+                } else if variant.attrs.other()
+                    || !aliases(
+                        variant.attrs.aliases(),
+                        &variant.attrs.name().deserialize_name().value,
+                    )
+                {
                     errors.at(&variant.ident, format!("`alias` or `other` {NOT_YET}"));
+                } else if variant.attrs.name().serialize_name().value
+                    != variant.attrs.name().deserialize_name().value
+                {
+                    errors.at(
+                        &variant.ident,
+                        format!("a name that differs between input and output {NOT_YET}"),
+                    );
                 } else if !variant.attrs.skip_deserializing() {
                     values.push(variant.attrs.name().deserialize_name().value.clone());
                 }
             }
             if values.is_empty() && errors.is_empty() {
-                errors.at(&container.ident, "an enum without variants has no value; add a variant");
+                errors.at(
+                    &container.ident,
+                    "an enum without variants has no value; add a variant",
+                );
             }
             Shape::Strings(values)
         }
         Ast::Struct(Style::Struct, fields) if !attrs.transparent() => {
             let all_default = !attrs.default().is_none();
-            let fields = fields.iter().filter(|field| !field.attrs.skip_deserializing());
+            let fields = fields
+                .iter()
+                .filter(|field| !field.attrs.skip_deserializing());
             Shape::Object(fields.map(|f| field(f, all_default, errors)).collect())
         }
         Ast::Struct(style, fields) => {
-            let mut carried = fields.iter().filter(|field| !field.attrs.skip_deserializing());
+            let mut carried = fields
+                .iter()
+                .filter(|field| !field.attrs.skip_deserializing());
             match (carried.next(), carried.next(), style) {
                 (Some(one), None, Style::Newtype | Style::Struct) => {
                     // Only for its checks.
@@ -120,7 +144,10 @@ fn shape(container: &Container<'_>, errors: &mut Errors) -> Shape {
                     Shape::Same(Box::new(field.ty))
                 }
                 _ => {
-                    errors.at(&container.ident, format!("a tuple or unit struct {NOT_YET}"));
+                    errors.at(
+                        &container.ident,
+                        format!("a tuple or unit struct {NOT_YET}"),
+                    );
                     Shape::Object(Vec::new())
                 }
             }
@@ -155,11 +182,18 @@ fn field(field: &AstField<'_>, all_default: bool, errors: &mut Errors) -> Field 
     if !aliases(attrs.aliases(), &key) {
         errors.span(span, format!("`alias` {NOT_YET}"));
     }
+    if attrs.name().serialize_name().value != key {
+        errors.span(
+            span,
+            format!("a name that differs between input and output {NOT_YET}"),
+        );
+    }
     Field {
         span,
         key,
         description: description(described, &docs::lines(&field.original.attrs), errors),
         ty: field.ty.clone(),
         has_default: all_default || !attrs.default().is_none(),
+        is_skipped: attrs.skip_serializing() || attrs.skip_serializing_if().is_some(),
     }
 }

@@ -88,7 +88,9 @@ impl Tool {
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
-        let before = sections.next().map_or_else(Vec::new, |section| section.lines);
+        let before = sections
+            .next()
+            .map_or_else(Vec::new, |section| section.lines);
         let has_key = described.is_some();
         let description = description(described, &before, errors);
         if description.is_none() && !has_key {
@@ -163,9 +165,7 @@ fn parameters(
         if let (Some(_), Some(listed)) = (&own, &listed) {
             errors.span(
                 listed.span,
-                format!(
-                    "`{name}` is described twice, here and on the parameter; keep one of them"
-                ),
+                format!("`{name}` is described twice, here and on the parameter; keep one of them"),
             );
         }
         parameters.push(Parameter {
@@ -228,10 +228,15 @@ impl Argument {
     fn list(lines: &[Line], errors: &mut Errors) -> Vec<Argument> {
         let mut items: Vec<Vec<Line>> = Vec::new();
         for line in lines {
-            let is_item = ["* ", "- ", "+ "].iter().any(|mark| line.text.starts_with(mark));
+            let is_item = ["* ", "- ", "+ "]
+                .iter()
+                .any(|mark| line.text.starts_with(mark));
             if is_item {
                 let text = line.text[2..].to_owned();
-                items.push(vec![Line { text, ..line.clone() }]);
+                items.push(vec![Line {
+                    text,
+                    ..line.clone()
+                }]);
             } else if let Some(item) = items.last_mut() {
                 item.push(line.clone());
             }
@@ -240,12 +245,18 @@ impl Argument {
         for mut item in items {
             let span = item[0].span;
             let Some((name, rest)) = split_item(&item[0].text) else {
-                errors.span(span, "no parameter is named here; write `* `name` - what it is`");
+                errors.span(
+                    span,
+                    "no parameter is named here; write `* `name` - what it is`",
+                );
                 continue;
             };
             item[0].text = rest;
             if arguments.iter().any(|other| other.name == name) {
-                errors.span(span, format!("`{name}` is described twice; keep one of them"));
+                errors.span(
+                    span,
+                    format!("`{name}` is described twice; keep one of them"),
+                );
             } else {
                 arguments.push(Argument {
                     name,
@@ -265,7 +276,10 @@ impl Argument {
             (true, true) => "; the function has no parameters".into(),
             (true, false) => format!("; the parameters are {}", list(&names)),
         };
-        errors.span(self.span, format!("there is no parameter `{}`{hint}", self.name));
+        errors.span(
+            self.span,
+            format!("there is no parameter `{}`{hint}", self.name),
+        );
     }
 }
 
@@ -283,8 +297,13 @@ fn split_item(item: &str) -> Option<(String, String)> {
         None if bare_colon => rest,
         None => return None,
     };
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '#');
-    (is_name && !name.is_empty())
-        .then(|| (name.trim_start_matches("r#").to_owned(), text.trim().to_owned()))
+    let is_name = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '_' || c == '#');
+    (is_name && !name.is_empty()).then(|| {
+        (
+            name.trim_start_matches("r#").to_owned(),
+            text.trim().to_owned(),
+        )
+    })
 }
-

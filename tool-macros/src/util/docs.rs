@@ -111,7 +111,11 @@ pub(crate) fn flow(lines: &[Line]) -> String {
     let mut joins = false;
     for line in lines {
         let code = fence.covers(&line.text);
-        let content = if code { line.text.trim_end() } else { line.text.trim() };
+        let content = if code {
+            line.text.trim_end()
+        } else {
+            line.text.trim()
+        };
         if content.is_empty() && !code {
             // One blank line between paragraphs, however many were written.
             if !text.is_empty() && !text.ends_with("\n\n") {
@@ -143,8 +147,13 @@ fn starts_line(line: &str) -> bool {
     let numbered = line
         .trim_start_matches(|c: char| c.is_ascii_digit())
         .strip_prefix(['.', ')'])
-        .is_some_and(|rest| rest.starts_with(' ') && line.starts_with(|c: char| c.is_ascii_digit()));
-    numbered || ["- ", "* ", "+ ", "|", ">"].iter().any(|mark| line.starts_with(mark))
+        .is_some_and(|rest| {
+            rest.starts_with(' ') && line.starts_with(|c: char| c.is_ascii_digit())
+        });
+    numbered
+        || ["- ", "* ", "+ ", "|", ">"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
 }
 
 /// Tells the lines of fenced code blocks from the others.
@@ -165,7 +174,9 @@ impl Fence {
                 true
             }
             None => {
-                self.mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+                self.mark = ["```", "~~~"]
+                    .into_iter()
+                    .find(|mark| line.starts_with(mark));
                 self.mark.is_some()
             }
         }
@@ -189,8 +200,14 @@ mod tests {
     fn soft_wraps_join_and_everything_else_stays() {
         for (written, read) in [
             ("one\ntwo\n\n\nthree", "one two\n\nthree"),
-            ("list:\n- a\n  wrapped\n- b\n  - c", "list:\n- a wrapped\n- b\n  - c"),
-            ("```text\n a\n\n b\n```\nafter", "```text\n a\n\n b\n```\nafter"),
+            (
+                "list:\n- a\n  wrapped\n- b\n  - c",
+                "list:\n- a wrapped\n- b\n  - c",
+            ),
+            (
+                "```text\n a\n\n b\n```\nafter",
+                "```text\n a\n\n b\n```\nafter",
+            ),
             ("| a |\n|---|\n| b |\n\nend", "| a |\n|---|\n| b |\n\nend"),
             ("hard  \nbreak", "hard\nbreak"),
             ("1. one\n2. two\nis 3.5\nwide", "1. one\n2. two is 3.5 wide"),
@@ -202,7 +219,9 @@ mod tests {
 
     #[test]
     fn a_heading_in_code_is_no_heading() {
-        let found = sections(doc("text\n```sh\n# comment\n```\n#hashtag\n# Returns\nx\n## more"));
+        let found = sections(doc(
+            "text\n```sh\n# comment\n```\n#hashtag\n# Returns\nx\n## more",
+        ));
         let titles: Vec<_> = found.iter().map(|section| &*section.title).collect();
         assert_eq!(titles, ["", "returns"]);
         assert_eq!(found[1].lines.len(), 2);

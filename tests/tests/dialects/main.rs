@@ -1,11 +1,14 @@
 //! What goes to a provider and what comes back, in whole requests and responses.
 
+mod calls;
+mod responses;
+mod results;
+mod tools_field;
+
 use serde::Serialize;
-use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Dialect, Gemini, JsonWriter, Mcp, OpenAiChat, OpenAiResponses, ResponseError,
-};
-use tool_core::{Arguments, Registry, ToolCall, ToolEntry, ToolResult, ToolType, tool, tools};
+use serde_json::Value;
+use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::{Registry, ToolType, tool, tools};
 
 #[derive(Serialize, ToolType)]
 struct Forecast {
@@ -71,22 +74,18 @@ fn registry() -> Registry {
     Registry::builder().tools(tools).build().unwrap()
 }
 
-fn dialects() -> [(&'static str, Box<dyn Dialect>); 6] {
+/// Every dialect, with a whole response of it.
+fn dialects() -> [(Box<dyn Dialect>, Value); 6] {
     [
-        ("chat", Box::new(OpenAiChat::default())),
-        ("responses", Box::new(OpenAiResponses::default())),
-        ("anthropic", Box::new(Anthropic::default())),
-        ("gemini", Box::new(Gemini::default())),
-        ("mcp", Box::new(Mcp::default())),
-        ("mcp", Box::new(Mcp::v2025_11_25())),
+        (Box::new(OpenAiChat::default()), responses::chat()),
+        (Box::new(OpenAiResponses::default()), responses::responses()),
+        (Box::new(Anthropic::default()), responses::anthropic()),
+        (Box::new(Gemini::default()), responses::gemini()),
+        (Box::new(Mcp::default()), responses::mcp()),
+        (Box::new(Mcp::v2025_11_25()), responses::mcp()),
     ]
 }
 
-async fn answer(dialect: &dyn Dialect, response: &Value) -> Vec<ToolResult> {
-    let calls = dialect.calls(response).unwrap();
-    registry().call_all(calls).await
-}
-
-fn refusal(dialect: &dyn Dialect, response: Value) -> String {
-    dialect.calls(&response).unwrap_err().to_string()
+fn refusal(dialect: &dyn Dialect, response: &Value) -> String {
+    dialect.calls(response).unwrap_err().to_string()
 }

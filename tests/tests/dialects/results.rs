@@ -1,0 +1,180 @@
+//! What goes back to the provider.
+
+use serde_json::{Value, json};
+use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::{ToolCall, ToolResult};
+
+use super::{dialects, registry, responses};
+
+/// Makes the calls of a response. The second, the fourth and the last one fail.
+async fn make_calls(dialect: &dyn Dialect, response: &Value) -> Vec<ToolResult> {
+    let calls = dialect.calls(response).unwrap();
+    let results = registry().call_all(calls).await;
+    let failed: Vec<_> = results.iter().map(ToolResult::is_error).collect();
+    assert_eq!(failed, [false, true, false, true, true]);
+    results
+}
+
+const FORECAST: &str = r#"{"city":"Lisbon","highs":[21.5,21.5]}"#;
+
+#[tokio::test]
+async fn chat_completions_get_one_tool_message_a_call() {
+    let dialect = OpenAiChat::default();
+    let results = make_calls(&dialect, &responses::chat()).await;
+    assert_eq!(
+        dialect.results(&results),
+        [
+            json!({"role": "tool", "tool_call_id": "call_A", "content": FORECAST}),
+            json!({"role": "tool", "tool_call_id": "call_B", "content": results[1].content()}),
+            json!({"role": "tool", "tool_call_id": "call_C", "content": "[7,19]"}),
+            json!({"role": "tool", "tool_call_id": "call_D", "content": results[3].content()}),
+            json!({"role": "tool", "tool_call_id": "call_E", "content": results[4].content()}),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn responses_answer_to_the_call_id_and_not_to_the_items_id() {
+    let dialect = OpenAiResponses::default();
+    let results = make_calls(&dialect, &responses::responses()).await;
+    let item = |call_id: &str, output: &str| json!({"type": "function_call_output", "call_id": call_id, "output": output});
+    assert_eq!(
+        dialect.results(&results),
+        [
+            item("call_A", FORECAST),
+            item("call_B", results[1].content()),
+            item("call_C", "[7,19]"),
+            item("call_D", results[3].content()),
+            item("call_E", results[4].content()),
+        ]
+    );
+}
+
+/// Results in several messages teach the model to stop calling tools side by side.
+#[tokio::test]
+async fn anthropic_gets_one_message_that_marks_errors_alone() {
+    let dialect = Anthropic::default();
+    let results = make_calls(&dialect, &responses::anthropic()).await;
+    let good = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    let bad = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": true});
+    assert_eq!(
+        dialect.results(&results),
+        [json!({"role": "user", "content": [
+            good("toolu_A", FORECAST),
+            bad("toolu_B", results[1].content()),
+            good("toolu_C", "[7,19]"),
+            bad("toolu_D", results[3].content()),
+            bad("toolu_E", results[4].content()),
+        ]})]
+    );
+}
+
+/// A made-up id must not reach a provider that never gave one.
+#[tokio::test]
+async fn gemini_gets_back_only_the_ids_that_it_gave() {
+    let dialect = Gemini::default();
+    let results = make_calls(&dialect, &responses::gemini()).await;
+    assert_eq!(
+        dialect.results(&results),
+        [json!({"role": "user", "parts": [
+            {"functionResponse": {"id": "9f1c", "name": "get_forecast",
+                "response": {"output": {"city": "Lisbon", "highs": [21.5, 21.5]}}}},
+            {"functionResponse": {"name": "cancel_booking",
+                "response": {"error": results[1].content()}}},
+            {"functionResponse": {"name": "list_alarms", "response": {"output": [7, 19]}}},
+            {"functionResponse": {"name": "get_forecast",
+                "response": {"error": results[3].content()}}},
+            {"functionResponse": {"name": "get_forcast",
+                "response": {"error": results[4].content()}}},
+        ]})]
+    );
+}
+
+fn mcp_expected(results: &[ToolResult]) -> Value {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    json!([
+        {"jsonrpc": "2.0", "id": 7, "result": {
+            "resultType": "complete", "isError": false, "content": text(FORECAST),
+            "structuredContent": {"city": "Lisbon", "highs": [21.5, 21.5]}}},
+        {"jsonrpc": "2.0", "id": "7", "result": {
+            "resultType": "complete", "isError": true, "content": text(results[1].content())}},
+        {"jsonrpc": "2.0", "id": "c", "result": {
+            "resultType": "complete", "isError": false, "content": text("[7,19]"),
+            "structuredContent": [7, 19]}},
+        {"jsonrpc": "2.0", "id": -1, "result": {
+            "resultType": "complete", "isError": true, "content": text(results[3].content())}},
+        {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": results[4].content()}},
+    ])
+}
+
+/// JSON-RPC matches ids with their type: 7 is not "7".
+#[tokio::test]
+async fn mcp_ids_keep_their_type_and_an_unknown_tool_is_a_protocol_error() {
+    let dialect = Mcp::default();
+    let results = make_calls(&dialect, &responses::mcp()).await;
+    assert_eq!(json!(dialect.results(&results)), mcp_expected(&results));
+}
+
+#[tokio::test]
+async fn an_older_mcp_gets_neither_a_result_type_nor_a_structured_array() {
+    let dialect = Mcp::v2025_11_25();
+    let results = make_calls(&dialect, &responses::mcp()).await;
+    let mut expected = mcp_expected(&results);
+    for response in expected.as_array_mut().unwrap() {
+        if let Some(result) = response.get_mut("result") {
+            let result = result.as_object_mut().unwrap();
+            result.remove("resultType");
+            result.retain(|key, value| key != "structuredContent" || value.is_object());
+        }
+    }
+    assert_eq!(json!(dialect.results(&results)), expected);
+}
+
+#[test]
+fn bare_text_is_not_structured() {
+    let call = ToolCall::new("1", "cancel_booking", r#"{"id":0}"#);
+    let results = [registry().call_blocking(call)];
+    let gemini = &Gemini::default().results(&results)[0]["parts"][0]["functionResponse"];
+    assert_eq!(
+        gemini,
+        &json!({"id": "1", "name": "cancel_booking", "response": {"output": "done"}})
+    );
+    assert_eq!(
+        Mcp::default().results(&results)[0]["result"],
+        json!({"resultType": "complete", "isError": false,
+               "content": [{"type": "text", "text": "done"}]})
+    );
+}
+
+/// Reasoning and signatures must go back untouched, or the provider refuses the next request.
+#[test]
+fn the_turn_is_repeated_word_for_word_before_the_results() {
+    let turns = [
+        vec![responses::chat()["choices"][0]["message"].clone()],
+        responses::responses()["output"].as_array().unwrap().clone(),
+        vec![json!({"role": "assistant", "content": responses::anthropic()["content"]})],
+        vec![responses::gemini()["candidates"][0]["content"].clone()],
+        vec![],
+        vec![],
+    ];
+    let results = [registry().call_blocking(ToolCall::new("1", "list_alarms", ""))];
+    for ((dialect, response), turn) in dialects().into_iter().zip(turns) {
+        let mut expected = turn;
+        expected.extend(dialect.results(&results));
+        assert_eq!(dialect.follow_up(&response, &results), expected);
+    }
+}
+
+/// An empty message is refused by the providers, an unanswered turn is not.
+#[test]
+fn nothing_to_say_is_no_message() {
+    for (dialect, response) in dialects() {
+        assert_eq!(dialect.results(&[]), [] as [Value; 0]);
+        assert_eq!(dialect.follow_up(&response, &[]), dialect.turn(&response));
+        assert_eq!(dialect.turn(&json!({"error": {}})), [] as [Value; 0]);
+    }
+    let empty = json!({"content": [], "stop_reason": "end_turn"});
+    assert_eq!(Anthropic::default().turn(&empty), [] as [Value; 0]);
+    let empty = json!({"candidates": [{"content": {"role": "model"}}]});
+    assert_eq!(Gemini::default().turn(&empty), [] as [Value; 0]);
+}

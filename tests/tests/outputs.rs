@@ -1,0 +1,120 @@
+//! What a function returns: the text that the model reads, and an output schema that is true.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_core::{Registry, ToolCall, ToolType, tool};
+
+#[derive(Serialize, ToolType)]
+struct Forecast {
+    /// One entry a day.
+    highs: Vec<f64>,
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<Tag>,
+}
+
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum Tag {
+    Storm,
+}
+
+#[derive(Serialize)]
+struct Unlisted {
+    n: u8,
+}
+
+type Fallible<T> = Result<T, String>;
+
+macro_rules! returns {
+    ($($name:ident: $ty:ty = $value:expr;)*) => {$(
+        /// Returns a value.
+        #[tool]
+        fn $name() -> $ty {
+            $value
+        }
+    )*};
+}
+
+returns! {
+    nothing: () = ();
+    nothing_or_error: Result<(), String> = Ok(());
+    bare: String = "a \"quoted\"\nline".into();
+    lent: &'static str = "lent";
+    letter: char = 'é';
+    variant: Tag = Tag::Storm;
+    some_text: Option<String> = Some("text".into());
+    no_text: Option<String> = None;
+    number: f64 = 0.5;
+    wide: u128 = u128::MAX;
+    list: Vec<Option<u8>> = vec![Some(1), None];
+    map: BTreeMap<String, bool> = BTreeMap::from([("a".into(), true)]);
+    forecast: Result<Forecast, String> = Ok(Forecast { highs: vec![21.5], note: None, warning: None, tags: vec![] });
+    full_forecast: Fallible<Forecast> = Ok(Forecast { highs: vec![], note: Some("n".into()), warning: Some("w"), tags: vec![Tag::Storm] });
+    unlisted: Unlisted = Unlisted { n: 1 };
+    opaque: impl Serialize = [1, 2];
+    value: Value = json!({"a": 1});
+    nested_result: Result<Result<u8, String>, String> = Ok(Ok(1));
+}
+
+fn content(name: &str) -> String {
+    let result = Registry::linked().unwrap().call_blocking(ToolCall::new("id", name, ""));
+    assert!(!result.is_error(), "{}", result.content());
+    result.content().to_owned()
+}
+
+#[test]
+fn text_is_bare_and_everything_else_is_json() {
+    for (name, text) in [
+        ("nothing", "ok"),
+        ("nothing_or_error", "ok"),
+        ("bare", "a \"quoted\"\nline"),
+        ("lent", "lent"),
+        ("letter", "é"),
+        ("variant", "storm"),
+        ("some_text", "text"),
+        ("no_text", "null"),
+        ("number", "0.5"),
+        ("wide", "340282366920938463463374607431768211455"),
+        ("list", "[1,null]"),
+        ("map", r#"{"a":true}"#),
+        ("forecast", r#"{"highs":[21.5],"note":null}"#),
+        ("full_forecast", r#"{"highs":[],"note":"n","warning":"w","tags":["storm"]}"#),
+        ("unlisted", r#"{"n":1}"#),
+        ("opaque", "[1,2]"),
+        ("value", r#"{"a":1}"#),
+        ("nested_result", r#"{"Ok":1}"#),
+    ] {
+        assert_eq!(content(name), text, "{name}");
+    }
+}
+
+#[test]
+fn every_result_is_what_its_output_schema_says() {
+    let registry = Registry::linked().unwrap();
+    let mut judged = 0;
+    for tool in registry.specs() {
+        let Some(schema) = tool.output_json() else {
+            continue;
+        };
+        let judge = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let result = registry.call_blocking(ToolCall::new("id", &*tool.name, ""));
+        let value = result.structured().unwrap_or_else(|| result.content().into());
+        assert!(judge.is_valid(&value), "{}: {value} against {schema}", tool.name);
+        judged += 1;
+    }
+    assert_eq!(judged, 13, "a schema is missing or surplus");
+}
+
+#[test]
+fn an_output_schema_shows_what_a_result_may_leave_out() {
+    let schema = Registry::linked().unwrap().get("forecast").unwrap();
+    assert_eq!(
+        schema.output_json(),
+        Some(r#"{"type":"object","properties":{"highs":{"type":"array","items":{"type":"number"},"description":"One entry a day."},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},"warning":{"anyOf":[{"type":"string"},{"type":"null"}]},"tags":{"type":"array","items":{"type":"string","enum":["storm"]}}},"required":["highs"],"additionalProperties":false}"#)
+    );
+}

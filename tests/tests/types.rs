@@ -1,0 +1,291 @@
+//! Every type of a signature: what its schema says, what it accepts, what it refuses.
+
+// The values are looked at through `Debug`.
+#![allow(dead_code)]
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fmt::Debug;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tool_core::{Registry, Tool, ToolCall, ToolResult, ToolType, tool, tools};
+
+fn run(arguments: &Value) -> ToolResult {
+    let call = ToolCall::new("id", "take", arguments.clone());
+    Registry::linked()
+        .expect("unlike names")
+        .call_blocking(call)
+}
+
+/// One tool with one parameter `value: $ty`; its schema, and values with their verdicts.
+macro_rules! type_test {
+    ($test:ident: $ty:ty, $schema:tt, accepts $($value:tt => $seen:literal),*; refuses $($bad:tt),*) => {
+        #[test]
+        fn $test() {
+            /// Takes a value.
+            #[tool(unlinked)]
+            fn take(value: $ty) -> String {
+                format!("{value:?}")
+            }
+
+            let parameters: Value = serde_json::from_str(take::SPEC.parameters_json()).unwrap();
+            assert_eq!(parameters["properties"]["value"], json!($schema));
+            let registry = Registry::builder().tools(tools![take]).build().unwrap();
+            let judge = jsonschema::validator_for(&parameters).unwrap();
+            $({
+                let arguments = json!({"value": $value});
+                let result = registry.call_blocking(ToolCall::new("id", "take", arguments.clone()));
+                assert_eq!(result.content(), $seen, "{arguments}");
+                // `null` for what is optional is the documented exception.
+                assert!(judge.is_valid(&arguments) || arguments.to_string().contains("null"), "{arguments}");
+            })*
+            $({
+                let arguments = json!({"value": $bad});
+                let result = registry.call_blocking(ToolCall::new("id", "take", arguments.clone()));
+                assert!(result.is_error(), "{arguments} gave {}", result.content());
+                assert!(!judge.is_valid(&arguments), "{arguments}");
+            })*
+        }
+    };
+}
+
+#[derive(Debug, Deserialize, ToolType, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+enum Colour {
+    DeepRed,
+    #[serde(rename = "GREEN")]
+    Green,
+}
+
+/// A point.
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(rename_all = "camelCase")]
+struct Point {
+    /// To the right.
+    x_axis: i32,
+    #[serde(rename = "why")]
+    y_axis: Option<i32>,
+    #[serde(default)]
+    flags: Vec<bool>,
+}
+
+#[derive(Debug, Deserialize, Default, ToolType)]
+#[serde(default)]
+struct AllDefault {
+    size: u8,
+    colour: Option<Colour>,
+}
+
+/// A temperature.
+#[derive(Debug, Deserialize, ToolType)]
+struct Celsius(f64);
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Pair<T> {
+    left: T,
+    right: T,
+}
+
+type Maybe<T> = Option<T>;
+
+type_test! { booleans: bool, {"type": "boolean"},
+accepts true => "true", false => "false"; refuses 1, "true", null }
+type_test! { bytes: u8, {"type": "integer", "minimum": 0, "maximum": 255},
+accepts 0 => "0", 255 => "255", 7.0 => "7"; refuses 256, (-1), 1.5, "1", null }
+type_test! { signed_bytes: i8, {"type": "integer", "minimum": -128, "maximum": 127},
+accepts (-128) => "-128"; refuses (-129), 128 }
+type_test! { shorts: i16, {"type": "integer", "minimum": -32768, "maximum": 32767},
+accepts (-5) => "-5"; refuses 32768 }
+type_test! { unsigned_shorts: u16, {"type": "integer", "minimum": 0, "maximum": 65535},
+accepts 65535 => "65535"; refuses 65536 }
+type_test! { unsigned: u32, {"type": "integer", "minimum": 0},
+accepts 4_294_967_295_u32 => "4294967295"; refuses (-1) }
+type_test! { integers: i32, {"type": "integer"}, accepts (-7) => "-7"; refuses 0.5, "x", [1] }
+type_test! { longs: i64, {"type": "integer"},
+accepts (i64::MIN) => "-9223372036854775808", 1e3 => "1000"; refuses 1e-1 }
+type_test! { unsigned_longs: u64, {"type": "integer", "minimum": 0},
+accepts (u64::MAX) => "18446744073709551615"; refuses (-1) }
+type_test! { sizes: usize, {"type": "integer", "minimum": 0}, accepts 3 => "3"; refuses (-3) }
+type_test! { signed_sizes: isize, {"type": "integer"}, accepts (-3) => "-3"; refuses 3.3 }
+type_test! { wide: i128, {"type": "integer"}, accepts (-3) => "-3", 2.0 => "2"; refuses "3" }
+type_test! { unsigned_wide: u128, {"type": "integer", "minimum": 0}, accepts 3 => "3"; refuses (-3) }
+type_test! { floats: f64, {"type": "number"}, accepts 1 => "1.0", (-0.5) => "-0.5"; refuses "1", true }
+type_test! { single_floats: f32, {"type": "number"}, accepts 0.5 => "0.5"; refuses null }
+type_test! { characters: char, {"type": "string", "minLength": 1, "maxLength": 1},
+accepts "é" => "'é'", "\u{1f980}" => "'🦀'"; refuses "", "ab", 1 }
+type_test! { strings: String, {"type": "string"},
+accepts "a\"\\\n\u{1}é" => "\"a\\\"\\\\\\n\\u{1}é\""; refuses 1, null, ["a"] }
+type_test! { borrowed_strings: &str, {"type": "string"},
+accepts "plain" => "\"plain\"", "esc\naped" => "\"esc\\naped\""; refuses 1 }
+type_test! { cows: Cow<'_, str>, {"type": "string"}, accepts "a\tb" => "\"a\\tb\""; refuses {} }
+type_test! { options: Option<u8>, {"type": "integer", "minimum": 0, "maximum": 255},
+accepts 1 => "Some(1)", null => "None"; refuses 256, "1" }
+type_test! { aliased_options: Maybe<String>, {"type": "string"},
+accepts "a" => "Some(\"a\")", null => "None"; refuses 1 }
+type_test! { borrowed_options: Option<&str>, {"type": "string"},
+accepts "a\nb" => "Some(\"a\\nb\")", null => "None"; refuses 1 }
+type_test! { options_of_slices: Option<&[u8]>, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}},
+accepts [1, 2.0] => "Some([1, 2])", null => "None"; refuses [256] }
+type_test! { nested_options: Option<Option<bool>>, {"type": "boolean"},
+accepts true => "Some(Some(true))", null => "None"; refuses 1 }
+type_test! { lists: Vec<i32>, {"type": "array", "items": {"type": "integer"}},
+accepts [] => "[]", [1, 2.0, -3] => "[1, 2, -3]"; refuses [1, "2"], {}, "[]" }
+type_test! { lists_of_options: Vec<Option<bool>>,
+{"type": "array", "items": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}},
+accepts [true, null] => "[Some(true), None]"; refuses [1] }
+type_test! { slices: &[String], {"type": "array", "items": {"type": "string"}},
+accepts ["a", "b\n"] => "[\"a\", \"b\\n\"]"; refuses [1] }
+type_test! { borrowed_values: &Point,
+{"type": "object", "properties": {"xAxis": {"type": "integer", "description": "To the right."}, "why": {"type": "integer"},
+ "flags": {"type": "array", "items": {"type": "boolean"}}}, "required": ["xAxis"], "additionalProperties": false, "description": "A point."},
+accepts {"xAxis": 1} => "Point { x_axis: 1, y_axis: None, flags: [] }"; refuses [1, 2, []] }
+type_test! { arrays: [bool; 2], {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 2},
+accepts [true, false] => "[true, false]"; refuses [true], [true, true, true] }
+type_test! { deques: VecDeque<bool>, {"type": "array", "items": {"type": "boolean"}}, accepts [true] => "[true]"; refuses true }
+type_test! { sets: BTreeSet<i32>, {"type": "array", "items": {"type": "integer"}}, accepts [2, 1, 2] => "{1, 2}"; refuses ["1"] }
+type_test! { hash_sets: HashSet<Colour>, {"type": "array", "items": {"type": "string", "enum": ["deep-red", "GREEN"]}},
+accepts ["GREEN"] => "{Green}"; refuses ["green"] }
+type_test! { boxes: Box<u8>, {"type": "integer", "minimum": 0, "maximum": 255}, accepts 1 => "1"; refuses 256 }
+type_test! { counted: Rc<str>, {"type": "string"}, accepts "a" => "\"a\""; refuses 1 }
+type_test! { shared: Arc<Vec<bool>>, {"type": "array", "items": {"type": "boolean"}}, accepts [true] => "[true]"; refuses [1] }
+type_test! { maps: BTreeMap<String, u8>, {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 255}},
+accepts {} => "{}", {"a b": 1, "": 2.0} => "{\"\": 2, \"a b\": 1}"; refuses {"a": 256}, [] }
+type_test! { hash_maps: HashMap<String, Vec<Option<u8>>>,
+{"type": "object", "additionalProperties": {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 255}, {"type": "null"}]}}},
+accepts {"a": [null, 1]} => "{\"a\": [None, Some(1)]}"; refuses {"a": null} }
+type_test! { any_value: Value, {}, accepts null => "Null", {"a": [1, "b"]} => "Object {\"a\": Array [Number(1), String(\"b\")]}"; refuses }
+type_test! { any_object: Map<String, Value>, {"type": "object"}, accepts {"a": null} => "{\"a\": Null}"; refuses [], null }
+type_test! { enums: Colour, {"type": "string", "enum": ["deep-red", "GREEN"]},
+accepts "deep-red" => "DeepRed", "GREEN" => "Green"; refuses "Green", {"GREEN": null}, 0 }
+type_test! { structs: Point,
+{"type": "object", "properties": {"xAxis": {"type": "integer", "description": "To the right."}, "why": {"type": "integer"},
+ "flags": {"type": "array", "items": {"type": "boolean"}}}, "required": ["xAxis"], "additionalProperties": false, "description": "A point."},
+accepts {"xAxis": 1.0, "why": null, "flags": null} => "Point { x_axis: 1, y_axis: None, flags: [] }",
+        {"flags": [true], "xAxis": 1, "why": 2} => "Point { x_axis: 1, y_axis: Some(2), flags: [true] }";
+refuses {"x_axis": 1}, {"xAxis": 1, "z": 1}, {}, [1, 2, []], {"xAxis": null} }
+type_test! { container_defaults: AllDefault,
+{"type": "object", "properties": {"size": {"type": "integer", "minimum": 0, "maximum": 255}, "colour": {"type": "string", "enum": ["deep-red", "GREEN"]}}, "additionalProperties": false},
+accepts {} => "AllDefault { size: 0, colour: None }"; refuses {"size": 256}, [] }
+type_test! { newtypes: Celsius, {"type": "number", "description": "A temperature."}, accepts 21.5 => "Celsius(21.5)"; refuses [21.5], "21.5" }
+type_test! { generic_types: Pair<Vec<u8>>,
+{"type": "object", "properties": {"left": {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}},
+ "right": {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}}}, "required": ["left", "right"], "additionalProperties": false},
+accepts {"left": [], "right": [1]} => "Pair { left: [], right: [1] }"; refuses {"left": [], "right": [256]} }
+
+/// Defaults of all kinds.
+#[tool(name = "take")]
+fn take_defaults(
+    #[param(default = -2)] offset: i32,
+    #[param(default = "GREEN")] colour: Colour,
+    #[param(default = [1, 2])] list: Value,
+    #[param(default)] size: u8,
+    #[param(rename = "type", default = true)] kind: bool,
+    #[param(default = "a\"b")] text: &str,
+) -> String {
+    format!("{offset} {colour:?} {list} {size} {kind} {text}")
+}
+
+#[test]
+fn defaults_are_advertised_and_used() {
+    let parameters: Value = serde_json::from_str(take_defaults::SPEC.parameters_json()).unwrap();
+    let defaults = parameters["properties"].as_object().unwrap().iter();
+    let defaults: Map<_, _> = defaults
+        .filter_map(|(key, schema)| Some((key.clone(), schema.get("default")?.clone())))
+        .collect();
+    let expected =
+        json!({"offset": -2, "colour": "GREEN", "list": [1, 2], "type": true, "text": "a\"b"});
+    assert_eq!(Value::Object(defaults), expected);
+    assert_eq!(parameters.get("required"), None);
+    assert_eq!(run(&json!({})).content(), "-2 Green [1,2] 0 true a\"b");
+    let nulls = json!({"offset": null, "colour": null, "size": null, "type": null, "text": null});
+    assert_eq!(run(&nulls).content(), "-2 Green [1,2] 0 true a\"b");
+    let all = json!({"offset": 1, "colour": "deep-red", "list": null, "size": 9, "type": false, "text": ""});
+    assert_eq!(run(&all).content(), "1 DeepRed null 9 false ");
+    assert!(run(&json!({"kind": true})).is_error());
+}
+
+#[test]
+fn integers_beyond_their_type_are_refused_though_no_bound_is_shown() {
+    /// Takes integers.
+    #[tool(unlinked)]
+    fn wide(a: Option<i32>, b: Option<u64>, c: Option<u128>, d: Option<i128>) -> String {
+        format!("{a:?} {b:?} {c:?} {d:?}")
+    }
+    let registry = Registry::builder().tools(tools![wide]).build().unwrap();
+    let call = |text: &str| registry.call_blocking(ToolCall::new("id", "wide", text));
+    let c = "340282366920938463463374607431768211455";
+    assert_eq!(
+        call(&format!(
+            "{{\"c\":{c},\"d\":-17014118346046923173168730371588410572.0e1}}"
+        ))
+        .content(),
+        format!("None None Some({c}) Some(-170141183460469231731687303715884105720)")
+    );
+    for (text, said) in [
+        (
+            "{\"a\":2147483648}",
+            "a: 2147483648 is above the maximum 2147483647",
+        ),
+        (
+            "{\"b\":18446744073709551616}",
+            "b: 18446744073709551616 is above the maximum 18446744073709551615",
+        ),
+        (
+            "{\"c\":340282366920938463463374607431768211456}",
+            "c: not accepted; expected an integer of at least 0",
+        ),
+        ("{\"b\":1e400}", "b: 1e400 is above the maximum"),
+    ] {
+        let result = call(text);
+        assert!(
+            result.is_error() && result.content().contains(said),
+            "{}",
+            result.content()
+        );
+    }
+}
+
+/// A newtype that accepts less than its schema says.
+#[derive(Debug)]
+struct Even(u8);
+
+impl<'de> Deserialize<'de> for Even {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u8::deserialize(deserializer)?;
+        match number % 2 {
+            0 => Ok(Even(number)),
+            _ => Err(serde::de::Error::custom(format!(
+                "{number} is odd; send an even number"
+            ))),
+        }
+    }
+}
+
+impl ToolType for Even {
+    const SCHEMA: &'static tool_core::schema::Schema = u8::SCHEMA;
+}
+
+#[test]
+fn a_type_that_refuses_what_its_schema_allows_is_heard() {
+    /// Takes an even number.
+    #[tool(unlinked)]
+    fn take_even(even: Even) -> String {
+        format!("{even:?}")
+    }
+    let registry = Registry::builder()
+        .tools(tools![take_even])
+        .build()
+        .unwrap();
+    let call = |text: &str| registry.call_blocking(ToolCall::new("id", "take_even", text));
+    assert_eq!(call("{\"even\":4.0}").content(), "Even(4)");
+    let odd = call("{\"even\":3}");
+    assert!(
+        odd.content()
+            .ends_with(":\n- even: 3 is odd; send an even number"),
+        "{}",
+        odd.content()
+    );
+}

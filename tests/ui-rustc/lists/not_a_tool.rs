@@ -1,0 +1,14 @@
+//! A list of tools with something else in it.
+
+use tool_core::tools;
+
+/// A function without the attribute.
+fn weather() {}
+
+struct Place;
+
+fn main() {
+    let _ = tools![weather];
+    let _ = tools![Place];
+    weather();
+}

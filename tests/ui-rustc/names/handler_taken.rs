@@ -1,0 +1,14 @@
+//! A type with the name of a tool's function.
+
+use tool_core::tool;
+
+#[allow(non_camel_case_types)]
+struct weather;
+
+/// Weather of a city.
+#[tool]
+fn weather(city: &str) -> usize {
+    city.len()
+}
+
+fn main() {}

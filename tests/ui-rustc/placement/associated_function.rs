@@ -1,0 +1,17 @@
+//! An associated function: its handler would stand inside of the `impl` block.
+
+use tool_core::tool;
+
+struct Weather;
+
+impl Weather {
+    /// Weather of a city.
+    #[tool]
+    fn of(city: &str) -> usize {
+        city.len()
+    }
+}
+
+fn main() {
+    Weather::of("Lisbon");
+}

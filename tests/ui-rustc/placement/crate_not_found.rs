@@ -1,0 +1,11 @@
+//! A path that does not lead to `tool_core`.
+
+/// Weather of a city.
+#[tool_core::tool(crate = toolbox)]
+fn weather(city: &str) -> usize {
+    city.len()
+}
+
+fn main() {
+    weather("Lisbon");
+}

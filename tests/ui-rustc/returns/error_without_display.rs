@@ -1,0 +1,15 @@
+//! An error that has nothing to say.
+
+use tool_core::{tool, tools};
+
+struct WeatherError;
+
+/// Weather.
+#[tool]
+fn weather() -> Result<u8, WeatherError> {
+    Err(WeatherError)
+}
+
+fn main() {
+    let _ = tools![weather];
+}

@@ -1,0 +1,21 @@
+//! A result that can't be written as JSON, alone and in a `Result`.
+
+use tool_core::{tool, tools};
+
+struct Forecast;
+
+/// Weather.
+#[tool]
+fn weather() -> Forecast {
+    Forecast
+}
+
+/// Weather, perhaps.
+#[tool]
+async fn perhaps() -> Result<Forecast, String> {
+    Ok(Forecast)
+}
+
+fn main() {
+    let _ = tools![weather, perhaps];
+}

@@ -1,0 +1,14 @@
+//! A field without a schema.
+
+use serde::Deserialize;
+use tool_core::ToolType;
+
+#[derive(Deserialize)]
+struct City(String);
+
+#[derive(Deserialize, ToolType)]
+struct Place {
+    city: City,
+}
+
+fn main() {}

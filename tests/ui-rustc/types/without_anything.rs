@@ -1,0 +1,17 @@
+//! A type that can be neither described nor decoded.
+
+use tool_core::{tool, tools};
+
+struct Place {
+    city: String,
+}
+
+/// Weather of a place.
+#[tool]
+fn weather(place: Place) -> usize {
+    place.city.len()
+}
+
+fn main() {
+    let _ = tools![weather];
+}

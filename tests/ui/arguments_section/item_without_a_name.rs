@@ -1,0 +1,18 @@
+//! List items that name no parameter.
+
+use tool_core::{tool, tools};
+
+/// Weather of a city.
+///
+/// # Arguments
+/// * the city
+/// * `days`
+/// - `city - where
+#[tool]
+fn weather(city: &str, days: u8) -> usize {
+    city.len() + usize::from(days)
+}
+
+fn main() {
+    let _ = tools![weather];
+}

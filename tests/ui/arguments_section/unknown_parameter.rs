@@ -1,0 +1,26 @@
+//! Docs of parameters that do not exist: mistyped, far off, and of a function without any.
+
+use tool_core::{tool, tools};
+
+/// Weather of a city.
+///
+/// # Arguments
+/// * `ctiy` - Where.
+/// * `temperature` - How warm.
+#[tool]
+fn weather(city: &str, days: u8) -> usize {
+    city.len() + usize::from(days)
+}
+
+/// Rolls a die.
+///
+/// # Arguments
+/// * `sides` - How many sides.
+#[tool]
+fn roll() -> u8 {
+    4
+}
+
+fn main() {
+    let _ = tools![weather, roll];
+}

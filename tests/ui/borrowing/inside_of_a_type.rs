@@ -1,0 +1,13 @@
+//! A reference in the middle of a type.
+
+use tool_core::{tool, tools};
+
+/// Joins words.
+#[tool]
+fn join(words: Vec<&str>, pairs: &[&str], more: (u8, &str)) -> usize {
+    words.len() + pairs.len() + more.1.len()
+}
+
+fn main() {
+    let _ = tools![join];
+}

@@ -1,0 +1,17 @@
+//! Types that no value has.
+
+use serde::Deserialize;
+use tool_core::{ToolType, tool, tools};
+
+#[derive(Deserialize, ToolType)]
+enum Never {}
+
+/// Waits.
+#[tool]
+fn wait(until: Never) {
+    match until {}
+}
+
+fn main() {
+    let _ = tools![wait];
+}

@@ -1,0 +1,11 @@
+//! A union has no form in JSON.
+
+use tool_core::ToolType;
+
+#[derive(ToolType)]
+union Bits {
+    float: f32,
+    integer: u32,
+}
+
+fn main() {}

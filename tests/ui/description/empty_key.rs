@@ -1,0 +1,12 @@
+//! A description of no words.
+
+use tool_core::{tool, tools};
+
+#[tool(description = " ")]
+fn nap(#[param(description = "")] minutes: u8) -> u8 {
+    minutes
+}
+
+fn main() {
+    let _ = tools![nap];
+}

@@ -1,0 +1,25 @@
+//! No doc comment at all, an empty one, and one for people only.
+
+use tool_core::{tool, tools};
+
+#[tool]
+fn silent(city: &str) -> usize {
+    city.len()
+}
+
+///
+#[tool]
+fn blank() {}
+
+/// # Errors
+/// Never.
+#[tool]
+fn only_headings() {}
+
+// No description in sight.
+#[tool(title = "A title")]
+fn only_a_title() {}
+
+fn main() {
+    let _ = tools![silent, blank, only_headings, only_a_title];
+}

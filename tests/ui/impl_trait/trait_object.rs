@@ -1,0 +1,13 @@
+//! A trait object as a parameter's type.
+
+use tool_core::{tool, tools};
+
+/// Says something.
+#[tool]
+fn say(what: Box<dyn ToString>) -> String {
+    what.to_string()
+}
+
+fn main() {
+    let _ = tools![say];
+}

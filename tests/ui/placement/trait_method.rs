@@ -1,0 +1,11 @@
+//! `#[tool]` on a function without a body.
+
+use tool_core::tool;
+
+trait Weather {
+    /// The city.
+    #[tool]
+    fn city(&self) -> String;
+}
+
+fn main() {}

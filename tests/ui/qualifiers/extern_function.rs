@@ -1,0 +1,13 @@
+//! A function for other languages.
+
+use tool_core::{tool, tools};
+
+/// Adds two numbers.
+#[tool]
+pub extern "C" fn add(a: i32, b: i32) -> i32 {
+    a + b
+}
+
+fn main() {
+    let _ = tools![add];
+}
