@@ -24,13 +24,15 @@ use serde_json::{Value, json};
 use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
 
+type Ended = Result<(), Box<dyn Error>>;
+
 /// What this program knows of a provider.
 struct Provider {
     name: &'static str,
     /// What the follow-up belongs to: a field of the next request, or what a server sends.
     conversation: &'static str,
     recorded: &'static str,
-    run: fn(&Provider, &Value) -> Result<(), Box<dyn Error>>,
+    run: fn(&Provider, &Value) -> Ended,
 }
 
 const PROVIDERS: [Provider; 5] = [
@@ -67,7 +69,7 @@ const PROVIDERS: [Provider; 5] = [
 ];
 
 impl Provider {
-    fn run(&self, dialect: &impl Dialect, response: &Value) -> Result<(), Box<dyn Error>> {
+    fn run(&self, dialect: &impl Dialect, response: &Value) -> Ended {
         let registry = Registry::linked()?.expect([
             "find_trains",
             "list_stations",

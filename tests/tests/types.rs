@@ -1,7 +1,7 @@
 //! Every type of a signature: what its schema says, what it accepts, what it refuses.
 
 // The values are looked at through `Debug`.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::option_option)]
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

@@ -183,7 +183,7 @@ fn value<'a, 'p>(
 }
 
 /// Fills the slot of a parameter that the call does not give.
-fn absent<'a, 'p>(property: &'p Property, slot: &mut dyn Decode<'a>) -> Result<(), Stop<'p>> {
+fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), Stop<'p>> {
     let stand_in = match property.default_json() {
         Some(default) => default,
         None if property.required => return Err(Stop::Shape),

@@ -267,6 +267,6 @@ fn reference() -> String {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
     (0..6)
-        .map(|at| char::from(ALPHABET[(hash >> (5 * at)) as usize & 31]))
+        .map(|at| char::from(ALPHABET[usize::from(hash.to_le_bytes()[at] & 31)]))
         .collect()
 }

@@ -24,7 +24,7 @@ pub trait Lend: ToolType {
 impl<T: ToolType> Lend for T {
     type Held<'de> = T;
 
-    fn lend<'h>(held: &'h T) -> &'h T {
+    fn lend(held: &T) -> &T {
         held
     }
 }
@@ -32,7 +32,7 @@ impl<T: ToolType> Lend for T {
 impl<T: ToolType> Lend for [T] {
     type Held<'de> = Vec<T>;
 
-    fn lend<'h>(held: &'h Vec<T>) -> &'h [T] {
+    fn lend(held: &Vec<T>) -> &[T] {
         held
     }
 }

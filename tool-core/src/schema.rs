@@ -2,7 +2,7 @@
 //!
 //! A [`Schema`] is written by `#[tool]` and `#[derive(ToolType)]`, composed through
 //! [`ToolType::SCHEMA`](crate::ToolType::SCHEMA), rendered to JSON text while compiling
-//! ([`json`]) and walked to judge a model's arguments ([`validate`]). One tree, three readers:
+//! and walked to judge a model's arguments. One tree, three readers:
 //! they cannot disagree.
 
 #[doc(hidden)]

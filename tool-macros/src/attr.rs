@@ -3,5 +3,5 @@
 mod function;
 mod keys;
 
-pub(crate) use function::{Function, ParameterKind};
+pub(crate) use function::{Function, ParameterKind, hides};
 pub(crate) use keys::Keys;

@@ -2,12 +2,12 @@
 
 use syn::{GenericParam, Type};
 
-use crate::attr::{Function, ParameterKind};
+use crate::attr::{Function, ParameterKind, hides};
 use crate::model::data::{Data, Shape};
 use crate::model::tool::Tool;
 use crate::model::types::reference;
 use crate::util::errors::Errors;
-use crate::util::names::{is_key, is_tool_name};
+use crate::util::names::{is_key, is_tool_name, plain};
 
 /// Every rule over a function and the tool that it is meant to be.
 pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
@@ -54,10 +54,17 @@ fn generics(function: &Function, errors: &mut Errors) {
 
 fn parameter_forms(function: &Function, errors: &mut Errors) {
     for parameter in &function.parameters {
+        for attr in parameter.attrs.iter().filter(|attr| hides(attr)) {
+            errors.at(
+                attr.path(),
+                "`#[tool]` can't know whether this holds; write the parameter twice, \
+                 under `#[cfg(…)]` and under `#[cfg(not(…))]`",
+            );
+        }
         match &parameter.kind {
             ParameterKind::Named(..) => {}
-            ParameterKind::Receiver => errors.at(
-                &parameter.tokens,
+            ParameterKind::Receiver(token) => errors.at(
+                token,
                 "a tool is a free function, without `self`; \
                  move it out of the `impl` block and take what it needs as parameters",
             ),
@@ -140,31 +147,43 @@ fn inner_type(ty: &Type, errors: &mut Errors) {
 fn tool_name(tool: &Tool, errors: &mut Errors) {
     let name = tool.name.value();
     if !is_tool_name(&name) {
+        let remedy = match name == plain(&tool.ident) {
+            true => " in `#[tool(name = \"…\")]`",
+            false => "",
+        };
         errors.at(
             &tool.name,
             format!(
-                "`{name}` is no name that every provider takes; \
-                 use a letter or `_`, then at most 63 letters, digits, `_` or `-`"
+                "`{name}` is no name that every provider takes; use an ASCII letter or `_`, \
+                 then at most 63 ASCII letters, digits, `_` or `-`{remedy}"
             ),
         );
     }
 }
 
 fn keys(tool: &Tool, errors: &mut Errors) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: Vec<(String, bool)> = Vec::new();
     for parameter in &tool.parameters {
         let key = parameter.key.value();
         if !is_key(&key) {
-            errors.at(&parameter.key, bad_key(&key));
+            let remedy = match key == plain(&parameter.ident) {
+                true => " in `#[param(rename = \"…\")]`",
+                false => "",
+            };
+            errors.at(&parameter.key, bad_key(&key, remedy));
         }
         // Of two with `#[cfg]`, only one may be there.
-        if seen.contains(&key) && parameter.cfgs.is_empty() {
+        let has_cfg = !parameter.cfgs.is_empty();
+        if seen.iter().any(|(other, cfg)| *other == key && !(*cfg && has_cfg)) {
             errors.at(
                 &parameter.key,
-                format!("a second parameter with the key `{key}`; rename one of them"),
+                format!(
+                    "a second parameter with the key `{key}`; \
+                     give one of them another name, or another key with `#[param(rename = \"…\")]`"
+                ),
             );
         }
-        seen.push(key);
+        seen.push((key, has_cfg));
     }
 }
 
@@ -172,14 +191,15 @@ fn keys(tool: &Tool, errors: &mut Errors) {
 pub(crate) fn data(data: &Data, errors: &mut Errors) {
     if let Shape::Object(fields) = &data.shape {
         for field in fields.iter().filter(|field| !is_key(&field.key)) {
-            errors.span(field.span, bad_key(&field.key));
+            let remedy = " in `#[serde(rename = \"…\")]`";
+            errors.span(field.span, bad_key(&field.key, remedy));
         }
     }
 }
 
-fn bad_key(key: &str) -> String {
+fn bad_key(key: &str, remedy: &str) -> String {
     format!(
-        "`{key}` is no key that every provider takes; \
-         use a letter or `_`, then at most 63 letters, digits or `_`"
+        "`{key}` is no key that every provider takes; use an ASCII letter or `_`, \
+         then at most 63 ASCII letters, digits or `_`{remedy}"
     )
 }

@@ -7,7 +7,7 @@ mod invoke;
 mod schema;
 mod tool;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::DeriveInput;
 
@@ -20,8 +20,9 @@ use crate::util::json;
 
 /// `#[tool(arguments)] item`
 pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
-        return not_a_function(item);
+    let function = match syn::parse2::<Function>(item.clone()) {
+        Ok(function) => function,
+        Err(error) => return not_a_function(&item, error),
     };
     let mut errors = Errors::default();
     let keys = Keys::of_arguments("#[tool]", arguments, &mut errors);
@@ -33,25 +34,30 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
         quote!(#plain #tool)
     } else {
         let errors = errors.into_tokens();
-        let stand_in = tool::stand_in(&model);
+        let stand_in = (!function.is_method()).then(|| tool::stand_in(&model));
         quote!(#plain #stand_in #errors)
     }
 }
 
-fn not_a_function(item: TokenStream) -> TokenStream {
+fn not_a_function(item: &TokenStream, error: syn::Error) -> TokenStream {
     let mut errors = Errors::default();
-    let is_keyword = |tree: &proc_macro2::TokenTree| {
-        let text = tree.to_string();
-        [
-            "struct", "enum", "mod", "impl", "trait", "const", "static", "use", "type",
-        ]
-        .contains(&&*text)
-    };
-    let place = item.clone().into_iter().find(is_keyword);
-    errors.at(
-        place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
-        "`#[tool]` goes on a function; put it on the function that a model is to call",
-    );
+    let before_type = |tree: &TokenTree| !matches!(tree, TokenTree::Punct(mark) if ":=".contains(mark.as_char()));
+    let is_fn = |tree: TokenTree| matches!(tree, TokenTree::Ident(name) if name == "fn");
+    if item.clone().into_iter().take_while(before_type).any(is_fn) {
+        // A function that only rustc understands.
+        errors.push(error);
+    } else {
+        let kinds = [
+            "struct", "enum", "union", "mod", "impl", "trait", "const", "static", "use", "type",
+            "macro_rules", "extern",
+        ];
+        let is_kind = |tree: &TokenTree| matches!(tree, TokenTree::Ident(name) if kinds.iter().any(|kind| name == kind));
+        let place = item.clone().into_iter().find(is_kind);
+        errors.at(
+            place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
+            "`#[tool]` goes on a function; put it on the function that a model is to call",
+        );
+    }
     let errors = errors.into_tokens();
     quote!(#item #errors)
 }
@@ -73,6 +79,16 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
         let errors = errors.into_tokens();
         quote!(#stand_in #errors)
     }
+}
+
+/// The path with its names as they are, at another place. What it begins is then underlined there
+/// and not at the attribute.
+fn located(path: &syn::Path, span: Span) -> TokenStream {
+    let trees = path.to_token_stream().into_iter().map(|mut tree| {
+        tree.set_span(tree.span().located_at(span));
+        tree
+    });
+    trees.collect()
 }
 
 /// `"text"` as a `Text`, with its JSON form beside it.

@@ -1,6 +1,7 @@
 //! What a tool or a type *is*. No attribute survives past here.
 
 pub(crate) mod data;
+mod told;
 pub(crate) mod tool;
 pub(crate) mod types;
 

@@ -388,7 +388,8 @@ fn whole_number(text: &str) -> Option<String> {
     let shift = exponent - i64::try_from(fraction.len()).ok()?;
     let digits = if shift >= 0 {
         // 40 digits are past every integer type; more would only cost memory.
-        format!("{digits}{}", "0".repeat(shift.min(40) as usize))
+        let zeros = usize::try_from(shift.min(40)).ok()?;
+        format!("{digits}{}", "0".repeat(zeros))
     } else {
         let kept = digits.trim_end_matches('0');
         let zeros = i64::try_from(digits.len() - kept.len()).ok()?;

@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Punct, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Generics, ReturnType, Token, Type, Visibility, parenthesized};
+use syn::{Attribute, Generics, Meta, ReturnType, Token, Type, Visibility, parenthesized};
 
 /// A function item.
 pub(crate) struct Function {
@@ -38,7 +38,7 @@ pub(crate) enum ParameterKind {
     /// `name: Type`, perhaps `mut`.
     Named(Ident, Box<Type>),
     /// `self` in one of its forms.
-    Receiver,
+    Receiver(Token![self]),
     /// `...`
     Variadic,
     /// A pattern that is no plain name.
@@ -125,9 +125,9 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
     fork.parse::<Option<Token![&]>>()?;
     fork.parse::<Option<syn::Lifetime>>()?;
     fork.parse::<Option<Token![mut]>>()?;
-    if fork.peek(Token![self]) {
+    if let Some(token) = fork.parse()? {
         input.parse::<TokenStream>()?;
-        return Ok(ParameterKind::Receiver);
+        return Ok(ParameterKind::Receiver(token));
     }
     let mut pattern = Vec::new();
     while !at_colon(input) {
@@ -141,11 +141,11 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
         }
     }
     input.parse::<Token![:]>()?;
-    let ty = Box::new(input.parse()?);
     // A variadic parameter may have a name.
     if input.parse::<Option<Token![...]>>()?.is_some() {
         return Ok(ParameterKind::Variadic);
     }
+    let ty = Box::new(input.parse()?);
     Ok(match &pattern[..] {
         [TokenTree::Ident(name)] if name != "_" => ParameterKind::Named(name.clone(), ty),
         [TokenTree::Ident(mutability), TokenTree::Ident(name)] if mutability == "mut" => {
@@ -185,7 +185,23 @@ fn until_comma(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(tokens)
 }
 
+/// Whether a `#[cfg_attr]` holds what only the macro reads. On a parameter nobody expands it first.
+pub(crate) fn hides(attr: &Attribute) -> bool {
+    let Meta::List(list) = &attr.meta else {
+        return false;
+    };
+    let is_read = |tree: TokenTree| matches!(tree, TokenTree::Ident(name) if name == "doc" || name == "param" || name == "cfg");
+    attr.path().is_ident("cfg_attr") && list.tokens.clone().into_iter().any(is_read)
+}
+
 impl Function {
+    /// Whether it stands in an `impl` block or a trait, where no handler can stand beside it.
+    pub(crate) fn is_method(&self) -> bool {
+        let is_receiver =
+            |parameter: &Parameter| matches!(parameter.kind, ParameterKind::Receiver(_));
+        self.parameters.iter().any(is_receiver)
+    }
+
     /// The function as the user wrote it, without the attributes of parameters that rustc would
     /// not know.
     pub(crate) fn plain(&self) -> TokenStream {
@@ -200,15 +216,21 @@ impl Function {
             body,
             ..
         } = self;
-        let parameters = self
-            .parameters
-            .iter()
-            .map(|Parameter { attrs, tokens, .. }| {
-                let kept = attrs
-                    .iter()
-                    .filter(|attr| !attr.path().is_ident("doc") && !attr.path().is_ident("param"));
-                quote!(#(#kept)* #tokens)
+        let is_variadic =
+            |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Variadic);
+        // rustc refuses it too, so it goes, and the body that may use it.
+        let body = match self.parameters.iter().find(is_variadic) {
+            Some(_) => &quote!({ ::core::unreachable!() }),
+            None => body,
+        };
+        let parameters = self.parameters.iter().filter(|one| !is_variadic(one));
+        let parameters = parameters.map(|Parameter { attrs, tokens, .. }| {
+            let kept = attrs.iter().filter(|attr| {
+                let path = attr.path();
+                !path.is_ident("doc") && !path.is_ident("param") && !hides(attr)
             });
+            quote!(#(#kept)* #tokens)
+        });
         let where_clause = &generics.where_clause;
         quote! {
             #(#attrs)*

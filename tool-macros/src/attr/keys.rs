@@ -4,14 +4,14 @@
 //! be forgotten in silence.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, LitBool, LitStr, Meta, Token};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Attribute, LitBool, LitStr, Meta};
 
 use crate::util::errors::Errors;
 use crate::util::json;
-use crate::util::names::{did_you_mean, list};
+use crate::util::names::{did_you_mean, is_like, list};
 
 /// One key, with its value's tokens if it has one.
 pub(crate) struct Key {
@@ -25,19 +25,27 @@ impl Key {
     }
 
     fn parse<T: Parse>(self, form: &str, errors: &mut Errors) -> Option<(T, Span)> {
-        let span = self.name.span();
-        let wanted = format!("`{0}` needs a value; write `{0} = {form}`", self.name);
-        let Some(value) = self.value.filter(|value| !value.is_empty()) else {
-            errors.span(span, wanted);
+        let Key { name, value } = self;
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            errors.at(&name, format!("`{name}` needs a value; write `{name} = {form}`"));
             return None;
         };
-        match syn::parse2(value.clone()) {
-            Ok(parsed) => Some((parsed, span)),
+        let parser = |input: ParseStream<'_>| Ok((input.parse::<T>()?, input.parse()?));
+        let parsed: syn::Result<(T, TokenStream)> = parser.parse2(value.clone());
+        match parsed {
+            Ok((parsed, rest)) => match rest.into_iter().next() {
+                None => Some((parsed, name.span())),
+                Some(stray) => {
+                    let message =
+                        format!("the value of `{name}` ends before this; write a comma between them");
+                    errors.at(stray, message);
+                    None
+                }
+            },
             Err(_) => {
-                errors.at(
-                    value,
-                    wanted.replace("needs a value", "has a value of another form"),
-                );
+                let message =
+                    format!("`{name}` has a value of another form; write `{name} = {form}`");
+                errors.at(value, message);
                 None
             }
         }
@@ -49,6 +57,8 @@ pub(crate) struct Keys {
     /// `#[tool]` or `#[param]`, for messages.
     kind: &'static str,
     given: Vec<Key>,
+    /// The names of keys that were reported already, so they are neither missing nor unknown.
+    spoiled: Vec<Ident>,
     /// The keys that somebody asked for, present or not.
     known: Vec<&'static str>,
 }
@@ -63,6 +73,7 @@ impl Keys {
         let mut keys = Keys {
             kind,
             given: Vec::new(),
+            spoiled: Vec::new(),
             known: Vec::new(),
         };
         keys.extend(arguments, errors);
@@ -90,29 +101,65 @@ impl Keys {
     }
 
     fn extend(&mut self, arguments: TokenStream, errors: &mut Errors) {
-        let parsed = syn::parse::Parser::parse2(
-            |input: ParseStream<'_>| {
-                let mut keys = Vec::new();
-                while !input.is_empty() {
-                    keys.push(key(input)?);
-                    if !input.is_empty() {
-                        input.parse::<Token![,]>()?;
-                    }
+        // What is no key ends at the next comma, so that one mistake does not hide another.
+        let mut trees = arguments.into_iter().peekable();
+        while trees.peek().is_some() {
+            let mut one = Vec::new();
+            let comma = loop {
+                match trees.next() {
+                    Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => break Some(comma),
+                    Some(tree) => one.push(tree),
+                    None => break None,
                 }
-                Ok(keys)
-            },
-            arguments,
-        );
-        for key in errors.keep(parsed).unwrap_or_default() {
-            if self.given.iter().any(|other| other.name == key.name) {
-                errors.at(
-                    &key.name,
-                    format!("`{}` is given twice; keep one", key.name),
-                );
-            } else {
-                self.given.push(key);
+            };
+            match (one.is_empty(), comma) {
+                (true, Some(comma)) => errors.at(comma, "no key stands before this comma; drop it"),
+                _ => self.one(one, errors),
             }
         }
+    }
+
+    /// `key` or `key = value`.
+    fn one(&mut self, trees: Vec<TokenTree>, errors: &mut Errors) {
+        let kind = self.kind;
+        let mut trees = trees.into_iter();
+        let name = match trees.next() {
+            Some(TokenTree::Ident(name)) => name,
+            other => {
+                errors.at(
+                    other,
+                    format!("`{kind}` takes keys; write `key` or `key = value`"),
+                );
+                return;
+            }
+        };
+        let known = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
+        if known.into_iter().any(|other| *other == name) {
+            errors.at(&name, format!("`{name}` is given twice; keep one"));
+            return;
+        }
+        let value = match trees.next() {
+            None => None,
+            Some(TokenTree::Punct(mark)) if mark.as_char() == '=' => Some(trees.collect()),
+            Some(stray) => {
+                errors.at(
+                    stray,
+                    format!(
+                        "`{name}` is followed by neither `,` nor `=`; \
+                         write `{name}, …` or `{name} = …`"
+                    ),
+                );
+                self.spoiled.push(name);
+                return;
+            }
+        };
+        self.given.push(Key { name, value });
+    }
+
+    /// Whether a key of this name was meant, however well it was written.
+    pub(crate) fn meant(&self, name: &str) -> bool {
+        let names = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
+        names.into_iter().any(|given| is_like(&given.to_string(), name))
     }
 
     /// The key of this name, whatever its value.
@@ -144,7 +191,7 @@ impl Keys {
         Some(path)
     }
 
-    /// `name`, or `name = literal` as JSON text.
+    /// `name`, or `name = literal` as JSON text, with its span.
     pub(crate) fn literal(
         &mut self,
         name: &'static str,
@@ -156,7 +203,7 @@ impl Keys {
             return Some((None, span));
         };
         match json::literal(value.clone()) {
-            Ok(json) => Some((Some(json), span)),
+            Ok(json) => Some((Some(json), value.span())),
             Err(_) => {
                 let message = format!(
                     "a {name} is part of the schema, so it must be a literal; write a string, a \
@@ -183,27 +230,4 @@ impl Keys {
             errors.at(&name, format!("`{}` has no key `{text}`{hint}", self.kind));
         }
     }
-}
-
-/// A key and the tokens of its value, up to the next comma.
-fn key(input: ParseStream<'_>) -> syn::Result<Key> {
-    let name = Ident::parse_any(input)?;
-    if input.parse::<Option<Token![=]>>()?.is_none() {
-        if input.is_empty() || input.peek(Token![,]) {
-            return Ok(Key { name, value: None });
-        }
-        let stray: TokenTree = input.parse()?;
-        return Err(syn::Error::new_spanned(
-            stray,
-            format!("expected `,` or `=` after `{name}`"),
-        ));
-    }
-    let mut value = TokenStream::new();
-    while !input.is_empty() && !input.peek(Token![,]) {
-        input.parse::<TokenTree>()?.to_tokens(&mut value);
-    }
-    Ok(Key {
-        name,
-        value: Some(value),
-    })
 }

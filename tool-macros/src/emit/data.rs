@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::parse_quote;
 use syn::spanned::Spanned;
 
-use super::text;
+use super::{located, text};
 use crate::model::data::{Data, Field, Shape};
 
 // Input:  struct Place<T> { … }
@@ -35,6 +35,7 @@ pub(super) fn schema(data: &Data) -> TokenStream {
             quote!(#krate::schema::Schema::object(const { &[#(#properties),*] }))
         }
         Shape::Same(ty) => {
+            let krate = located(krate, ty.span());
             quote_spanned!(ty.span()=> *<#ty as #krate::ToolType>::SCHEMA)
         }
         Shape::Strings(values) => {
@@ -56,6 +57,7 @@ fn property(data: &Data, field: &Field) -> TokenStream {
     let Field { ty, .. } = field;
     let name = text(krate, &field.key);
     let description = text(krate, field.description.as_deref().unwrap_or_default());
+    let krate = located(krate, ty.span());
     let optional = field.has_default.then(|| quote!(.optional()));
     let skipped = field.is_skipped.then(|| quote!(.skipped_in_results()));
     quote_spanned! {ty.span()=>

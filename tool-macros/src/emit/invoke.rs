@@ -1,47 +1,58 @@
 //! The way from a call's arguments to the function and back.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned;
 
+use super::located;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, without_lifetimes};
+use crate::model::types::{Passing, result, without_lifetimes};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
-// Output: fn __tool_invoke<'__tool>(input: &'__tool Input) -> Result<Running<'__tool>, Refusal> {
-//             let mut city = Slot::<Held<'_, str>>::new();
-//             let mut days = Slot::<Option<u8>>::new();
-//             input.read(__TOOL_PARAMETERS, &mut [&mut city, &mut days])?;
-//             let city = city.take();
-//             let days = days.take();
-//             Ok(Box::pin(async move { outcome of f(lend(&city), days).await }))
+// Output: fn __tool_invoke<'__tool>(__tool_input: &'__tool Input) -> Result<Running<'__tool>, Refusal> {
+//             let mut __tool_0 = Slot::<Held<'_, str>>::new();
+//             let mut __tool_1 = Slot::<Option<u8>>::new();
+//             __tool_input.read(__TOOL_PARAMETERS, &mut [&mut __tool_0, &mut __tool_1])?;
+//             let __tool_0 = __tool_0.take();
+//             let __tool_1 = __tool_1.take();
+//             Ok(boxed(async move { outcome of f(lend(&__tool_0), __tool_1).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
     let krate = &tool.krate;
     let private = quote!(#krate::__private);
     let input = local("input", Span::mixed_site());
-    let slots = tool.parameters.iter().map(|parameter| {
-        let (cfgs, local, ty) = (&parameter.cfgs, value(parameter), held(tool, parameter));
+    let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        let (cfgs, ty) = (&parameter.cfgs, held(tool, parameter));
+        let local = value(at, parameter.ty.span());
         quote!(#(#cfgs)* let mut #local = #private::Slot::<#ty>::new();)
     });
-    let places = tool.parameters.iter().map(|parameter| {
-        let (cfgs, local) = (&parameter.cfgs, value(parameter));
-        // The span makes "can't be decoded" underline the type.
-        let place = quote_spanned!(parameter.passing.inner().span()=> &mut #local);
+    let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        let cfgs = &parameter.cfgs;
+        // The spans make "can't be decoded" underline the type.
+        let (first, last) = ends(parameter.passing.inner());
+        let local = value(at, last);
+        let place = quote_spanned!(first=> &mut #local);
         quote!(#(#cfgs)* #place)
     });
-    let values = tool.parameters.iter().map(|parameter| {
-        let (cfgs, local) = (&parameter.cfgs, value(parameter));
-        let take = match parameter.when_absent {
-            WhenAbsent::OfType => quote_spanned!(parameter.ty.span()=> take_or_default),
-            _ => quote!(take),
+    let values = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        let cfgs = &parameter.cfgs;
+        // The span makes "has no default" underline the type.
+        let span = parameter.ty.span();
+        let local = value(at, span);
+        let taken = match parameter.when_absent {
+            WhenAbsent::OfType => quote_spanned!(span=> #local.take_or_default()),
+            _ => quote!(#local.take()),
         };
-        quote!(#(#cfgs)* let #local = #local.#take();)
+        quote!(#(#cfgs)* let #local = #taken;)
     });
     let outcome = outcome(tool);
     let (returned, outcome) = if tool.is_async {
-        let boxed = quote_spanned! {tool.ident.span()=>
-            #private::boxed(async move { #outcome })
+        // The span makes "is not `Send`" underline the function's name.
+        let span = tool.ident.span();
+        let krate = located(krate, span);
+        let boxed = quote_spanned! {span=>
+            #krate::__private::boxed(async move { #outcome })
         };
         (quote!(#private::Running<'__tool>), boxed)
     } else {
@@ -60,16 +71,17 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: match Returned(f(Lend::lend(&city))).split() {
-//             Ok(value) => Outcome::value(&value),
-//             Err(error) => Failure(error).outcome(),
+// Output: match Returned(f(Lend::lend(&__tool_0))).split() {
+//             Ok(__tool_value) => Outcome::value(&__tool_value),
+//             Err(__tool_error) => Failure(__tool_error).outcome(),
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
     let krate = &tool.krate;
     let private = quote!(#krate::__private);
     let ident = &tool.ident;
-    let arguments = tool.parameters.iter().map(|parameter| {
-        let (cfgs, local) = (&parameter.cfgs, value(parameter));
+    let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        let cfgs = &parameter.cfgs;
+        let local = value(at, parameter.ty.span());
         let argument = match parameter.passing {
             Passing::Owned(_) => quote!(#local),
             Passing::Borrowed(_) => quote!(#private::Lend::lend(&#local)),
@@ -80,14 +92,23 @@ fn outcome(tool: &Tool) -> TokenStream {
         quote!(#(#cfgs)* #argument)
     });
     let wait = tool.is_async.then(|| quote!(.await));
-    // The spans make "can't be serialized" and "can't be displayed" underline the return type.
-    let span = tool
-        .output
-        .as_ref()
-        .map_or_else(|| ident.span(), Spanned::span);
-    let (value, error) = (local("value", span), local("error", span));
-    let success = quote_spanned!(span=> #private::Outcome::value(&#value));
-    let failure = quote_spanned!(span=> #private::Failure(#error).outcome());
+    // The spans make "can't be serialized" and "can't be displayed" underline the type.
+    let (success, failure) = match &tool.output {
+        Some(ty) => {
+            let (value, error) = result(ty).unwrap_or((ty, ty));
+            (ends(value), ends(error))
+        }
+        None => ((ident.span(), ident.span()), (ident.span(), ident.span())),
+    };
+    let (value, error) = (local("value", success.1), local("error", failure.0));
+    let success = {
+        let krate = located(krate, success.0);
+        quote_spanned!(success.0=> #krate::__private::Outcome::value(&#value))
+    };
+    let failure = {
+        let krate = located(krate, failure.0);
+        quote_spanned!(failure.0=> #krate::__private::Failure(#error).outcome())
+    };
     quote! {
         match #private::Returned(#ident(#(#arguments),*)#wait).split() {
             ::core::result::Result::Ok(#value) => #success,
@@ -98,8 +119,8 @@ fn outcome(tool: &Tool) -> TokenStream {
 
 /// The type that is decoded for a parameter.
 fn held(tool: &Tool, parameter: &Parameter) -> TokenStream {
-    let krate = &tool.krate;
     let inner = parameter.passing.inner();
+    let krate = located(&tool.krate, inner.span());
     let ty = without_lifetimes(inner);
     match parameter.passing {
         Passing::Owned(_) => ty,
@@ -110,13 +131,20 @@ fn held(tool: &Tool, parameter: &Parameter) -> TokenStream {
     }
 }
 
-/// The local variable that holds a parameter, unseen by any name of the user's.
-fn value(parameter: &Parameter) -> Ident {
-    let mut ident = parameter.ident.clone();
-    ident.set_span(ident.span().resolved_at(Span::mixed_site()));
-    ident
+/// The local variable that holds a parameter. It has a number, since two parameters can have one
+/// name: under opposite `#[cfg]`s, or from two places of a `macro_rules!`.
+fn value(at: usize, span: Span) -> Ident {
+    local(&at.to_string(), span)
 }
 
+/// A local variable at a place. Hygiene keeps it apart from the user's variables, and its prefix
+/// from constants and unit structs, which a pattern would mean.
 fn local(name: &str, span: Span) -> Ident {
-    Ident::new(name, span.resolved_at(Span::mixed_site()))
+    format_ident!("__tool_{name}", span = Span::mixed_site().located_at(span))
+}
+
+/// Where a type begins and ends. An expression between the two is underlined as the type.
+fn ends(ty: &Type) -> (Span, Span) {
+    let last = ty.to_token_stream().into_iter().last();
+    (ty.span(), last.map_or_else(|| ty.span(), |tree| tree.span()))
 }

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Path;
 use syn::spanned::Spanned;
 
-use super::text;
+use super::{located, text};
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, without_lifetimes};
 
@@ -37,8 +37,11 @@ fn property(krate: &Path, parameter: &Parameter) -> TokenStream {
         _ => quote!(property),
     };
     // The span makes "has no schema" underline the type.
-    let property = quote_spanned! {inner.span()=>
-        #krate::__private::#constructor::<#ty>(#name, #description)
+    let property = {
+        let krate = located(krate, inner.span());
+        quote_spanned! {inner.span()=>
+            #krate::__private::#constructor::<#ty>(#name, #description)
+        }
     };
     match &parameter.when_absent {
         WhenAbsent::None => property,
@@ -50,12 +53,12 @@ fn property(krate: &Path, parameter: &Parameter) -> TokenStream {
 // Input:  #[param(default = 5)] days: u8
 // Output: const _: () = default_fits(<u8 as ToolType>::SCHEMA, "5", "…");
 pub(super) fn checks(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
     let checks = tool.parameters.iter().filter_map(|parameter| {
         let WhenAbsent::Json(json, span) = &parameter.when_absent else {
             return None;
         };
         let cfgs = &parameter.cfgs;
+        let krate = located(&tool.krate, *span);
         let ty = without_lifetimes(parameter.passing.inner());
         let message = format!(
             "the default {json} is no value that the schema of `{}` describes; \

@@ -4,11 +4,12 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 
 use super::description;
+use super::told::{Argument, Told};
 use super::types::{Passing, peel};
 use crate::attr::{Function, Keys, ParameterKind};
-use crate::util::docs::{self, Line, Section, flow};
+use crate::util::docs;
 use crate::util::errors::Errors;
-use crate::util::names::{did_you_mean, list, plain};
+use crate::util::names::plain;
 
 /// A function that is to be a tool.
 pub(crate) struct Tool {
@@ -51,23 +52,10 @@ pub(crate) enum WhenAbsent {
     Json(String, Span),
 }
 
-/// The sections that reach the model, and those that are for people.
-const SECTIONS: [&str; 3] = ["Arguments", "When to use", "Returns"];
-/// Headings that mean one of these but are none.
-const MISNAMED: [(&str, &str); 8] = [
-    ("args", "Arguments"),
-    ("argument", "Arguments"),
-    ("parameters", "Arguments"),
-    ("params", "Arguments"),
-    ("return", "Returns"),
-    ("return value", "Returns"),
-    ("usage", "When to use"),
-    ("when", "When to use"),
-];
-
 impl Tool {
     pub(crate) fn new(keys: Keys, function: &Function, errors: &mut Errors) -> Tool {
         let mut keys = keys;
+        let is_described = keys.meant("description");
         let krate = keys
             .path("crate", errors)
             .unwrap_or_else(|| parse_quote!(::tool_core));
@@ -91,9 +79,8 @@ impl Tool {
         let before = sections
             .next()
             .map_or_else(Vec::new, |section| section.lines);
-        let has_key = described.is_some();
         let description = description(described, &before, errors);
-        if description.is_none() && !has_key {
+        if description.is_none() && !is_described {
             errors.at(
                 &function.ident,
                 "a tool needs a description, or no model knows when to call it; \
@@ -104,10 +91,12 @@ impl Tool {
         for section in sections {
             told.add(section, errors);
         }
-        let parameters = parameters(function, &mut told.arguments, errors);
-        for argument in told.arguments {
-            let names = parameters.iter().map(|parameter| plain(&parameter.ident));
-            argument.report_unknown(&names.collect::<Vec<_>>(), errors);
+        let parameters = parameters(function, &told.arguments, errors);
+        for argument in &told.arguments {
+            let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
+            if !names.contains(&argument.name) {
+                argument.report_unknown(&names, errors);
+            }
         }
         Tool {
             krate,
@@ -139,7 +128,7 @@ fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
 /// The parameters that have a name and a type. The others are reported by `check`.
 fn parameters(
     function: &Function,
-    arguments: &mut Vec<Argument>,
+    arguments: &[Argument],
     errors: &mut Errors,
 ) -> Vec<Parameter> {
     let mut parameters = Vec::new();
@@ -158,10 +147,7 @@ fn parameters(
         };
         let own = description(described, &docs::lines(&written.attrs), errors);
         let name = plain(ident);
-        let listed = arguments
-            .iter()
-            .position(|argument| argument.name == name)
-            .map(|place| arguments.remove(place));
+        let listed = arguments.iter().find(|argument| argument.name == name);
         if let (Some(_), Some(listed)) = (&own, &listed) {
             errors.span(
                 listed.span,
@@ -172,138 +158,11 @@ fn parameters(
             key: renamed.unwrap_or_else(|| LitStr::new(&name, ident.span())),
             ident: ident.clone(),
             cfgs: cfgs(&written.attrs),
-            description: own.or(listed.map(|listed| listed.text)),
+            description: own.or(listed.map(|listed| listed.text.clone())),
             passing: Passing::of(ty),
             ty: (**ty).clone(),
             when_absent,
         });
     }
     parameters
-}
-
-/// What the sections of a function's doc comment tell a model.
-#[derive(Default)]
-struct Told {
-    arguments: Vec<Argument>,
-    when_to_use: Option<String>,
-    returns: Option<String>,
-    seen: Vec<String>,
-}
-
-impl Told {
-    fn add(&mut self, section: Section, errors: &mut Errors) {
-        let Section { title, span, lines } = section;
-        let text = || Some(flow(&lines)).filter(|text| !text.is_empty());
-        match &*title {
-            "arguments" => self.arguments.extend(Argument::list(&lines, errors)),
-            "when to use" => self.when_to_use = text(),
-            "returns" => self.returns = text(),
-            other => {
-                if let Some((_, meant)) = MISNAMED.iter().find(|(wrong, _)| *wrong == other) {
-                    errors.span(
-                        span,
-                        format!("this section would not reach the model; call it `# {meant}`"),
-                    );
-                }
-                return;
-            }
-        }
-        if self.seen.contains(&title) {
-            let known = SECTIONS.iter().find(|known| known.to_lowercase() == title);
-            let name = known.copied().unwrap_or(&title);
-            errors.span(span, format!("a second `# {name}` section; join the two"));
-        }
-        self.seen.push(title);
-    }
-}
-
-/// One item of the `# Arguments` section.
-struct Argument {
-    name: String,
-    text: String,
-    span: Span,
-}
-
-impl Argument {
-    fn list(lines: &[Line], errors: &mut Errors) -> Vec<Argument> {
-        let mut items: Vec<Vec<Line>> = Vec::new();
-        for line in lines {
-            let is_item = ["* ", "- ", "+ "]
-                .iter()
-                .any(|mark| line.text.starts_with(mark));
-            if is_item {
-                let text = line.text[2..].to_owned();
-                items.push(vec![Line {
-                    text,
-                    ..line.clone()
-                }]);
-            } else if let Some(item) = items.last_mut() {
-                item.push(line.clone());
-            }
-        }
-        let mut arguments: Vec<Argument> = Vec::new();
-        for mut item in items {
-            let span = item[0].span;
-            let Some((name, rest)) = split_item(&item[0].text) else {
-                errors.span(
-                    span,
-                    "no parameter is named here; write `* `name` - what it is`",
-                );
-                continue;
-            };
-            item[0].text = rest;
-            if arguments.iter().any(|other| other.name == name) {
-                errors.span(
-                    span,
-                    format!("`{name}` is described twice; keep one of them"),
-                );
-            } else {
-                arguments.push(Argument {
-                    name,
-                    text: flow(&item),
-                    span,
-                });
-            }
-        }
-        arguments
-    }
-
-    fn report_unknown(&self, names: &[String], errors: &mut Errors) {
-        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let hint = did_you_mean(&self.name, names.iter().copied());
-        let hint = match (hint.is_empty(), names.is_empty()) {
-            (false, _) => hint,
-            (true, true) => "; the function has no parameters".into(),
-            (true, false) => format!("; the parameters are {}", list(&names)),
-        };
-        errors.span(
-            self.span,
-            format!("there is no parameter `{}`{hint}", self.name),
-        );
-    }
-}
-
-/// `` `name` - text ``, `name: text` and their kin.
-fn split_item(item: &str) -> Option<(String, String)> {
-    let (name, rest) = match item.strip_prefix('`') {
-        Some(quoted) => quoted.split_once('`')?,
-        None => item.split_once([' ', ':'])?,
-    };
-    // A bare name may be followed by its mark or by a space and its mark.
-    let bare_colon = !item.starts_with('`') && item[name.len()..].starts_with(':');
-    let rest = rest.trim_start();
-    let text = match rest.strip_prefix(['-', ':', '–', '—']) {
-        Some(text) => text,
-        None if bare_colon => rest,
-        None => return None,
-    };
-    let is_name = name
-        .chars()
-        .all(|c| c.is_alphanumeric() || c == '_' || c == '#');
-    (is_name && !name.is_empty()).then(|| {
-        (
-            name.trim_start_matches("r#").to_owned(),
-            text.trim().to_owned(),
-        )
-    })
 }

@@ -59,6 +59,22 @@ fn option_inner(ty: &Type) -> Option<&Type> {
     }
 }
 
+/// The two types of something that is spelled `Result<T, E>`. Only messages need the spelling.
+pub(crate) fn result(ty: &Type) -> Option<(&Type, &Type)> {
+    let Type::Path(path) = peel(ty) else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    let mut arguments = arguments.args.iter();
+    match (last.ident == "Result", arguments.next()?, arguments.next()?) {
+        (true, GenericArgument::Type(value), GenericArgument::Type(error)) => Some((value, error)),
+        _ => None,
+    }
+}
+
 /// The reference itself where a parameter borrows.
 pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
     let ty = peel(ty);

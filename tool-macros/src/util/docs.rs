@@ -109,6 +109,8 @@ pub(crate) fn flow(lines: &[Line]) -> String {
     let mut text = String::new();
     let mut fence = Fence::default();
     let mut joins = false;
+    // Blank lines of code stay, so a line after code always starts anew.
+    let mut after_code = false;
     for line in lines {
         let code = fence.covers(&line.text);
         let content = if code {
@@ -121,13 +123,13 @@ pub(crate) fn flow(lines: &[Line]) -> String {
             if !text.is_empty() && !text.ends_with("\n\n") {
                 text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
             }
-            joins = false;
+            (joins, after_code) = (false, false);
             continue;
         }
         let breaks = code || starts_line(content);
         if joins && !breaks {
             text.push(' ');
-        } else if !text.is_empty() && !text.ends_with('\n') {
+        } else if after_code || (!text.is_empty() && !text.ends_with('\n')) {
             text.push('\n');
         }
         // Nested lists keep their indentation.
@@ -136,6 +138,7 @@ pub(crate) fn flow(lines: &[Line]) -> String {
             text.extend(std::iter::repeat_n(' ', indent));
         }
         text.push_str(content);
+        after_code = code;
         joins = !code && !line.text.ends_with("  ") && !content.starts_with('|');
     }
     text.truncate(text.trim_end().len());

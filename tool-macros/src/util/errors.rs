@@ -5,7 +5,7 @@ use std::fmt::Display;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// Every mistake found so far, in the order of the source.
+/// Every mistake found so far.
 #[derive(Default)]
 pub(crate) struct Errors {
     found: Vec<syn::Error>,
@@ -27,20 +27,23 @@ impl Errors {
         self.found.push(error);
     }
 
-    /// The value of a parser, or nothing and its mistakes.
-    pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
-        result.map_err(|error| self.push(error)).ok()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// One `compile_error!` a mistake.
+    /// One `compile_error!` a mistake, in the order of the source.
     pub(crate) fn into_tokens(self) -> TokenStream {
-        self.found
-            .iter()
-            .map(syn::Error::to_compile_error)
-            .collect()
+        let mut found: Vec<_> = self.found.into_iter().flatten().collect();
+        found.sort_by_key(|error| place(error.span()));
+        found.iter().map(syn::Error::to_compile_error).collect()
     }
+}
+
+/// Line and column. A unit test, which runs outside of rustc, has none.
+fn place(span: Span) -> (usize, usize) {
+    if !proc_macro::is_available() {
+        return (0, 0);
+    }
+    let span = span.unwrap();
+    (span.line(), span.column())
 }

@@ -35,12 +35,16 @@ pub(crate) fn did_you_mean<'a>(
 ) -> String {
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map_or_else(String::new, |(_, candidate)| {
+        .filter(|candidate| is_like(name, candidate))
+        .min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))
+        .map_or_else(String::new, |candidate| {
             format!("; did you mean `{candidate}`?")
         })
+}
+
+/// Whether two names are so alike that one could be the other mistyped.
+pub(crate) fn is_like(one: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(one, other) <= one.len().max(other.len()) / 3
 }
 
 /// `a`, `b` and `c`.

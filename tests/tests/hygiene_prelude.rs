@@ -1,0 +1,161 @@
+//! Nothing that the macros write depends on what a name means where it ends up.
+
+use tool_core::{Registry, Tool, ToolCall, tools};
+
+/// A place where every name that generated code could lean on means something else.
+#[allow(dead_code, non_camel_case_types, non_snake_case)]
+mod bare {
+    #![no_implicit_prelude]
+
+    struct Result;
+    struct Option;
+    struct String;
+    struct Box;
+    struct Vec;
+    struct str;
+    struct u8;
+    struct bool;
+    struct Tool;
+    struct ToolType;
+    struct Schema;
+    struct Registry;
+    trait Default {}
+    trait From {}
+    trait Into {}
+    trait Send {}
+    trait Sized {}
+    fn Some() {}
+    fn Ok() {}
+    fn Err() {}
+    const None: () = ();
+    fn drop() {}
+    mod core {}
+    mod std {}
+    mod alloc {}
+    mod serde {}
+    mod linkme {}
+    mod tool_core {}
+
+    // In scope for every type, with the names of methods that generated code calls.
+    trait Methods: ::core::marker::Sized {
+        fn read(self) {}
+        fn take(&mut self) {}
+        fn take_or_default(&mut self) {}
+        fn split(&self) {}
+        fn outcome(&self) {}
+        fn build(&self) {}
+        fn optional(&self) {}
+        fn describe(&self) {}
+        fn as_ref(&self) {}
+        fn map(&self) {}
+        fn as_str(&self) {}
+        const SCHEMA: () = ();
+        const SPEC: () = ();
+        const ENTRY: () = ();
+    }
+    impl<T> Methods for T {}
+
+    macro_rules! shadow {
+        ($($name:ident)*) => { $(
+            macro_rules! $name { ($d:tt) => { compile_error!("the wrong macro") } }
+            #[allow(unused_imports)]
+            use $name;
+        )* };
+    }
+    shadow!(panic stringify file line module_path concat assert matches);
+
+    /// Temperature unit.
+    #[derive(::serde::Deserialize, ::tool_core::ToolType)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Unit {
+        /// The usual one.
+        Celsius,
+        /// The other one.
+        Fahrenheit,
+    }
+
+    /// A place.
+    #[derive(::serde::Deserialize, ::serde::Serialize, ::tool_core::ToolType)]
+    pub struct Place<Name> {
+        /// Its name.
+        pub name: Name,
+        #[serde(default)]
+        pub country: ::std::string::String,
+        pub height: ::std::option::Option<::std::primitive::f64>,
+    }
+
+    /// Every form of parameter.
+    #[::tool_core::tool(read_only, destructive = false)]
+    pub fn synchronous(
+        city: &::std::primitive::str,
+        near: ::std::option::Option<&::std::primitive::str>,
+        words: &[::std::string::String],
+        place: Place<::std::string::String>,
+        unit: Unit,
+        #[param(default = 3, rename = "days_ahead")] days: ::std::primitive::u8,
+        #[param(default)] hours: ::std::primitive::u8,
+    ) -> ::std::string::String {
+        let unit = match unit {
+            Unit::Celsius => "C",
+            Unit::Fahrenheit => "F",
+        };
+        ::std::format!(
+            "{city} {near:?} {words:?} {} {} {:?} {unit} {days} {hours}",
+            place.name,
+            place.country,
+            place.height
+        )
+    }
+
+    /// Fails or not.
+    #[::tool_core::tool]
+    pub async fn asynchronous(
+        fail: ::std::primitive::bool,
+    ) -> ::std::result::Result<Place<::std::primitive::char>, ::std::string::String> {
+        if fail {
+            ::std::result::Result::Err(::std::string::String::from("as told"))
+        } else {
+            ::std::result::Result::Ok(Place {
+                name: 'x',
+                country: ::std::string::String::new(),
+                height: ::std::option::Option::None,
+            })
+        }
+    }
+
+    /// Does nothing.
+    #[::tool_core::tool]
+    pub fn nothing() {}
+}
+
+fn call(name: &str, arguments: &str) -> String {
+    let registry = Registry::builder()
+        .tools(tools![
+            bare::synchronous,
+            bare::asynchronous,
+            bare::nothing
+        ])
+        .build()
+        .expect("unlike names");
+    let call = ToolCall::new("id", name, arguments);
+    registry.call_blocking(call).content().to_owned()
+}
+
+#[test]
+fn shadowed_prelude_names_do_not_reach_generated_code() {
+    let arguments = r#"{"city":"Lisbon","near":"Sintra","words":["a"],"unit":"celsius",
+        "place":{"name":"P","height":1.5}}"#;
+    assert_eq!(
+        call("synchronous", arguments),
+        r#"Lisbon Some("Sintra") ["a"] P  Some(1.5) C 3 0"#
+    );
+    assert_eq!(call("nothing", ""), "ok");
+}
+
+#[test]
+fn shadowed_result_is_still_told_from_a_value() {
+    assert!(call("asynchronous", r#"{"fail":true}"#).contains("as told"));
+    let place = call("asynchronous", r#"{"fail":false}"#);
+    assert_eq!(place, r#"{"name":"x","country":"","height":null}"#);
+    assert!(bare::asynchronous::SPEC.output().is_some());
+}
