@@ -11,17 +11,20 @@ use serde::de::{Deserialize, IgnoredAny};
 use serde_json::Deserializer;
 use serde_json::de::StrRead;
 
-use crate::error::Violations;
+use crate::violation::{Coercion, Violations};
 use crate::schema::cursor::unquote;
-use crate::schema::validate::{conforms, normalise};
+use crate::schema::validate::{Normal, conforms, normalise};
 use crate::schema::words::expected;
 use crate::schema::{Property, Schema};
 
 /// The arguments of one call.
 pub struct Input {
     text: String,
+    /// Whether a value in quotes is taken for the value; see
+    /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
+    is_lenient: bool,
     /// The same arguments respelled for serde, when they had to be.
-    respelled: OnceLock<String>,
+    respelled: OnceLock<Normal>,
 }
 
 /// Why the arguments of a call can't be decoded.
@@ -36,11 +39,19 @@ pub enum Refusal {
 pub struct InvalidArguments(pub(crate) Violations);
 
 impl Input {
-    pub(crate) fn new(text: String) -> Input {
+    pub(crate) fn new(text: String, is_lenient: bool) -> Input {
         Input {
             text,
+            is_lenient,
             respelled: OnceLock::new(),
         }
+    }
+
+    /// What was taken for something else.
+    pub(crate) fn into_coercions(self) -> Vec<Coercion> {
+        self.respelled
+            .into_inner()
+            .map_or_else(Vec::new, |respelled| respelled.coercions)
     }
 
     /// Fills one slot a parameter, or says everything that is wrong.
@@ -68,13 +79,13 @@ impl Input {
         if let Err(error) = serde_json::from_str::<IgnoredAny>(&self.text) {
             return Err(Refusal::Malformed(error.to_string()));
         }
-        let respelled = normalise(schema, &self.text)
+        let respelled = normalise(schema, &self.text, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         for slot in slots.iter_mut() {
             slot.reset();
         }
-        let text = self.respelled.get_or_init(|| respelled);
-        fill(text, schema.properties(), slots).map_err(|stop| {
+        let respelled = self.respelled.get_or_init(|| respelled);
+        fill(&respelled.text, schema.properties(), slots).map_err(|stop| {
             let violations = match stop {
                 Stop::Value(property, problem) => {
                     Violations::one(property.name(), refused(property, &problem))
@@ -172,14 +183,18 @@ fn value<'a, 'p>(
         absent(property, slot)?;
         return Ok(at + "null".len());
     }
+    // The walk comes first: it is bounded, and a type's own decoding might not be.
+    let checked = match property.exact || property.nullable && first == b'n' {
+        true => None,
+        false => Some(conforms(property.schema, &text[at..]).ok_or(Stop::Shape)?),
+    };
     let length = slot
         .decode(&text[at..])
         .map_err(|problem| Stop::Value(property, problem))?;
-    let end = at + length;
-    let checked = property.exact
-        || property.nullable && first == b'n'
-        || conforms(property.schema, &text[at..end]);
-    if checked { Ok(end) } else { Err(Stop::Shape) }
+    if checked.is_some_and(|checked| checked != length) {
+        return Err(Stop::Shape);
+    }
+    Ok(at + length)
 }
 
 /// Fills the slot of a parameter that the call does not give.

@@ -4,6 +4,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
+use crate::violation::Coercion;
 
 /// A call that a model made.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +135,7 @@ pub struct ToolResult {
     content: String,
     is_json: bool,
     error: Option<ToolError>,
+    pub(crate) coercions: Vec<Coercion>,
     pub(crate) wire_id: WireId,
 }
 
@@ -145,6 +147,7 @@ impl ToolResult {
             content,
             is_json,
             error: None,
+            coercions: Vec::new(),
             wire_id: call.wire_id,
         }
     }
@@ -156,6 +159,7 @@ impl ToolResult {
             content: String::new(),
             is_json: false,
             error: Some(error),
+            coercions: Vec::new(),
             wire_id: call.wire_id,
         }
     }
@@ -191,6 +195,12 @@ impl ToolResult {
     /// Whether the call failed.
     pub fn is_error(&self) -> bool {
         self.error.is_some()
+    }
+
+    /// What a lenient registry took for something else to make the arguments fit; see
+    /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
+    pub fn coercions(&self) -> &[Coercion] {
+        &self.coercions
     }
 
     /// Why the call failed.

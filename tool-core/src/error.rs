@@ -8,71 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::call::ToolCall;
 use crate::schema::words::nearest;
-
-/// The most mistakes that one reply spells out; more are counted.
-const LISTED: usize = 20;
-
-/// One thing that is wrong with the arguments of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    path: String,
-    message: String,
-}
-
-impl Violation {
-    pub(crate) fn new(path: String, message: String) -> Violation {
-        Violation { path, message }
-    }
-
-    /// Where: `city`, `stops[2].name`; empty for the arguments as a whole.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// What is wrong and what was expected, in words for a model.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.path, self.message)
-        }
-    }
-}
-
-/// The first mistakes of a call, and how many more there were.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Violations {
-    listed: Vec<Violation>,
-    more: usize,
-}
-
-impl Violations {
-    pub(crate) fn one(path: &str, message: String) -> Violations {
-        Violations {
-            listed: vec![Violation::new(path.into(), message)],
-            more: 0,
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.listed.is_empty()
-    }
-
-    /// Adds a violation, which is not even put into words once the list is full.
-    pub(crate) fn push_with(&mut self, violation: impl FnOnce() -> Violation) {
-        if self.listed.len() < LISTED {
-            self.listed.push(violation());
-        } else {
-            self.more += 1;
-        }
-    }
-}
+use crate::violation::{Violation, Violations};
 
 /// The ways in which a call can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,19 +131,20 @@ impl ToolError {
     }
 
     pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
+        let (listed, more) = violations.into_parts();
         let mut list = String::new();
-        for violation in &violations.listed {
+        for violation in &listed {
             list.push_str(&format!("\n- {violation}"));
         }
-        if violations.more > 0 {
-            list.push_str(&format!("\n- and {} more", violations.more));
+        if more > 0 {
+            list.push_str(&format!("\n- and {more} more"));
         }
         let mut error = ToolError::new(
             ToolErrorKind::InvalidArguments,
             format_args!("invalid arguments for {tool}"),
             format_args!(":{list}"),
         );
-        error.violations = violations.listed;
+        error.violations = listed;
         error
     }
 

@@ -16,18 +16,20 @@ mod spec;
 mod telemetry;
 mod tool;
 mod types;
+mod violation;
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
 pub use call::{Arguments, ToolCall, ToolResult};
-pub use error::{ToolError, ToolErrorKind, Violation};
+pub use error::{ToolError, ToolErrorKind};
 pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
 pub use tool_macros::{ToolType, tool};
 pub use types::ToolType;
+pub use violation::{Coercion, Violation};
 
 /// A list of tools by the names of their functions, for a registry of chosen tools.
 ///

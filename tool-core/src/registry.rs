@@ -42,6 +42,7 @@ pub static LINKED: [&'static StaticTool];
 #[derive(Clone, Default)]
 pub struct Registry {
     current: Arc<RwLock<Arc<Snapshot>>>,
+    is_lenient: bool,
 }
 
 /// The tools at one moment, in the order of their names.
@@ -190,9 +191,10 @@ impl Registry {
     /// The future needs no particular async runtime, and none at all for a sync tool.
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let snapshot = self.snapshot();
+        let is_lenient = self.is_lenient;
         async move {
             let telemetry = Telemetry::new(&call);
-            let running = run(&snapshot, call);
+            let running = run(&snapshot, is_lenient, call);
             telemetry.observe(running).await
         }
     }
@@ -221,13 +223,13 @@ impl Registry {
 }
 
 /// The bottleneck through which every call goes.
-async fn run(snapshot: &Snapshot, call: ToolCall) -> ToolResult {
+async fn run(snapshot: &Snapshot, is_lenient: bool, call: ToolCall) -> ToolResult {
     let tool = snapshot.get(&call.name);
-    let ended = match tool {
-        Some(tool) => tool.run(call.arguments.into_text()).await,
+    let (ended, coercions) = match tool {
+        Some(tool) => tool.run(call.arguments.into_text(), is_lenient).await,
         None => {
             let names = snapshot.tools.iter().map(|tool| &*tool.name);
-            Err(ToolError::unknown_tool(&call, names))
+            (Err(ToolError::unknown_tool(&call, names)), Vec::new())
         }
     };
     let head = CallHead {
@@ -235,7 +237,7 @@ async fn run(snapshot: &Snapshot, call: ToolCall) -> ToolResult {
         name: call.name,
         wire_id: call.wire_id,
     };
-    match ended {
+    let mut result = match ended {
         Ok(Outcome::Text(text)) => ToolResult::success(head, text, false),
         Ok(Outcome::Json(json)) => ToolResult::success(head, json, true),
         Ok(Outcome::Failed { message, source }) => {
@@ -243,7 +245,9 @@ async fn run(snapshot: &Snapshot, call: ToolCall) -> ToolResult {
             ToolResult::failure(head, error)
         }
         Err(error) => ToolResult::failure(head, error),
-    }
+    };
+    result.coercions = coercions;
+    result
 }
 
 impl fmt::Debug for Registry {
@@ -258,6 +262,7 @@ impl fmt::Debug for Registry {
 #[derive(Clone, Default)]
 pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,
+    is_lenient: bool,
 }
 
 impl RegistryBuilder {
@@ -274,6 +279,33 @@ impl RegistryBuilder {
         self
     }
 
+    /// Forgives what models get wrong most: a number, a truth value, an array or an object that
+    /// comes in quotes, and one value where a list is wanted. Each case is told by
+    /// [`ToolResult::coercions`].
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds numbers.
+    /// #[tool]
+    /// fn sum(numbers: Vec<i64>) -> i64 {
+    ///     numbers.iter().sum()
+    /// }
+    ///
+    /// let strict = Registry::builder().tools(tools![sum]).build()?;
+    /// let lenient = Registry::builder().tools(tools![sum]).lenient().build()?;
+    /// let call = ToolCall::new("call_1", "sum", r#"{"numbers":"5"}"#);
+    /// assert!(strict.call_blocking(call.clone()).is_error());
+    /// let result = lenient.call_blocking(call);
+    /// assert_eq!(result.content(), "5");
+    /// assert_eq!(result.coercions()[0].path(), "numbers");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn lenient(mut self) -> Self {
+        self.is_lenient = true;
+        self
+    }
+
     /// The registry.
     ///
     /// # Errors
@@ -283,6 +315,7 @@ impl RegistryBuilder {
         let snapshot = Snapshot::new(self.tools)?;
         Ok(Registry {
             current: Arc::new(RwLock::new(Arc::new(snapshot))),
+            is_lenient: self.is_lenient,
         })
     }
 }

@@ -7,62 +7,23 @@
 
 #[doc(hidden)]
 pub mod check;
+#[doc(hidden)]
+pub mod constrain;
 pub(crate) mod cursor;
 pub(crate) mod json;
+mod numbers;
+#[cfg(feature = "regex")]
+mod pattern;
+mod property;
+mod rules;
 pub(crate) mod validate;
 pub(crate) mod words;
 
-/// Text of a schema: as a person wrote it, and as it stands between the quotes of a JSON string.
-///
-/// The JSON form is made by the macro, so that writing a schema while compiling only copies
-/// slices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text {
-    plain: &'static str,
-    json: &'static str,
-}
-
-impl Text {
-    /// No text.
-    pub const EMPTY: Text = Text::new("");
-
-    /// Text that is the same in JSON.
-    ///
-    /// # Panics
-    ///
-    /// When `text` holds a quote, a backslash or a control character, which JSON escapes. In a
-    /// constant this is a compile error.
-    pub const fn new(text: &'static str) -> Text {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            assert!(
-                bytes[at] >= 0x20 && bytes[at] != b'"' && bytes[at] != b'\\',
-                "this text needs JSON escapes; leave out quotes, backslashes and control characters"
-            );
-            at += 1;
-        }
-        Text {
-            plain: text,
-            json: text,
-        }
-    }
-
-    /// The text in both its forms, trusted to be the same text.
-    pub(crate) const fn escaped(plain: &'static str, json: &'static str) -> Text {
-        Text { plain, json }
-    }
-
-    /// The text as written.
-    pub const fn as_str(&self) -> &'static str {
-        self.plain
-    }
-
-    /// Whether there is any text.
-    pub const fn is_empty(&self) -> bool {
-        self.plain.is_empty()
-    }
-}
+pub use property::Property;
+pub use rules::{
+    ArrayRule, Bound, IntegerRange, Lengths, MapRule, NumberRange, Reference, StringRule, Strings,
+    Text,
+};
 
 /// What a type accepts: the node of a schema tree.
 ///
@@ -78,6 +39,11 @@ impl Text {
 pub struct Schema {
     pub(crate) kind: Kind,
     pub(crate) description: Text,
+    /// What is told beside any description, its own or that of a parameter: the meaning of each
+    /// value of an enum.
+    pub(crate) notes: Text,
+    /// The name of the type, where something may refer to it; else empty.
+    pub(crate) name: &'static str,
 }
 
 /// The kinds of schema node.
@@ -86,187 +52,117 @@ pub struct Schema {
 pub enum Kind {
     /// Any JSON value.
     Any,
+    /// `null`.
+    Null,
     /// `true` or `false`.
     Boolean,
     /// A whole number; `20.0` is one.
     Integer(IntegerRange),
-    /// Any number.
-    Number,
-    /// A string with a number of characters between two bounds.
-    String(Lengths),
-    /// One of these strings.
-    Enum(&'static [Text]),
-    /// An array of values of one kind, with a number of items between two bounds.
-    Array(&'static Schema, Lengths),
+    /// A number.
+    Number(NumberRange),
+    /// A string.
+    String(StringRule),
+    /// One of some strings.
+    Enum(Strings),
+    /// An array of values of one kind.
+    Array(ArrayRule),
+    /// An array with one value for each of these.
+    Tuple(&'static [&'static Schema]),
     /// An object with free keys and values of one kind.
-    Map(&'static Schema),
+    Map(MapRule),
     /// An object with exactly these keys: nothing else is accepted.
     Object(&'static [Property]),
+    /// A value that at least one of these describes.
+    AnyOf(&'static [&'static Schema]),
     /// `null`, or what the inner schema says. A parameter or a field of this kind may be left out,
     /// and its schema is then written without `null`.
     Nullable(&'static Schema),
-}
-
-/// The whole numbers that a node accepts.
-///
-/// A limit of `i128::MIN` or `i128::MAX` is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntegerRange {
-    pub(crate) minimum: i128,
-    pub(crate) maximum: i128,
-    /// Whether the limits are written into the schema: `i64`'s are true but only noise to a model.
-    pub(crate) shows_minimum: bool,
-    pub(crate) shows_maximum: bool,
-}
-
-/// How long a string or an array may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lengths {
-    pub(crate) minimum: usize,
-    pub(crate) maximum: usize,
-}
-
-impl Lengths {
-    /// No bound.
-    pub const ANY: Lengths = Lengths {
-        minimum: 0,
-        maximum: usize::MAX,
-    };
-
-    /// Exactly this long.
-    pub const fn exactly(length: usize) -> Lengths {
-        Lengths {
-            minimum: length,
-            maximum: length,
-        }
-    }
-
-    pub(crate) const fn admits(self, length: usize) -> bool {
-        self.minimum <= length && length <= self.maximum
-    }
-}
-
-/// A named member of an object schema.
-#[derive(Clone, Copy, Debug)]
-pub struct Property {
-    pub(crate) name: Text,
-    pub(crate) description: Text,
-    pub(crate) schema: &'static Schema,
-    /// The JSON text of the default that the schema advertises; empty is none.
-    pub(crate) default: &'static str,
-    pub(crate) required: bool,
-    /// Whether an absent value is decoded from `null`, as for an `Option`.
-    pub(crate) nullable: bool,
-    /// Whether decoding alone enforces the schema, so that no walk over the tree is needed.
-    pub(crate) exact: bool,
-    /// Whether a result may leave it out though a call may not: `skip_serializing_if`.
-    pub(crate) skipped: bool,
-}
-
-impl Property {
-    /// A member of this name, required unless `schema` accepts `null`.
-    pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
-        let (nullable, schema) = match schema.kind {
-            Kind::Nullable(inner) => (true, inner),
-            _ => (false, schema),
-        };
-        Property {
-            name,
-            description,
-            schema,
-            default: "",
-            required: !nullable,
-            nullable,
-            exact: false,
-            skipped: false,
-        }
-    }
-
-    /// The same member, which may be left out.
-    pub const fn optional(mut self) -> Property {
-        self.required = false;
-        self
-    }
-
-    /// The same member, which a result may leave out though a call may not.
-    pub const fn skipped_in_results(mut self) -> Property {
-        self.skipped = true;
-        self
-    }
-
-    /// Its key.
-    pub const fn name(&self) -> &'static str {
-        self.name.plain
-    }
-
-    /// Its own description, or that of its type.
-    pub const fn description(&self) -> &'static str {
-        self.text().plain
-    }
-
-    /// What its value must be.
-    pub const fn schema(&self) -> &'static Schema {
-        self.schema
-    }
-
-    /// Whether a call must name it.
-    pub const fn is_required(&self) -> bool {
-        self.required
-    }
-
-    /// The JSON text of the default that the schema advertises.
-    pub const fn default_json(&self) -> Option<&'static str> {
-        if self.default.is_empty() {
-            None
-        } else {
-            Some(self.default)
-        }
-    }
-
-    pub(crate) const fn text(&self) -> Text {
-        if self.description.is_empty() {
-            self.schema.description
-        } else {
-            self.description
-        }
-    }
+    /// What a schema further up says: a recursive type.
+    Reference(Reference),
 }
 
 impl Schema {
     /// Any JSON value.
     pub const ANY: Schema = Schema::of(Kind::Any);
+    /// `null`.
+    pub const NULL: Schema = Schema::of(Kind::Null);
     /// `true` or `false`.
     pub const BOOLEAN: Schema = Schema::of(Kind::Boolean);
     /// A number.
-    pub const NUMBER: Schema = Schema::of(Kind::Number);
+    pub const NUMBER: Schema = Schema::of(Kind::Number(NumberRange::up_to(f64::MAX)));
     /// A string of any length.
-    pub const STRING: Schema = Schema::of(Kind::String(Lengths::ANY));
+    pub const STRING: Schema = Schema::of(Kind::String(StringRule::ANY));
 
     pub(crate) const fn of(kind: Kind) -> Schema {
         Schema {
             kind,
             description: Text::EMPTY,
+            notes: Text::EMPTY,
+            name: "",
         }
     }
 
     /// A whole number between two limits, both written into the schema.
     pub const fn integer(minimum: i128, maximum: i128) -> Schema {
-        Schema::of(Kind::Integer(IntegerRange {
-            minimum,
-            maximum,
-            shows_minimum: true,
-            shows_maximum: true,
+        Schema::of(Kind::Integer(IntegerRange::between(minimum, maximum)))
+    }
+
+    /// A string whose format a model knows, such as `date-time`. The type must enforce it.
+    pub const fn format(format: &'static str) -> Schema {
+        Schema::of(Kind::String(StringRule {
+            format,
+            ..StringRule::ANY
+        }))
+    }
+
+    /// A string of so many characters.
+    pub const fn string(lengths: Lengths) -> Schema {
+        Schema::of(Kind::String(StringRule {
+            lengths,
+            ..StringRule::ANY
         }))
     }
 
     /// An array whose items all follow one schema.
     pub const fn array(items: &'static Schema) -> Schema {
-        Schema::of(Kind::Array(items, Lengths::ANY))
+        Schema::array_of(items, Lengths::ANY)
     }
 
-    /// An object with free keys whose values all follow one schema.
+    /// An array of so many items that all follow one schema.
+    pub const fn array_of(items: &'static Schema, lengths: Lengths) -> Schema {
+        Schema::of(Kind::Array(ArrayRule {
+            items,
+            lengths,
+            is_unique: false,
+        }))
+    }
+
+    /// An array with one item for each of these schemas.
+    pub const fn tuple(items: &'static [&'static Schema]) -> Schema {
+        Schema::of(Kind::Tuple(items))
+    }
+
+    /// An object with any keys whose values all follow one schema.
     pub const fn map(values: &'static Schema) -> Schema {
-        Schema::of(Kind::Map(values))
+        Schema::map_of(&Schema::STRING, values)
+    }
+
+    /// An object whose keys and values each follow a schema. The keys' is that of any string, of
+    /// some strings, of an integer or of one character.
+    ///
+    /// # Panics
+    ///
+    /// When the schema of the keys is of another kind, which can't be a key.
+    pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
+        assert!(
+            matches!(keys.kind, Kind::String(_) | Kind::Enum(_) | Kind::Integer(_)),
+            "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
+        );
+        Schema::of(Kind::Map(MapRule {
+            keys,
+            values,
+            lengths: Lengths::ANY,
+        }))
     }
 
     /// A closed object: these keys and no other.
@@ -276,14 +172,19 @@ impl Schema {
 
     /// One of these strings.
     pub const fn strings(values: &'static [Text]) -> Schema {
-        Schema::of(Kind::Enum(values))
+        Schema::of(Kind::Enum(Strings::of(values)))
+    }
+
+    /// A value that at least one of these schemas describes.
+    pub const fn any_of(schemas: &'static [&'static Schema]) -> Schema {
+        Schema::of(Kind::AnyOf(schemas))
     }
 
     /// `null`, or what `inner` says.
     pub const fn nullable(inner: &'static Schema) -> Schema {
         Schema {
-            kind: Kind::Nullable(inner),
             description: inner.description,
+            ..Schema::of(Kind::Nullable(inner))
         }
     }
 
@@ -300,7 +201,7 @@ impl Schema {
 
     /// Its description, empty for none.
     pub const fn description(&self) -> &'static str {
-        self.description.plain
+        self.description.as_str()
     }
 
     /// Its members, if it is an object with known keys.
@@ -319,5 +220,23 @@ impl Schema {
     /// The JSON text of this schema.
     pub fn to_json(&self) -> String {
         json::to_string(self)
+    }
+
+    /// Whether `null` is a value.
+    pub(crate) const fn admits_null(&self) -> bool {
+        match self.kind {
+            Kind::Any | Kind::Null | Kind::Nullable(_) => true,
+            Kind::AnyOf(schemas) => {
+                let mut at = 0;
+                while at < schemas.len() {
+                    if schemas[at].admits_null() {
+                        return true;
+                    }
+                    at += 1;
+                }
+                false
+            }
+            _ => false,
+        }
     }
 }

@@ -179,13 +179,16 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
 /// Whether every value of this schema is sent as structured content. A string is sent as text.
 fn is_structured(schema: &Schema) -> bool {
     match schema.kind() {
-        Kind::Any | Kind::String(_) | Kind::Enum(_) => false,
-        Kind::Nullable(inner) => is_structured(inner),
         Kind::Boolean
         | Kind::Integer(_)
-        | Kind::Number
-        | Kind::Array(..)
+        | Kind::Number(_)
+        | Kind::Array(_)
+        | Kind::Tuple(_)
         | Kind::Map(_)
         | Kind::Object(_) => true,
+        Kind::Nullable(inner) => is_structured(inner),
+        Kind::AnyOf(schemas) => schemas.iter().all(|schema| is_structured(schema)),
+        // `()` is sent as text, too.
+        _ => false,
     }
 }

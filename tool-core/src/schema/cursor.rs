@@ -1,7 +1,7 @@
 //! Steps over JSON text that is known to be well formed.
 //!
-//! `serde_json` has read the text before a [`Cursor`] sees it, so a cursor finds boundaries and
-//! reports nothing. It keeps the spelling of numbers, which a generic data model loses: `20.0`
+//! `serde_json` judges what is JSON, before or after a [`Cursor`] passes, so a cursor finds
+//! boundaries and reports nothing. It keeps the spelling of numbers, which a generic data model loses: `20.0`
 //! and 30 digits are told from `20` and a float. On text that is not JSON it gives nonsense, but
 //! neither panics nor hangs.
 
@@ -16,6 +16,16 @@ pub(crate) struct Cursor<'t> {
 impl<'t> Cursor<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         Cursor { text, at: 0 }
+    }
+
+    /// How many bytes the cursor has passed.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text between this place and a later one.
+    pub(crate) fn text_to(&self, end: &Cursor<'t>) -> &'t str {
+        self.text.get(self.at..end.at).unwrap_or_default()
     }
 
     /// The next byte that is not white space, or 0 at the end.

@@ -1,6 +1,6 @@
 //! A schema in words for a model: what was expected, what came instead.
 
-use super::{IntegerRange, Kind, Lengths, Schema};
+use super::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule};
 
 /// The longest stretch of a model's own text that an error repeats, in characters.
 const SHOWN: usize = 40;
@@ -11,24 +11,85 @@ const LISTED: usize = 12;
 pub(crate) fn expected(schema: &Schema) -> String {
     match schema.kind {
         Kind::Any => "any JSON value".into(),
+        Kind::Null => "null".into(),
         Kind::Boolean => "true or false".into(),
         Kind::Integer(range) => integer(range),
-        Kind::Number => "a number".into(),
-        Kind::String(lengths) => format!("a string{}", sized(lengths, "character")),
-        Kind::Enum(values) => one_of(values.iter().map(|value| format!("\"{}\"", value.as_str()))),
-        Kind::Array(_, lengths) => format!("an array{}", sized(lengths, "item")),
-        Kind::Map(_) | Kind::Object(_) => "an object".into(),
+        Kind::Number(range) => number(&range),
+        Kind::String(rule) => string(&rule),
+        Kind::Enum(strings) => one_of(strings.values.iter().map(|v| format!("\"{}\"", v.as_str()))),
+        Kind::Array(rule) => format!("an array{}", sized(rule.lengths, "item")),
+        Kind::Tuple(items) => format!("an array{}", sized(Lengths::exactly(items.len()), "item")),
+        Kind::Map(rule) => format!("an object{}", sized(rule.lengths, "member")),
+        Kind::Object(properties) => object(properties),
+        Kind::AnyOf(schemas) => {
+            let mut words: Vec<_> = schemas.iter().map(|schema| expected(schema)).collect();
+            words.dedup();
+            one_of(words.into_iter())
+        }
         Kind::Nullable(inner) => format!("{} or null", expected(inner)),
+        Kind::Reference(reference) => expected((reference.target)()),
     }
 }
 
+/// An object by what tells it from others: its tag, or the one member that it must have.
+fn object(properties: &[Property]) -> String {
+    for property in properties {
+        if let Kind::Enum(strings) = property.schema.kind
+            && strings.is_tag
+        {
+            let (key, value) = (property.name(), strings.values[0].as_str());
+            return format!("an object with \"{key}\": \"{value}\"");
+        }
+    }
+    match properties {
+        [only] if only.required => format!("an object with \"{}\"", only.name()),
+        _ => "an object".into(),
+    }
+}
+
+fn string(rule: &StringRule) -> String {
+    let sized = sized(rule.lengths, "character");
+    let mut words = match rule.format {
+        "" => format!("a string{sized}"),
+        format => format!("a string of the format {format}{sized}"),
+    };
+    if !rule.pattern.is_empty() {
+        words.push_str(" that matches ");
+        words.push_str(rule.pattern.as_str());
+    }
+    words
+}
+
+fn number(range: &NumberRange) -> String {
+    let ends = [(&range.minimum, "at least", "above"), (&range.maximum, "at most", "below")];
+    let ends = ends.into_iter().filter_map(|(bound, inclusive, exclusive)| {
+        let bound = bound.as_ref()?;
+        let relation = if bound.is_exclusive { exclusive } else { inclusive };
+        Some(format!("{relation} {}", bound.json))
+    });
+    let ends: Vec<_> = ends.collect();
+    let mut words = String::from("a number");
+    if !ends.is_empty() {
+        words.push(' ');
+        words.push_str(&ends.join(" and "));
+    }
+    if let Some(step) = range.multiple_of {
+        words.push_str(&format!(", a multiple of {}", step.json));
+    }
+    words
+}
+
 fn integer(range: IntegerRange) -> String {
-    match (range.shows_minimum, range.shows_maximum) {
+    let mut words = match (range.shows_minimum, range.shows_maximum) {
         (true, true) => format!("an integer from {} to {}", range.minimum, range.maximum),
         (true, false) => format!("an integer of at least {}", range.minimum),
         (false, true) => format!("an integer of at most {}", range.maximum),
         (false, false) => "an integer".into(),
+    };
+    if range.multiple_of != 0 {
+        words.push_str(&format!(", a multiple of {}", range.multiple_of));
     }
+    words
 }
 
 fn sized(lengths: Lengths, unit: &str) -> String {

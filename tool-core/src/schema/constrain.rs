@@ -1,0 +1,172 @@
+//! `#[param(range, length, pattern, …)]`: narrower schemas, made while compiling.
+//!
+//! Each function panics where a constraint makes no sense; in a constant that is a compile error,
+//! and the macro gives it the span of the constraint.
+
+use super::{ArrayRule, Bound, Kind, Lengths, MapRule, Property, Schema, StringRule, Text};
+
+/// What a constraint applies to: a schema without its `null`.
+pub const fn inner(schema: &'static Schema) -> &'static Schema {
+    match schema.kind {
+        Kind::Nullable(inner) => inner,
+        _ => schema,
+    }
+}
+
+/// The same member with a narrower schema.
+pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property {
+    property.schema = schema;
+    property.exact = false;
+    property
+}
+
+/// `range = 1..=14` of whole numbers.
+pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i128>) -> Schema {
+    let mut narrow = *schema;
+    let Kind::Integer(range) = &mut narrow.kind else {
+        if let Kind::Number(_) = schema.kind {
+            panic!("the ends of this range must be written as floats, such as `1.0..=14.0`");
+        }
+        panic!("a `range` fits a number only; use `length` for strings and arrays");
+    };
+    if let Some(minimum) = minimum {
+        assert!(
+            range.minimum <= minimum && minimum <= range.maximum,
+            "the range begins outside of what the type holds; begin it inside"
+        );
+        range.minimum = minimum;
+        range.shows_minimum = true;
+    }
+    if let Some(maximum) = maximum {
+        assert!(
+            range.minimum <= maximum && maximum <= range.maximum,
+            "the range ends outside of what the type holds; end it inside"
+        );
+        range.maximum = maximum;
+        range.shows_maximum = true;
+    }
+    narrow
+}
+
+/// `range = 0.5..1.0` of any numbers.
+pub const fn numbers(schema: &Schema, minimum: Option<Bound>, maximum: Option<Bound>) -> Schema {
+    let mut narrow = *schema;
+    let Kind::Number(range) = &mut narrow.kind else {
+        if let Kind::Integer(_) = schema.kind {
+            panic!("the ends of this range must be whole, such as `1..=14`");
+        }
+        panic!("a `range` fits a number only; use `length` for strings and arrays");
+    };
+    if let Some(bound) = minimum {
+        assert!(
+            -range.magnitude <= bound.value && bound.value <= range.magnitude,
+            "the range begins outside of what the type holds; begin it inside"
+        );
+        range.minimum = minimum;
+    }
+    if let Some(bound) = maximum {
+        assert!(
+            -range.magnitude <= bound.value && bound.value <= range.magnitude,
+            "the range ends outside of what the type holds; end it inside"
+        );
+        range.maximum = maximum;
+    }
+    narrow
+}
+
+/// One end of a range of numbers.
+pub const fn bound(value: f64, json: &'static str, is_exclusive: bool) -> Bound {
+    Bound {
+        value,
+        json,
+        is_exclusive,
+    }
+}
+
+/// `length = 1..=64`.
+pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
+    let lengths = Lengths { minimum, maximum };
+    let kind = match schema.kind {
+        Kind::String(rule) => {
+            assert!(
+                rule.lengths.admits(minimum)
+                    && (maximum == usize::MAX || rule.lengths.admits(maximum)),
+                "the length goes beyond what the type holds; stay inside"
+            );
+            Kind::String(StringRule { lengths, ..rule })
+        }
+        Kind::Array(rule) => {
+            assert!(
+                rule.lengths.admits(minimum)
+                    && (maximum == usize::MAX || rule.lengths.admits(maximum)),
+                "the length goes beyond what the type holds; stay inside"
+            );
+            Kind::Array(ArrayRule { lengths, ..rule })
+        }
+        Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
+        _ => panic!("a `length` fits a string, an array or a map only; use `range` for numbers"),
+    };
+    Schema { kind, ..*schema }
+}
+
+/// `pattern = "^[a-z]+$"`.
+pub const fn pattern(schema: &Schema, pattern: Text) -> Schema {
+    let Kind::String(rule) = schema.kind else {
+        panic!("a `pattern` fits a string only; drop it");
+    };
+    let kind = Kind::String(StringRule { pattern, ..rule });
+    Schema { kind, ..*schema }
+}
+
+/// `format = "email"`.
+pub const fn format(schema: &Schema, format: &'static str) -> Schema {
+    let Kind::String(rule) = schema.kind else {
+        panic!("a `format` fits a string only; drop it");
+    };
+    let kind = Kind::String(StringRule { format, ..rule });
+    Schema { kind, ..*schema }
+}
+
+/// `multiple_of = 5` of whole numbers.
+pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
+    let mut narrow = *schema;
+    let Kind::Integer(range) = &mut narrow.kind else {
+        if let Kind::Number(_) = schema.kind {
+            panic!("this step must be written as a float, such as `5.0`");
+        }
+        panic!("`multiple_of` fits a number only; drop it");
+    };
+    range.multiple_of = step;
+    narrow
+}
+
+/// `multiple_of = 0.5` of any numbers.
+pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
+    let mut narrow = *schema;
+    let Kind::Number(range) = &mut narrow.kind else {
+        if let Kind::Integer(_) = schema.kind {
+            panic!("this step must be whole, such as `5`");
+        }
+        panic!("`multiple_of` fits a number only; drop it");
+    };
+    range.multiple_of = Some(step);
+    narrow
+}
+
+/// `unique`.
+pub const fn unique(schema: &Schema) -> Schema {
+    let Kind::Array(rule) = schema.kind else {
+        panic!("`unique` fits an array only; drop it");
+    };
+    let kind = Kind::Array(ArrayRule {
+        is_unique: true,
+        ..rule
+    });
+    Schema { kind, ..*schema }
+}
+
+/// `example = literal`, as JSON text.
+pub const fn example(mut property: Property, json: &'static str) -> Property {
+    property.example = json;
+    property
+}

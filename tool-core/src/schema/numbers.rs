@@ -1,0 +1,108 @@
+//! Numbers by their digits: JSON does not say how wide they are.
+
+/// The digits of a number that is whole, however it is spelled: `20.0` and `2e1` are `20`.
+pub(super) fn whole_number(text: &str) -> Option<String> {
+    let Decimal { sign, digits, exponent } = Decimal::parse(text)?;
+    if digits.is_empty() {
+        return Some("0".into());
+    }
+    if exponent < 0 {
+        return None;
+    }
+    // 40 digits are past every integer type; more would only cost memory.
+    let zeros = usize::try_from(exponent.min(40)).ok()?;
+    Some(format!("{sign}{digits}{}", "0".repeat(zeros)))
+}
+
+/// Whether one decimal number is a multiple of another, exactly. Numbers of more than some 38
+/// digits are compared as floats.
+pub(super) fn is_multiple(number: &str, step: &str) -> bool {
+    let (Some(number_digits), Some(step_digits)) = (Decimal::parse(number), Decimal::parse(step))
+    else {
+        return false;
+    };
+    let exponent = number_digits.exponent.min(step_digits.exponent);
+    match (number_digits.scaled(exponent), step_digits.scaled(exponent)) {
+        (Some(number), Some(step)) if step != 0 => number % step == 0,
+        _ => match (number.parse::<f64>(), step.parse::<f64>()) {
+            (Ok(number), Ok(step)) => number % step == 0.0,
+            _ => false,
+        },
+    }
+}
+
+/// Digits without zeros at either end, times a power of ten.
+struct Decimal<'t> {
+    sign: &'t str,
+    digits: String,
+    exponent: i64,
+}
+
+impl<'t> Decimal<'t> {
+    fn parse(text: &'t str) -> Option<Decimal<'t>> {
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let sign = &text[..text.len() - unsigned.len()];
+        let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+        // An exponent of more digits than fit is out of any range.
+        let least = if exponent.starts_with('-') { -99_999 } else { 99_999 };
+        let exponent = exponent.parse::<i64>().unwrap_or(least).clamp(-99_999, 99_999);
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_end_matches('0');
+        let dropped = i64::try_from(all.len() - digits.len()).ok()?;
+        Some(Decimal {
+            sign,
+            digits: digits.trim_start_matches('0').to_owned(),
+            exponent: exponent - i64::try_from(fraction.len()).ok()? + dropped,
+        })
+    }
+
+    /// The number as a multiple of a lower power of ten.
+    fn scaled(&self, exponent: i64) -> Option<i128> {
+        if self.digits.is_empty() {
+            return Some(0);
+        }
+        let shift = u32::try_from(self.exponent - exponent).ok()?;
+        let factor = 10_i128.checked_pow(shift)?;
+        self.digits.parse::<i128>().ok()?.checked_mul(factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_is_one_however_it_is_spelled() {
+        for (text, digits) in [
+            ("20", Some("20")),
+            ("20.0", Some("20")),
+            ("2e1", Some("20")),
+            ("2.5e1", Some("25")),
+            ("200e-1", Some("20")),
+            ("-3.00", Some("-3")),
+            ("-0", Some("0")),
+            ("0.0e99999999999999999999", Some("0")),
+            ("20.5", None),
+            ("2e-1", None),
+            ("1e-99999999999999999999", None),
+            (
+                "12345678901234567890123456789.0",
+                Some("12345678901234567890123456789"),
+            ),
+        ] {
+            assert_eq!(whole_number(text).as_deref(), digits, "{text}");
+        }
+        assert!(whole_number("1e99999999999999999999").unwrap().len() >= 40);
+    }
+
+    #[test]
+    fn multiples_are_exact_where_floats_are_not() {
+        for (number, step) in [("0.3", "0.1"), ("1e2", "25"), ("-7.5", "2.5"), ("0", "0.1"), ("1e300", "10")] {
+            assert!(is_multiple(number, step), "{number} of {step}");
+        }
+        for (number, step) in [("0.35", "0.1"), ("7", "2"), ("1e-9", "1e-8")] {
+            assert!(!is_multiple(number, step), "{number} of {step}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Arrays and objects.
+
+use std::collections::HashSet;
+
+use super::{Path, Walker};
+use crate::schema::cursor::unquote;
+use crate::schema::property::Members;
+use crate::schema::words::{expected, nearest, one_of, shorten};
+use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
+
+impl<'t> Walker<'t> {
+    pub(super) fn array(
+        &mut self,
+        schema: &Schema,
+        rule: &ArrayRule,
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let start = self.cursor.clone();
+        let count = self.items(path, depth, |_| Some(rule.items));
+        if !rule.lengths.admits(count) {
+            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+        }
+        if rule.is_unique {
+            let array = start.text_to(&self.cursor);
+            if let Some(twice) = repeated(array) {
+                self.report(path, || format!("holds {} twice; give it once", shorten(&twice)));
+            }
+        }
+    }
+
+    pub(super) fn tuple(
+        &mut self,
+        schema: &Schema,
+        items: &[&'static Schema],
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let count = self.items(path, depth, |at| items.get(at).copied());
+        if count != items.len() {
+            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+        }
+    }
+
+    /// Walks over the items of an array, each with its schema if there is one for it.
+    fn items<'s>(
+        &mut self,
+        path: &Path<'_>,
+        depth: usize,
+        schema: impl Fn(usize) -> Option<&'s Schema>,
+    ) -> usize {
+        let mut count = 0;
+        self.write("[");
+        self.cursor.eat(b'[');
+        while !self.cursor.eat(b']') && self.cursor.peek() != 0 {
+            if count > 0 {
+                self.cursor.eat(b',');
+                self.write(",");
+            }
+            match schema(count) {
+                Some(schema) => self.value(schema, &path.index(count), depth + 1),
+                None => self.copy(),
+            }
+            count += 1;
+        }
+        self.write("]");
+        count
+    }
+
+    pub(super) fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
+        let mut seen = HashSet::new();
+        self.members(|walker, quoted, key, first| {
+            let path = path.key(key);
+            if seen.contains(key) {
+                return walker.duplicate(&path);
+            }
+            seen.insert(key.to_owned());
+            if !is_key(rule.keys, key) {
+                walker.cursor.value();
+                walker.report(&path, || {
+                    format!("unknown; a key must be {}", expected(rule.keys))
+                });
+                return false;
+            }
+            walker.write_key(quoted, first);
+            walker.value(rule.values, &path, depth + 1);
+            true
+        });
+        if !rule.lengths.admits(seen.len()) {
+            let count = seen.len();
+            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+        }
+    }
+
+    pub(super) fn object(
+        &mut self,
+        properties: &'static [Property],
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let Members { known, others } = Members::of(properties);
+        let mut seen = vec![false; known.len()];
+        let mut other_keys = HashSet::new();
+        self.members(|walker, quoted, key, first| {
+            let path = path.key(key);
+            let Some(at) = known.iter().position(|property| property.is_called(key)) else {
+                let Some(values) = others else {
+                    walker.cursor.value();
+                    walker.report(&path, || unknown(key, &known));
+                    return false;
+                };
+                if !other_keys.insert(key.to_owned()) {
+                    return walker.duplicate(&path);
+                }
+                walker.write_key(quoted, first);
+                walker.value(values, &path, depth + 1);
+                return true;
+            };
+            if std::mem::replace(&mut seen[at], true) {
+                return walker.duplicate(&path);
+            }
+            let property = &known[at];
+            if property.drops_null() && walker.cursor.peek() == b'n' {
+                walker.cursor.value();
+                return false;
+            }
+            walker.write_key(quoted, first);
+            if property.nullable && walker.cursor.peek() == b'n' {
+                walker.copy();
+            } else {
+                walker.value(property.schema, &path, depth + 1);
+            }
+            true
+        });
+        for (property, _) in known.iter().zip(seen).filter(|(p, seen)| p.required && !seen) {
+            self.report(&path.key(property.name()), || {
+                format!("missing; expected {}", expected(property.schema))
+            });
+        }
+    }
+
+    /// Any value: only its depth and the uniqueness of its keys are judged.
+    pub(super) fn any(&mut self, path: &Path<'_>, depth: usize) {
+        const ANY: &Schema = &Schema::ANY;
+        const ITEMS: &ArrayRule = &ArrayRule {
+            items: ANY,
+            lengths: Lengths::ANY,
+            is_unique: false,
+        };
+        const MEMBERS: &MapRule = &MapRule {
+            keys: &Schema::STRING,
+            values: ANY,
+            lengths: Lengths::ANY,
+        };
+        let (Kind::String(text), Kind::Number(number)) = (&Schema::STRING.kind, &Schema::NUMBER.kind)
+        else {
+            unreachable!("these are their kinds")
+        };
+        match self.cursor.peek() {
+            b'{' => self.map(ANY, MEMBERS, path, depth),
+            b'[' => self.array(ANY, ITEMS, path, depth),
+            b'"' => self.string(ANY, text, path),
+            b'-' | b'0'..=b'9' => self.number(number, path),
+            _ => self.copy(),
+        }
+    }
+
+    /// Hands every member of an object to `each`: its key as it stands, its key as text, and
+    /// whether no member was written before. `each` says whether it wrote the member.
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &'t str, &str, bool) -> bool) {
+        let mut first = true;
+        self.write("{");
+        self.cursor.eat(b'{');
+        while !self.cursor.eat(b'}') && self.cursor.peek() != 0 {
+            let quoted = self.cursor.key();
+            match unquote(quoted) {
+                Some(key) => first &= !each(self, quoted, &key, first),
+                None => {
+                    self.cursor.value();
+                    self.no_text(&Path::ROOT.key(quoted));
+                }
+            }
+            self.cursor.eat(b',');
+        }
+        self.write("}");
+    }
+
+    fn duplicate(&mut self, path: &Path<'_>) -> bool {
+        self.cursor.value();
+        self.report(path, || "given twice; give it once".into());
+        false
+    }
+
+    fn write_key(&mut self, quoted: &str, first: bool) {
+        if !first {
+            self.write(",");
+        }
+        self.write(quoted);
+        self.write(":");
+    }
+}
+
+fn unknown(key: &str, properties: &[Property]) -> String {
+    if let Some(name) = nearest(key, properties.iter().map(Property::name)) {
+        return format!("unknown; did you mean \"{name}\"?");
+    }
+    if properties.is_empty() {
+        return "unknown; nothing is expected here".into();
+    }
+    let keys = one_of(properties.iter().map(|p| format!("\"{}\"", p.name())));
+    format!("unknown; expected {keys}")
+}
+
+/// Whether `key` is one of a map whose keys follow this schema.
+fn is_key(keys: &Schema, key: &str) -> bool {
+    match keys.kind {
+        Kind::Enum(strings) => strings.admits(key),
+        // As serde reads the keys of a map of integers: no sign and no zero too many.
+        Kind::Integer(range) => {
+            let digits = key.strip_prefix('-').unwrap_or(key);
+            let spelled = digits == "0" && digits == key
+                || digits.bytes().all(|byte| byte.is_ascii_digit())
+                    && digits.bytes().next().is_some_and(|byte| byte != b'0');
+            let number = key.parse().unwrap_or(i128::MAX);
+            spelled && range.minimum <= number && number <= range.maximum
+        }
+        Kind::String(rule) => rule.lengths.admits(key.chars().count()),
+        _ => true,
+    }
+}
+
+/// The first item of a well-formed array that equals one before it, as JSON Schema compares.
+fn repeated(array: &str) -> Option<String> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(array).ok()?;
+    let mut seen = HashSet::new();
+    items
+        .into_iter()
+        .map(|item| canonical(&item))
+        .find(|item| !seen.insert(item.clone()))
+}
+
+/// A text that equal values share: keys sorted, numbers by value.
+fn canonical(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        serde_json::Value::Object(members) => {
+            let mut members: Vec<_> = members
+                .iter()
+                .map(|(key, value)| format!("{key:?}:{}", canonical(value)))
+                .collect();
+            members.sort_unstable();
+            format!("{{{}}}", members.join(","))
+        }
+        serde_json::Value::Number(number) => {
+            let text = number.to_string();
+            crate::schema::numbers::whole_number(&text).unwrap_or(text)
+        }
+        other => other.to_string(),
+    }
+}

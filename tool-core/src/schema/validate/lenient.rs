@@ -1,0 +1,60 @@
+//! What a lenient registry forgives: values in quotes, one value where a list is wanted.
+
+use super::{Path, Walker, unlike};
+use crate::violation::Coercion;
+use crate::schema::cursor::unquote;
+use crate::schema::{Kind, Schema};
+
+impl Walker<'_> {
+    /// Takes a value of another kind for what it plainly means, and notes that.
+    pub(super) fn coerce(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        let start = self.cursor.clone();
+        let text = self.cursor.value();
+        if let Some(inner) = unquote(text)
+            && let inner = inner.trim_ascii()
+            && means(schema, inner)
+        {
+            let (found, coercions) = (self.found.mark(), self.coercions.len());
+            let mut walker = Walker::new(inner, self.output.is_some().then(String::new));
+            walker.is_lenient = true;
+            walker.budget = self.budget / 2;
+            walker.value(schema, path, depth);
+            self.note(path, text, "text was taken for the value that it spells");
+            self.found.append(walker.found);
+            self.coercions.append(&mut walker.coercions);
+            self.write(&walker.output.unwrap_or_default());
+            if self.found.mark() != found {
+                self.coercions.truncate(coercions);
+            }
+            return;
+        }
+        if let Kind::Array(rule) = &schema.kind
+            && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
+        {
+            self.cursor = start;
+            self.note(path, text, "one value was taken for a list of one");
+            self.write("[");
+            self.value(rule.items, path, depth + 1);
+            return self.write("]");
+        }
+        self.report(path, || unlike(schema, text));
+    }
+
+    fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {
+        self.coercions
+            .push(Coercion::new(path.to_string(), text, what));
+    }
+}
+
+/// Whether text can be read as a value of this kind.
+fn means(schema: &Schema, text: &str) -> bool {
+    let first = text.bytes().next().unwrap_or(0);
+    let is_kind = match schema.kind {
+        Kind::Boolean => return text == "true" || text == "false",
+        Kind::Integer(_) | Kind::Number(_) => matches!(first, b'-' | b'0'..=b'9'),
+        Kind::Array(_) | Kind::Tuple(_) => first == b'[',
+        Kind::Object(_) | Kind::Map(_) => first == b'{',
+        _ => false,
+    };
+    is_kind && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
