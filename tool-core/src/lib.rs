@@ -52,7 +52,7 @@ pub use types::ToolType;
 /// ```
 #[macro_export]
 macro_rules! tools {
-    ($($tool:path),* $(,)?) => {
+    ($($tool:ty),* $(,)?) => {
         [$($crate::ToolEntry::of::<$tool>()),*]
     };
 }
