@@ -4,10 +4,7 @@ use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
     let name = tool.name.to_string();
-    let registry = Registry::builder()
-        .tools([tool])
-        .build()
-        .expect("one tool");
+    let registry = Registry::builder().tools([tool]).build().expect("one tool");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }

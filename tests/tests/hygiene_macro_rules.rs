@@ -4,10 +4,7 @@ use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
     let name = tool.name.to_string();
-    let registry = Registry::builder()
-        .tools([tool])
-        .build()
-        .expect("one tool");
+    let registry = Registry::builder().tools([tool]).build().expect("one tool");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }
@@ -54,9 +51,17 @@ fn groups_around_types_docs_and_attributes_are_seen_through() {
     let description = |key| parameters.property(key).map(|found| found.description());
     assert_eq!(description("start"), Some("What comes first."));
     assert_eq!(description("last"), Some("What comes last."));
-    assert!(!parameters.property("last").expect("a parameter").is_required());
+    assert!(
+        !parameters
+            .property("last")
+            .expect("a parameter")
+            .is_required()
+    );
     assert_eq!(
-        call(tool, r#"{"start":"a","last":"z","words":["w"],"list":[1,null]}"#),
+        call(
+            tool,
+            r#"{"start":"a","last":"z","words":["w"],"list":[1,null]}"#
+        ),
         r#"a 2 Some("z") ["w"] [Some(1), None]"#
     );
 }
@@ -83,7 +88,11 @@ fn literals_from_a_macro_are_read_as_literals() {
     assert_eq!(tool.description, "Adds numbers.");
     assert_eq!(tool.title.as_deref(), Some("Adder"));
     assert_eq!(tool.annotations.read_only, Some(true));
-    let depth = tool.parameters().property("depth").copied().expect("a parameter");
+    let depth = tool
+        .parameters()
+        .property("depth")
+        .copied()
+        .expect("a parameter");
     assert_eq!(depth.default_json(), Some("-5"));
     assert_eq!(depth.description(), "Adds numbers.");
     assert_eq!(call(tool, ""), "-2");

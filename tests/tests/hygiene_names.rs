@@ -4,10 +4,7 @@ use tool_core::{Registry, Tool, ToolCall, ToolEntry, ToolType, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
     let name = tool.name.to_string();
-    let registry = Registry::builder()
-        .tools([tool])
-        .build()
-        .expect("one tool");
+    let registry = Registry::builder().tools([tool]).build().expect("one tool");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }
@@ -54,8 +51,11 @@ fn raw_identifiers_lose_their_prefix_everywhere_a_model_looks() {
     let parameters = matcher.parameters();
     let r#type = parameters.property("type").expect("its plain name");
     assert_eq!(r#type.description(), "The kind of pattern.");
-    assert_eq!(call(matcher, r#"{"type":"regex","in":"text"}"#), "regex text");
-    assert_eq!(call(shower, r#"{"move":{"type":"fn"}}"#), "r#fn");
+    assert_eq!(
+        call(matcher, r#"{"type":"regex","in":"text"}"#),
+        "regex text"
+    );
+    assert_eq!(call(shower, r#"{"move":{"type":"fn"}}"#), "fn");
 }
 
 /// Lends its arguments back in one line.
@@ -156,8 +156,8 @@ mod functions {
 
     /// Named like a variant.
     #[tool]
-    pub(super) fn Some(Ok: Option<u8>) -> Option<u8> {
-        Ok
+    pub(super) fn Some(some: Option<u8>) -> Option<u8> {
+        some
     }
 }
 
@@ -174,6 +174,6 @@ fn functions_named_like_what_generated_code_uses_are_called() {
     assert_eq!(call(core, ""), "true");
     assert_eq!(call(std, ""), "ok");
     assert_eq!(call(__tool, r#"{"text":"t"}"#), "t");
-    assert_eq!(call(some, r#"{"Ok":3}"#), "3");
+    assert_eq!(call(some, r#"{"some":3}"#), "3");
     assert_eq!(functions::Some::SPEC.name, "Some");
 }

@@ -4,10 +4,7 @@ use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
     let name = tool.name.to_string();
-    let registry = Registry::builder()
-        .tools([tool])
-        .build()
-        .expect("one tool");
+    let registry = Registry::builder().tools([tool]).build().expect("one tool");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }
@@ -38,7 +35,7 @@ fn a_tool_inside_of_a_function_is_a_tool() {
 }
 
 mod outer {
-    pub mod inner {
+    pub(super) mod inner {
         /// A unit that only this module names.
         #[derive(serde::Deserialize, serde::Serialize, tool_core::ToolType)]
         pub(in super::super) enum Unit {
@@ -55,12 +52,12 @@ mod outer {
         #[tool_core::tool]
         fn private() {}
 
-        pub fn list() -> [tool_core::ToolEntry; 1] {
+        pub(in super::super) fn list() -> [tool_core::ToolEntry; 1] {
             tool_core::tools![private]
         }
     }
 
-    pub use inner::list;
+    pub(super) use inner::list;
 }
 
 #[test]

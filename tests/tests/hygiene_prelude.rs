@@ -3,7 +3,13 @@
 use tool_core::{Registry, Tool, ToolCall, tools};
 
 /// A place where every name that generated code could lean on means something else.
-#[allow(dead_code, non_camel_case_types, non_snake_case)]
+#[allow(
+    dead_code,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unused_macros
+)]
 mod bare {
     #![no_implicit_prelude]
 
@@ -12,9 +18,6 @@ mod bare {
     struct String;
     struct Box;
     struct Vec;
-    struct str;
-    struct u8;
-    struct bool;
     struct Tool;
     struct ToolType;
     struct Schema;
@@ -67,7 +70,7 @@ mod bare {
     /// Temperature unit.
     #[derive(::serde::Deserialize, ::tool_core::ToolType)]
     #[serde(rename_all = "lowercase")]
-    pub enum Unit {
+    pub(super) enum Unit {
         /// The usual one.
         Celsius,
         /// The other one.
@@ -76,7 +79,7 @@ mod bare {
 
     /// A place.
     #[derive(::serde::Deserialize, ::serde::Serialize, ::tool_core::ToolType)]
-    pub struct Place<Name> {
+    pub(super) struct Place<Name> {
         /// Its name.
         pub name: Name,
         #[serde(default)]
@@ -86,7 +89,7 @@ mod bare {
 
     /// Every form of parameter.
     #[::tool_core::tool(read_only, destructive = false)]
-    pub fn synchronous(
+    pub(super) fn synchronous(
         city: &::std::primitive::str,
         near: ::std::option::Option<&::std::primitive::str>,
         words: &[::std::string::String],
@@ -109,11 +112,11 @@ mod bare {
 
     /// Fails or not.
     #[::tool_core::tool]
-    pub async fn asynchronous(
+    pub(super) async fn asynchronous(
         fail: ::std::primitive::bool,
     ) -> ::std::result::Result<Place<::std::primitive::char>, ::std::string::String> {
         if fail {
-            ::std::result::Result::Err(::std::string::String::from("as told"))
+            ::std::result::Result::Err(::std::format!("as told"))
         } else {
             ::std::result::Result::Ok(Place {
                 name: 'x',
@@ -125,7 +128,25 @@ mod bare {
 
     /// Does nothing.
     #[::tool_core::tool]
-    pub fn nothing() {}
+    pub(super) fn nothing() {}
+
+    /// Not even the types of the language mean what they say.
+    pub(super) mod primitives {
+        struct str;
+        struct u8;
+        struct u32;
+        struct usize;
+        struct bool;
+
+        /// Shows numbers.
+        #[::tool_core::tool(idempotent)]
+        pub(crate) fn primitive(
+            number: ::std::primitive::u8,
+            #[param(default = "x")] text: &::std::primitive::str,
+        ) -> ::std::string::String {
+            ::std::format!("{number} {text}")
+        }
+    }
 }
 
 fn call(name: &str, arguments: &str) -> String {
@@ -133,7 +154,8 @@ fn call(name: &str, arguments: &str) -> String {
         .tools(tools![
             bare::synchronous,
             bare::asynchronous,
-            bare::nothing
+            bare::nothing,
+            bare::primitives::primitive,
         ])
         .build()
         .expect("unlike names");
@@ -150,6 +172,7 @@ fn shadowed_prelude_names_do_not_reach_generated_code() {
         r#"Lisbon Some("Sintra") ["a"] P  Some(1.5) C 3 0"#
     );
     assert_eq!(call("nothing", ""), "ok");
+    assert_eq!(call("primitive", r#"{"number":1}"#), "1 x");
 }
 
 #[test]

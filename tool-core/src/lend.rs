@@ -5,15 +5,13 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::types::ToolType;
-
 /// A type that a parameter can borrow.
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow a `{Self}`",
     label = "can't be lent to a tool",
     note = "take an owned value: `String`, a `Vec`, or your own type that derives `tool_core::ToolType`"
 )]
-pub trait Lend: ToolType {
+pub trait Lend {
     /// What is decoded, and kept until the function returns.
     type Held<'de>;
 
@@ -21,7 +19,7 @@ pub trait Lend: ToolType {
     fn lend<'h>(held: &'h Self::Held<'_>) -> &'h Self;
 }
 
-impl<T: ToolType> Lend for T {
+impl<T> Lend for T {
     type Held<'de> = T;
 
     fn lend(held: &T) -> &T {
@@ -29,7 +27,7 @@ impl<T: ToolType> Lend for T {
     }
 }
 
-impl<T: ToolType> Lend for [T] {
+impl<T> Lend for [T] {
     type Held<'de> = Vec<T>;
 
     fn lend(held: &Vec<T>) -> &[T] {

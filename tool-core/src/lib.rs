@@ -54,7 +54,7 @@ pub use violation::{Coercion, Violation};
 /// ```
 #[macro_export]
 macro_rules! tools {
-    ($($tool:path),* $(,)?) => {
+    ($($tool:ty),* $(,)?) => {
         [$($crate::ToolEntry::of::<$tool>()),*]
     };
 }

@@ -68,8 +68,8 @@ fn parameter_forms(function: &Function, errors: &mut Errors) {
                 "a tool is a free function, without `self`; \
                  move it out of the `impl` block and take what it needs as parameters",
             ),
-            ParameterKind::Variadic => errors.at(
-                &parameter.tokens,
+            ParameterKind::Variadic(token) => errors.at(
+                token,
                 "a tool has a fixed list of parameters; take a `Vec` in place of `...`",
             ),
             ParameterKind::Pattern(pattern) => errors.at(
@@ -174,7 +174,10 @@ fn keys(tool: &Tool, errors: &mut Errors) {
         }
         // Of two with `#[cfg]`, only one may be there.
         let has_cfg = !parameter.cfgs.is_empty();
-        if seen.iter().any(|(other, cfg)| *other == key && !(*cfg && has_cfg)) {
+        if seen
+            .iter()
+            .any(|(other, cfg)| *other == key && !(*cfg && has_cfg))
+        {
             errors.at(
                 &parameter.key,
                 format!(

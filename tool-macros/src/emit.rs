@@ -7,9 +7,10 @@ mod invoke;
 mod schema;
 mod tool;
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::DeriveInput;
+use syn::spanned::Spanned;
 
 use crate::attr::{Function, Keys};
 use crate::check;
@@ -41,15 +42,26 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 fn not_a_function(item: &TokenStream, error: syn::Error) -> TokenStream {
     let mut errors = Errors::default();
-    let before_type = |tree: &TokenTree| !matches!(tree, TokenTree::Punct(mark) if ":=".contains(mark.as_char()));
+    let before_type =
+        |tree: &TokenTree| !matches!(tree, TokenTree::Punct(mark) if ":=".contains(mark.as_char()));
     let is_fn = |tree: TokenTree| matches!(tree, TokenTree::Ident(name) if name == "fn");
     if item.clone().into_iter().take_while(before_type).any(is_fn) {
         // A function that only rustc understands.
         errors.push(error);
     } else {
         let kinds = [
-            "struct", "enum", "union", "mod", "impl", "trait", "const", "static", "use", "type",
-            "macro_rules", "extern",
+            "struct",
+            "enum",
+            "union",
+            "mod",
+            "impl",
+            "trait",
+            "const",
+            "static",
+            "use",
+            "type",
+            "macro_rules",
+            "extern",
         ];
         let is_kind = |tree: &TokenTree| matches!(tree, TokenTree::Ident(name) if kinds.iter().any(|kind| name == kind));
         let place = item.clone().into_iter().find(is_kind);
@@ -74,27 +86,32 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
     if errors.is_empty() {
         data::implementation(&model, &data::schema(&model))
     } else {
-        let krate = &model.krate;
-        let stand_in = data::implementation(&model, &quote!(#krate::schema::Schema::ANY));
+        let stand_in = data::implementation(&model, &quote!(__tool_core::schema::Schema::ANY));
         let errors = errors.into_tokens();
         quote!(#stand_in #errors)
     }
 }
 
-/// The path with its names as they are, at another place. What it begins is then underlined there
-/// and not at the attribute.
-fn located(path: &syn::Path, span: Span) -> TokenStream {
-    let trees = path.to_token_stream().into_iter().map(|mut tree| {
-        tree.set_span(tree.span().located_at(span));
-        tree
-    });
-    trees.collect()
+// Input:  items
+// Output: const _: () = { use ::tool_core as __tool_core; items };
+//
+// Behind one import, a path that leads nowhere is one error and not one for each of its uses.
+// Being a name like any other, the import can also be named at any span.
+fn block(krate: &syn::Path, attrs: &TokenStream, items: &TokenStream) -> TokenStream {
+    let import = quote_spanned!(krate.span()=> use #krate as __tool_core;);
+    quote! {
+        #attrs
+        const _: () = {
+            #import
+            #items
+        };
+    }
 }
 
 /// `"text"` as a `Text`, with its JSON form beside it.
-fn text(krate: &syn::Path, text: &str) -> TokenStream {
+fn text(text: &str) -> TokenStream {
     let escaped = json::escape(text);
-    quote!(#krate::__private::text(#text, #escaped))
+    quote!(__tool_core::__private::text(#text, #escaped))
 }
 
 /// `Some(…)` or `None`, whatever these names mean where the code ends up.

@@ -1,1 +1,124 @@
-//! Tests in `tests/`.
+//! Tools of a crate that knows tool-core as `toolbox` and hands it on.
+
+#![forbid(unsafe_code)]
+
+use serde::{Deserialize, Serialize};
+use toolbox::{ToolType, tool};
+
+pub use toolbox;
+#[doc(hidden)]
+pub use serde;
+
+/// Temperature unit.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType)]
+#[param(crate = toolbox)]
+pub enum Unit {
+    /// Water freezes at 0.
+    Celsius,
+    /// Water freezes at 32.
+    Fahrenheit,
+}
+
+/// A place on Earth.
+#[derive(Debug, Deserialize, Serialize, ToolType)]
+#[param(crate = ::toolbox)]
+pub struct Place<Name> {
+    /// What it is called.
+    pub name: Name,
+}
+
+/// Every form of parameter.
+#[tool(crate = toolbox, read_only)]
+pub fn synchronous(
+    city: &str,
+    near: Option<&str>,
+    place: Place<String>,
+    #[param(default = 3)] days: u8,
+    #[param(default)] hours: u8,
+) -> String {
+    format!("{city} {near:?} {} {days} {hours}", place.name)
+}
+
+/// Waits, and may fail.
+#[tool(crate = ::toolbox)]
+pub async fn asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
+    match unit {
+        Unit::Celsius => Ok(Place { name: unit }),
+        Unit::Fahrenheit => Err("too warm".to_owned()),
+    }
+}
+
+/// Another way to the crate.
+pub mod way {
+    pub use toolbox as there;
+}
+
+/// Takes the other way.
+#[tool(crate = way::there)]
+pub fn roundabout() {}
+
+/// Writes a tool of this name that doubles a number. Whoever calls it need not know tool-core.
+#[macro_export]
+macro_rules! doubling_tool {
+    ($name:ident) => {
+        /// A number.
+        #[derive($crate::serde::Deserialize, $crate::serde::Serialize)]
+        #[serde(crate = "renamed::serde")]
+        #[derive($crate::toolbox::ToolType)]
+        #[param(crate = $crate::toolbox)]
+        struct Number {
+            /// How much it is.
+            value: u32,
+        }
+
+        /// Doubles a number.
+        #[$crate::toolbox::tool(crate = $crate::toolbox)]
+        fn $name(
+            number: Number,
+            #[param(default = 2)] times: u32,
+        ) -> ::core::result::Result<Number, ::core::fmt::Error> {
+            ::core::result::Result::Ok(Number {
+                value: number.value * times,
+            })
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use toolbox::{Registry, Tool, ToolCall, tools};
+
+    use crate::{asynchronous, roundabout, synchronous};
+
+    fn call(name: &str, arguments: &str) -> String {
+        let registry = Registry::builder()
+            .tools(tools![synchronous, asynchronous, roundabout])
+            .build()
+            .expect("unlike names");
+        let result = registry.call_blocking(ToolCall::new("id", name, arguments));
+        result.content().to_owned()
+    }
+
+    #[test]
+    fn no_path_of_a_renamed_crate_is_the_old_one() {
+        let arguments = r#"{"city":"a","place":{"name":"b"},"hours":1}"#;
+        assert_eq!(call("synchronous", arguments), "a None b 3 1");
+        let place = call("asynchronous", r#"{"unit":"Celsius"}"#);
+        assert_eq!(place, r#"{"name":"Celsius"}"#);
+        assert!(call("asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
+        assert_eq!(call("roundabout", ""), "ok");
+    }
+
+    #[test]
+    fn docs_are_read_beside_a_path() {
+        let place = synchronous::SPEC.parameters().property("place");
+        assert_eq!(place.expect("a parameter").description(), "A place on Earth.");
+    }
+
+    #[test]
+    fn tools_of_a_renamed_crate_are_linked() {
+        let linked = Registry::linked().expect("unlike names");
+        let linked = linked.expect(["synchronous", "asynchronous", "roundabout"]);
+        assert!(linked.is_ok(), "{linked:?}");
+    }
+}

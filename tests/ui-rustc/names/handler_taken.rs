@@ -3,7 +3,7 @@
 use tool_core::tool;
 
 #[allow(non_camel_case_types)]
-struct weather;
+struct weather {}
 
 /// Weather of a city.
 #[tool]

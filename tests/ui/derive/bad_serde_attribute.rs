@@ -1,8 +1,9 @@
-//! Attributes that serde itself would refuse are refused once by each derive.
+//! Attributes that serde itself would refuse: two derives, one message.
 
+use serde::Deserialize;
 use tool_core::ToolType;
 
-#[derive(ToolType)]
+#[derive(Deserialize, ToolType)]
 #[serde(rename_all = "shouting", unknown)]
 struct Place {
     #[serde(default = 5)]

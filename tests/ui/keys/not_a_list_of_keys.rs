@@ -23,6 +23,10 @@ fn without_a_comma() {}
 fn without_a_comma_after_a_value() {}
 
 /// Weather of a city.
+#[tool(read_only,, idempotent, = 5)]
+fn without_a_key() {}
+
+/// Weather of a city.
 #[tool]
 fn parameters(#[param] a: u8, #[param = "b"] b: u8, #[param("c")] c: u8) -> u8 {
     a + b + c
@@ -35,6 +39,7 @@ fn main() {
         with_a_colon,
         without_a_comma,
         without_a_comma_after_a_value,
+        without_a_key,
         parameters,
     ];
 }

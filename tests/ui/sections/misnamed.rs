@@ -10,7 +10,7 @@ use tool_core::{tool, tools};
 /// # Usage
 /// On rainy days.
 ///
-/// ## Return value
+/// # Return value
 /// The number of letters.
 #[tool]
 fn weather(city: &str) -> usize {

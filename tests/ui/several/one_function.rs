@@ -11,6 +11,7 @@ unsafe fn everything<T>(
     #[param(rename = "city")] town: Vec<&str>,
     _: T,
 ) {
+    let _ = (city, x, y, value, town);
 }
 
 /// Fine.

@@ -39,8 +39,8 @@ pub(crate) enum ParameterKind {
     Named(Ident, Box<Type>),
     /// `self` in one of its forms.
     Receiver(Token![self]),
-    /// `...`
-    Variadic,
+    /// `...`, perhaps with a name.
+    Variadic(Token![...]),
     /// A pattern that is no plain name.
     Pattern(TokenStream),
 }
@@ -118,8 +118,8 @@ impl Parse for Parameter {
 }
 
 fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
-    if input.parse::<Option<Token![...]>>()?.is_some() {
-        return Ok(ParameterKind::Variadic);
+    if let Some(token) = input.parse()? {
+        return Ok(ParameterKind::Variadic(token));
     }
     let fork = input.fork();
     fork.parse::<Option<Token![&]>>()?;
@@ -141,9 +141,8 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
         }
     }
     input.parse::<Token![:]>()?;
-    // A variadic parameter may have a name.
-    if input.parse::<Option<Token![...]>>()?.is_some() {
-        return Ok(ParameterKind::Variadic);
+    if let Some(token) = input.parse()? {
+        return Ok(ParameterKind::Variadic(token));
     }
     let ty = Box::new(input.parse()?);
     Ok(match &pattern[..] {
@@ -217,11 +216,14 @@ impl Function {
             ..
         } = self;
         let is_variadic =
-            |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Variadic);
+            |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Variadic(_));
         // rustc refuses it too, so it goes, and the body that may use it.
-        let body = match self.parameters.iter().find(is_variadic) {
-            Some(_) => &quote!({ ::core::unreachable!() }),
-            None => body,
+        let (lints, body) = match self.parameters.iter().find(is_variadic) {
+            Some(_) => (
+                quote!(#[allow(unused)]),
+                &quote!({ ::core::unreachable!() }),
+            ),
+            None => (TokenStream::new(), body),
         };
         let parameters = self.parameters.iter().filter(|one| !is_variadic(one));
         let parameters = parameters.map(|Parameter { attrs, tokens, .. }| {
@@ -234,6 +236,7 @@ impl Function {
         let where_clause = &generics.where_clause;
         quote! {
             #(#attrs)*
+            #lints
             #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
         }
     }

@@ -27,7 +27,10 @@ impl Key {
     fn parse<T: Parse>(self, form: &str, errors: &mut Errors) -> Option<(T, Span)> {
         let Key { name, value } = self;
         let Some(value) = value.filter(|value| !value.is_empty()) else {
-            errors.at(&name, format!("`{name}` needs a value; write `{name} = {form}`"));
+            errors.at(
+                &name,
+                format!("`{name}` needs a value; write `{name} = {form}`"),
+            );
             return None;
         };
         let parser = |input: ParseStream<'_>| Ok((input.parse::<T>()?, input.parse()?));
@@ -36,8 +39,9 @@ impl Key {
             Ok((parsed, rest)) => match rest.into_iter().next() {
                 None => Some((parsed, name.span())),
                 Some(stray) => {
-                    let message =
-                        format!("the value of `{name}` ends before this; write a comma between them");
+                    let message = format!(
+                        "the value of `{name}` ends before this; write a comma between them"
+                    );
                     errors.at(stray, message);
                     None
                 }
@@ -159,7 +163,9 @@ impl Keys {
     /// Whether a key of this name was meant, however well it was written.
     pub(crate) fn meant(&self, name: &str) -> bool {
         let names = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
-        names.into_iter().any(|given| is_like(&given.to_string(), name))
+        names
+            .into_iter()
+            .any(|given| is_like(&given.to_string(), name))
     }
 
     /// The key of this name, whatever its value.

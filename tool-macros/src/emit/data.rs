@@ -5,62 +5,61 @@ use quote::{quote, quote_spanned};
 use syn::parse_quote;
 use syn::spanned::Spanned;
 
-use super::{located, text};
+use super::{block, text};
 use crate::model::data::{Data, Field, Shape};
 
 // Input:  struct Place<T> { … }
-// Output: impl<T: ToolType> ToolType for Place<T> { const SCHEMA: &'static Schema = &…; }
+// Output: const _: () = {
+//             impl<T: ToolType> ToolType for Place<T> { const SCHEMA: &'static Schema = &…; }
+//         };
 pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let mut generics = data.generics.clone();
     for parameter in generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!(#krate::ToolType));
+        parameter.bounds.push(parse_quote!(__tool_core::ToolType));
     }
     let (parameters, arguments, conditions) = generics.split_for_impl();
-    quote! {
+    let implementation = quote! {
         #[automatically_derived]
-        impl #parameters #krate::ToolType for #ident #arguments #conditions {
-            const SCHEMA: &'static #krate::schema::Schema = &const { #schema };
+        impl #parameters __tool_core::ToolType for #ident #arguments #conditions {
+            const SCHEMA: &'static __tool_core::schema::Schema = &const { #schema };
         }
-    }
+    };
+    block(krate, &TokenStream::new(), &implementation)
 }
 
 // Input:  struct Place { latitude: f64 }
 // Output: Schema::object(const { &[property::<f64>(…)] }).describe(…)
 pub(super) fn schema(data: &Data) -> TokenStream {
-    let krate = &data.krate;
     let schema = match &data.shape {
         Shape::Object(fields) => {
-            let properties = fields.iter().map(|field| property(data, field));
-            quote!(#krate::schema::Schema::object(const { &[#(#properties),*] }))
+            let properties = fields.iter().map(property);
+            quote!(__tool_core::schema::Schema::object(const { &[#(#properties),*] }))
         }
         Shape::Same(ty) => {
-            let krate = located(krate, ty.span());
-            quote_spanned!(ty.span()=> *<#ty as #krate::ToolType>::SCHEMA)
+            quote_spanned!(ty.span()=> *<#ty as __tool_core::ToolType>::SCHEMA)
         }
         Shape::Strings(values) => {
-            let values = values.iter().map(|value| text(krate, value));
-            quote!(#krate::schema::Schema::strings(const { &[#(#values),*] }))
+            let values = values.iter().map(|value| text(value));
+            quote!(__tool_core::schema::Schema::strings(const { &[#(#values),*] }))
         }
     };
     match &data.description {
         Some(description) => {
-            let description = text(krate, description);
+            let description = text(description);
             quote!((#schema).describe(#description))
         }
         None => schema,
     }
 }
 
-fn property(data: &Data, field: &Field) -> TokenStream {
-    let krate = &data.krate;
+fn property(field: &Field) -> TokenStream {
     let Field { ty, .. } = field;
-    let name = text(krate, &field.key);
-    let description = text(krate, field.description.as_deref().unwrap_or_default());
-    let krate = located(krate, ty.span());
+    let name = text(&field.key);
+    let description = text(field.description.as_deref().unwrap_or_default());
     let optional = field.has_default.then(|| quote!(.optional()));
     let skipped = field.is_skipped.then(|| quote!(.skipped_in_results()));
     quote_spanned! {ty.span()=>
-        #krate::__private::property::<#ty>(#name, #description)#optional #skipped
+        __tool_core::__private::property::<#ty>(#name, #description)#optional #skipped
     }
 }

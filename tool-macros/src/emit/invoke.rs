@@ -5,7 +5,6 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned;
 
-use super::located;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, result, without_lifetimes};
 
@@ -19,29 +18,30 @@ use crate::model::types::{Passing, result, without_lifetimes};
 //             Ok(boxed(async move { outcome of f(lend(&__tool_0), __tool_1).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
-    let private = quote!(#krate::__private);
-    let input = local("input", Span::mixed_site());
+    let private = quote!(__tool_core::__private);
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let (cfgs, ty) = (&parameter.cfgs, held(tool, parameter));
-        let local = value(at, parameter.ty.span());
+        let (cfgs, ty) = (&parameter.cfgs, held(parameter));
+        let local = value(at, parameter, parameter.passing.inner().span());
         quote!(#(#cfgs)* let mut #local = #private::Slot::<#ty>::new();)
     });
     let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let cfgs = &parameter.cfgs;
         // The spans make "can't be decoded" underline the type.
         let (first, last) = ends(parameter.passing.inner());
-        let local = value(at, last);
+        let local = value(at, parameter, last);
         let place = quote_spanned!(first=> &mut #local);
         quote!(#(#cfgs)* #place)
     });
     let values = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let cfgs = &parameter.cfgs;
         // The span makes "has no default" underline the type.
-        let span = parameter.ty.span();
-        let local = value(at, span);
+        let span = parameter.passing.inner().span();
+        let local = value(at, parameter, span);
         let taken = match parameter.when_absent {
-            WhenAbsent::OfType => quote_spanned!(span=> #local.take_or_default()),
+            WhenAbsent::OfType => {
+                let ty = held(parameter);
+                quote_spanned!(span=> __tool_core::__private::Slot::<#ty>::take_or_default(#local))
+            }
             _ => quote!(#local.take()),
         };
         quote!(#(#cfgs)* let #local = #taken;)
@@ -49,10 +49,8 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     let outcome = outcome(tool);
     let (returned, outcome) = if tool.is_async {
         // The span makes "is not `Send`" underline the function's name.
-        let span = tool.ident.span();
-        let krate = located(krate, span);
-        let boxed = quote_spanned! {span=>
-            #krate::__private::boxed(async move { #outcome })
+        let boxed = quote_spanned! {tool.ident.span()=>
+            __tool_core::__private::boxed(async move { #outcome })
         };
         (quote!(#private::Running<'__tool>), boxed)
     } else {
@@ -60,10 +58,10 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     };
     quote! {
         fn __tool_invoke<'__tool>(
-            #input: &'__tool #private::Input,
+            __tool_input: &'__tool #private::Input,
         ) -> ::core::result::Result<#returned, #private::Refusal> {
             #(#slots)*
-            #input.read(__TOOL_PARAMETERS, &mut [#(#places),*])?;
+            __tool_input.read(__TOOL_PARAMETERS, &mut [#(#places),*])?;
             #(#values)*
             ::core::result::Result::Ok(#outcome)
         }
@@ -76,12 +74,11 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 //             Err(__tool_error) => Failure(__tool_error).outcome(),
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
-    let private = quote!(#krate::__private);
+    let private = quote!(__tool_core::__private);
     let ident = &tool.ident;
     let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let cfgs = &parameter.cfgs;
-        let local = value(at, parameter.ty.span());
+        let local = value(at, parameter, parameter.passing.inner().span());
         let argument = match parameter.passing {
             Passing::Owned(_) => quote!(#local),
             Passing::Borrowed(_) => quote!(#private::Lend::lend(&#local)),
@@ -100,15 +97,10 @@ fn outcome(tool: &Tool) -> TokenStream {
         }
         None => ((ident.span(), ident.span()), (ident.span(), ident.span())),
     };
-    let (value, error) = (local("value", success.1), local("error", failure.0));
-    let success = {
-        let krate = located(krate, success.0);
-        quote_spanned!(success.0=> #krate::__private::Outcome::value(&#value))
-    };
-    let failure = {
-        let krate = located(krate, failure.0);
-        quote_spanned!(failure.0=> #krate::__private::Failure(#error).outcome())
-    };
+    let value = Ident::new("__tool_value", success.1);
+    let error = Ident::new("__tool_error", failure.0);
+    let success = quote_spanned!(success.0=> __tool_core::__private::Outcome::value(&#value));
+    let failure = quote_spanned!(failure.0=> __tool_core::__private::Failure(#error).outcome());
     quote! {
         match #private::Returned(#ident(#(#arguments),*)#wait).split() {
             ::core::result::Result::Ok(#value) => #success,
@@ -118,33 +110,34 @@ fn outcome(tool: &Tool) -> TokenStream {
 }
 
 /// The type that is decoded for a parameter.
-fn held(tool: &Tool, parameter: &Parameter) -> TokenStream {
+fn held(parameter: &Parameter) -> TokenStream {
     let inner = parameter.passing.inner();
-    let krate = located(&tool.krate, inner.span());
     let ty = without_lifetimes(inner);
     match parameter.passing {
         Passing::Owned(_) => ty,
-        Passing::Borrowed(_) => quote_spanned!(inner.span()=> #krate::__private::Held<'_, #ty>),
+        Passing::Borrowed(_) => {
+            quote_spanned!(inner.span()=> __tool_core::__private::Held<'_, #ty>)
+        }
         Passing::OptionallyBorrowed(_) => quote_spanned! {inner.span()=>
-            ::core::option::Option<#krate::__private::Held<'_, #ty>>
+            ::core::option::Option<__tool_core::__private::Held<'_, #ty>>
         },
     }
 }
 
-/// The local variable that holds a parameter. It has a number, since two parameters can have one
-/// name: under opposite `#[cfg]`s, or from two places of a `macro_rules!`.
-fn value(at: usize, span: Span) -> Ident {
-    local(&at.to_string(), span)
-}
-
-/// A local variable at a place. Hygiene keeps it apart from the user's variables, and its prefix
-/// from constants and unit structs, which a pattern would mean.
-fn local(name: &str, span: Span) -> Ident {
-    format_ident!("__tool_{name}", span = Span::mixed_site().located_at(span))
+/// The local variable that holds a parameter, to be underlined at `place`. It has a number, since
+/// two parameters can have one name: under opposite `#[cfg]`s, or from two places of a
+/// `macro_rules!`. It has a prefix, since a constant of its name would be taken for a pattern.
+fn value(at: usize, parameter: &Parameter, place: Span) -> Ident {
+    // The hygiene of the type is that of the tokens around it, so that rustc sees one origin.
+    let hygiene = parameter.passing.inner().span();
+    format_ident!("__tool_{at}", span = hygiene.located_at(place))
 }
 
 /// Where a type begins and ends. An expression between the two is underlined as the type.
 fn ends(ty: &Type) -> (Span, Span) {
     let last = ty.to_token_stream().into_iter().last();
-    (ty.span(), last.map_or_else(|| ty.span(), |tree| tree.span()))
+    (
+        ty.span(),
+        last.map_or_else(|| ty.span(), |tree| tree.span()),
+    )
 }

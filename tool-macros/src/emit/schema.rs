@@ -2,10 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::Path;
 use syn::spanned::Spanned;
 
-use super::{located, text};
+use super::text;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, without_lifetimes};
 
@@ -16,20 +15,19 @@ use crate::model::types::{Passing, without_lifetimes};
 //             property::<Option<u8>>(text("days", "days"), text("", "")),
 //         ] })
 pub(super) fn parameters(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
     let properties = tool.parameters.iter().map(|parameter| {
         let cfgs = &parameter.cfgs;
-        let property = property(krate, parameter);
+        let property = property(parameter);
         quote!(#(#cfgs)* #property)
     });
     quote! {
-        &#krate::schema::Schema::object(const { &[#(#properties),*] })
+        &__tool_core::schema::Schema::object(const { &[#(#properties),*] })
     }
 }
 
-fn property(krate: &Path, parameter: &Parameter) -> TokenStream {
-    let name = text(krate, &parameter.key.value());
-    let description = text(krate, parameter.description.as_deref().unwrap_or_default());
+fn property(parameter: &Parameter) -> TokenStream {
+    let name = text(&parameter.key.value());
+    let description = text(parameter.description.as_deref().unwrap_or_default());
     let inner = parameter.passing.inner();
     let ty = without_lifetimes(inner);
     let constructor = match parameter.passing {
@@ -37,16 +35,13 @@ fn property(krate: &Path, parameter: &Parameter) -> TokenStream {
         _ => quote!(property),
     };
     // The span makes "has no schema" underline the type.
-    let property = {
-        let krate = located(krate, inner.span());
-        quote_spanned! {inner.span()=>
-            #krate::__private::#constructor::<#ty>(#name, #description)
-        }
+    let property = quote_spanned! {inner.span()=>
+        __tool_core::__private::#constructor::<#ty>(#name, #description)
     };
     match &parameter.when_absent {
         WhenAbsent::None => property,
         WhenAbsent::OfType => quote!(#property.optional()),
-        WhenAbsent::Json(json, _) => quote!(#krate::__private::default(#property, #json)),
+        WhenAbsent::Json(json, _) => quote!(__tool_core::__private::default(#property, #json)),
     }
 }
 
@@ -58,7 +53,6 @@ pub(super) fn checks(tool: &Tool) -> TokenStream {
             return None;
         };
         let cfgs = &parameter.cfgs;
-        let krate = located(&tool.krate, *span);
         let ty = without_lifetimes(parameter.passing.inner());
         let message = format!(
             "the default {json} is no value that the schema of `{}` describes; \
@@ -67,8 +61,8 @@ pub(super) fn checks(tool: &Tool) -> TokenStream {
         );
         Some(quote_spanned! {*span=>
             #(#cfgs)*
-            const _: () = #krate::__private::check::default_fits(
-                <#ty as #krate::ToolType>::SCHEMA,
+            const _: () = __tool_core::__private::check::default_fits(
+                <#ty as __tool_core::ToolType>::SCHEMA,
                 #json,
                 #message,
             );

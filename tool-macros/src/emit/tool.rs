@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{invoke, option, schema};
+use super::{block, invoke, option, schema};
 use crate::model::tool::Tool;
 use crate::model::types::without_lifetimes;
 
@@ -14,7 +14,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let Tool {
         krate, ident, cfgs, ..
     } = tool;
-    let private = quote!(#krate::__private);
+    let private = quote!(__tool_core::__private);
     let handler = handler(tool);
     let parameters = schema::parameters(tool);
     let checks = schema::checks(tool);
@@ -32,38 +32,38 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         quote!(Sync)
     };
     let link = (!tool.unlinked).then(|| link(tool));
-    quote! {
-        #handler
-
+    let attrs = quote! {
         #(#cfgs)*
         // `deprecated`: the tool goes on working when its function should no longer be called.
         // The other two are matters of taste for code that nobody reads.
         #[allow(deprecated, clippy::all, clippy::pedantic)]
-        const _: () = {
-            // Traits of the second choice, where a type lacks the first.
-            #[allow(unused_imports)]
-            use #private::{Displayed as _, NoOutput as _, Plain as _};
+    };
+    let items = quote! {
+        // Traits of the second choice, where a type lacks the first.
+        #[allow(unused_imports)]
+        use #private::{Displayed as _, NoOutput as _, Plain as _};
 
-            const __TOOL_PARAMETERS: &#krate::schema::Schema = #parameters;
-            const __TOOL_OUTPUT: ::core::option::Option<&#krate::schema::Schema> = #output;
-            static __TOOL_PARAMETERS_JSON: #parameters_json;
-            static __TOOL_OUTPUT_JSON: #output_json;
-            static __TOOL_ENTRY: #private::StaticTool = #private::StaticTool {
-                spec: <#ident as #krate::Tool>::SPEC,
-                invoke: #private::Invoke::#kind(__tool_invoke),
-            };
-
-            #[automatically_derived]
-            impl #krate::Tool for #ident {
-                const SPEC: #krate::ToolSpec = #spec;
-                const ENTRY: &'static #private::StaticTool = &__TOOL_ENTRY;
-            }
-
-            #invoke
-            #checks
-            #link
+        const __TOOL_PARAMETERS: &__tool_core::schema::Schema = #parameters;
+        const __TOOL_OUTPUT: ::core::option::Option<&__tool_core::schema::Schema> = #output;
+        static __TOOL_PARAMETERS_JSON: #parameters_json;
+        static __TOOL_OUTPUT_JSON: #output_json;
+        static __TOOL_ENTRY: #private::StaticTool = #private::StaticTool {
+            spec: <#ident as __tool_core::Tool>::SPEC,
+            invoke: #private::Invoke::#kind(__tool_invoke),
         };
-    }
+
+        #[automatically_derived]
+        impl __tool_core::Tool for #ident {
+            const SPEC: __tool_core::ToolSpec = #spec;
+            const ENTRY: &'static #private::StaticTool = &__TOOL_ENTRY;
+        }
+
+        #invoke
+        #checks
+        #link
+    };
+    let block = block(krate, &attrs, &items);
+    quote!(#handler #block)
 }
 
 // Input:  SCHEMA, Result
@@ -79,16 +79,15 @@ pub(super) fn stand_in(tool: &Tool) -> TokenStream {
         krate, ident, cfgs, ..
     } = tool;
     let handler = handler(tool);
-    quote! {
-        #handler
-
-        #(#cfgs)*
+    let implementation = quote! {
         #[automatically_derived]
-        impl #krate::Tool for #ident {
-            const SPEC: #krate::ToolSpec = #krate::__private::BROKEN_SPEC.build();
-            const ENTRY: &'static #krate::__private::StaticTool = #krate::__private::BROKEN;
+        impl __tool_core::Tool for #ident {
+            const SPEC: __tool_core::ToolSpec = __tool_core::__private::BROKEN_SPEC.build();
+            const ENTRY: &'static __tool_core::__private::StaticTool = __tool_core::__private::BROKEN;
         }
-    }
+    };
+    let block = block(krate, &quote!(#(#cfgs)*), &implementation);
+    quote!(#handler #block)
 }
 
 // Input:  pub fn f()
@@ -109,10 +108,7 @@ fn handler(tool: &Tool) -> TokenStream {
 }
 
 fn spec(tool: &Tool) -> TokenStream {
-    let private = {
-        let krate = &tool.krate;
-        quote!(#krate::__private)
-    };
+    let private = quote!(__tool_core::__private);
     let Tool {
         name, description, ..
     } = tool;
@@ -143,7 +139,6 @@ fn spec(tool: &Tool) -> TokenStream {
 // Input:  -> Result<Forecast, Error>
 // Output: <Output<Result<Forecast, Error>>>::SCHEMA
 fn output(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
     match &tool.output {
         // A type without a name has no schema.
         None | Some(syn::Type::ImplTrait(_) | syn::Type::Never(_)) => {
@@ -151,15 +146,14 @@ fn output(tool: &Tool) -> TokenStream {
         }
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            quote!(<#krate::__private::Output<#ty>>::SCHEMA)
+            quote!(<__tool_core::__private::Output<#ty>>::SCHEMA)
         }
     }
 }
 
 /// Puts the tool into `Registry::linked()`, once.
 fn link(tool: &Tool) -> TokenStream {
-    let krate = &tool.krate;
-    let private = quote!(#krate::__private);
+    let private = quote!(__tool_core::__private);
     let symbol = symbol(&tool.name.value());
     quote! {
         #[#private::linkme::distributed_slice(#private::LINKED)]

@@ -56,21 +56,18 @@ impl Data {
         keys.finish(errors);
         let text = description(described, &docs::lines(&input.attrs), errors);
 
-        if let syn::Data::Union(data) = &input.data {
-            errors.at(
-                data.union_token,
-                "a union has no form in JSON; derive `ToolType` for a struct or an enum",
-            );
-        }
         let context = Ctxt::new();
         let private = Ident::new("__private", proc_macro2::Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
         let shape = match (container, context.check()) {
             (Some(container), Ok(())) => shape(&container, errors),
             (_, result) => {
-                // serde's words for a union are of no use.
-                match result {
-                    Err(error) if errors.is_empty() => errors.push(error),
+                match (&input.data, result) {
+                    (syn::Data::Union(data), _) => errors.at(
+                        data.union_token,
+                        "a union has no form in JSON; derive `ToolType` for a struct or an enum",
+                    ),
+                    (_, Err(error)) => errors.push(error),
                     _ => {}
                 }
                 Shape::Object(Vec::new())

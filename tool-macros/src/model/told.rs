@@ -203,12 +203,18 @@ mod tests {
 
     #[test]
     fn a_list_may_be_indented_and_hold_lists() {
-        let lines: Vec<_> = ["intro", "  * a: x", "    - deep: y", "    wrapped", "  * b: z"]
-            .map(|text| Line {
-                text: text.into(),
-                span: Span::call_site(),
-            })
-            .into();
+        let lines: Vec<_> = [
+            "intro",
+            "  * a: x",
+            "    - deep: y",
+            "    wrapped",
+            "  * b: z",
+        ]
+        .map(|text| Line {
+            text: text.into(),
+            span: Span::call_site(),
+        })
+        .into();
         let items = items(&lines);
         let first: Vec<_> = items.iter().map(|item| &*item[0].text).collect();
         assert_eq!(first, ["a: x", "b: z"]);

@@ -126,11 +126,7 @@ fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
 }
 
 /// The parameters that have a name and a type. The others are reported by `check`.
-fn parameters(
-    function: &Function,
-    arguments: &[Argument],
-    errors: &mut Errors,
-) -> Vec<Parameter> {
+fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) -> Vec<Parameter> {
     let mut parameters = Vec::new();
     for written in &function.parameters {
         let mut keys = Keys::of_attributes("#[param]", "param", &written.attrs, errors);

@@ -1,4 +1,4 @@
-//! `#[tool]` on a function without a body.
+//! A method of a trait, without a body.
 
 use tool_core::tool;
 

@@ -1,0 +1,27 @@
+//! Tools of every form in a crate that allows itself nothing: what the macros write must pass its
+//! lints. `cargo clippy` judges them.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs, warnings, clippy::all, clippy::pedantic, clippy::nursery)]
+#![deny(
+    explicit_outlives_requirements,
+    let_underscore_drop,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    non_ascii_idents,
+    rust_2018_idioms,
+    single_use_lifetimes,
+    trivial_casts,
+    trivial_numeric_casts,
+    unit_bindings,
+    unnameable_types,
+    unreachable_pub,
+    unused_import_braces,
+    unused_lifetimes,
+    unused_qualifications,
+    unused_results,
+    variant_size_differences
+)]
+
+#[path = "../../edition-2021/src/tools.rs"]
+pub mod tools;

@@ -1,0 +1,19 @@
+//! A type that comes out of a macro is underlined where it was written.
+
+use tool_core::tool;
+
+struct Place;
+
+macro_rules! tools_for {
+    ($($name:ident: $ty:ty),*) => { $(
+        /// Takes one.
+        #[tool]
+        fn $name(one: $ty) -> $ty {
+            one
+        }
+    )* };
+}
+
+tools_for!(number: u8, place: Place);
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! A description that is there and badly written is not missing too.
+
+use tool_core::{tool, tools};
+
+#[tool(descripton = "Weather of a city.")]
+fn mistyped() {}
+
+#[tool(description: "Weather of a city.", name: "forecast")]
+fn with_a_colon() {}
+
+#[tool(description = concat!("Weather", "of a city."))]
+fn computed() {}
+
+fn main() {
+    let _ = tools![mistyped, with_a_colon, computed];
+}

@@ -1,0 +1,25 @@
+//! Any number of arguments, with a name and without one. rustc would refuse both.
+
+use tool_core::{tool, tools};
+
+/// Adds numbers.
+#[tool]
+fn sum(count: u8, _: ...) -> u8 {
+    count
+}
+
+/// Adds numbers by name.
+#[tool]
+fn sum_named(count: u8, numbers: ...) -> u8 {
+    count + numbers
+}
+
+/// Adds numbers for another language.
+#[tool]
+unsafe extern "C" fn sum_extern(count: u8, mut numbers: ...) -> u8 {
+    count + unsafe { numbers.arg::<u8>() }
+}
+
+fn main() {
+    let _ = tools![sum, sum_named, sum_extern];
+}
