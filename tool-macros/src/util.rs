@@ -3,4 +3,5 @@
 pub(crate) mod docs;
 pub(crate) mod errors;
 pub(crate) mod json;
+pub(crate) mod literal;
 pub(crate) mod names;

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, LitBool, LitStr, Meta};
 
 use crate::util::errors::Errors;
-use crate::util::json;
+use crate::util::literal::Literal;
 use crate::util::names::{did_you_mean, is_like, list};
 
 /// One key, with its value's tokens if it has one.
@@ -197,23 +197,27 @@ impl Keys {
         Some(path)
     }
 
-    /// `name`, or `name = literal` as JSON text, with its span.
+    /// `name`, or `name = literal`, with its span.
     pub(crate) fn literal(
         &mut self,
         name: &'static str,
         errors: &mut Errors,
-    ) -> Option<(Option<String>, Span)> {
+    ) -> Option<(Option<Literal>, Span)> {
         let key = self.take(name)?;
         let span = key.span();
         let Some(value) = key.value else {
             return Some((None, span));
         };
-        match json::literal(value.clone()) {
-            Ok(json) => Some((Some(json), value.span())),
+        match Literal::parse(value.clone()) {
+            Ok(literal) => Some((Some(literal), value.span())),
             Err(_) => {
+                let bare = match name {
+                    "default" => ", or `default` alone for `Default::default()`",
+                    _ => "",
+                };
                 let message = format!(
-                    "a {name} is part of the schema, so it must be a literal; write a string, a \
-                     number, `true`, `false` or a list of these, or `{name}` alone for `Default::default()`"
+                    "this {name} is part of the schema, so it must be a literal; write a string, a \
+                     number, `true`, `false` or a list of these{bare}"
                 );
                 match value.is_empty() {
                     true => errors.span(span, message),
@@ -222,6 +226,23 @@ impl Keys {
                 None
             }
         }
+    }
+
+    /// `name = tokens`, whatever they are.
+    pub(crate) fn tokens(
+        &mut self,
+        name: &'static str,
+        form: &str,
+        errors: &mut Errors,
+    ) -> Option<TokenStream> {
+        let (tokens, _) = self.take(name)?.parse(form, errors)?;
+        Some(tokens)
+    }
+
+    /// `name = Type`.
+    pub(crate) fn ty(&mut self, name: &'static str, errors: &mut Errors) -> Option<syn::Type> {
+        let (ty, _) = self.take(name)?.parse("Type", errors)?;
+        Some(ty)
     }
 
     /// Reports every key that nobody asked for.

@@ -1,10 +1,10 @@
 //! Schemas as constant data.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::quote;
 use syn::spanned::Spanned;
 
-use super::text;
+use super::member::Member;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, without_lifetimes};
 
@@ -25,48 +25,49 @@ pub(super) fn parameters(tool: &Tool) -> TokenStream {
     }
 }
 
-fn property(parameter: &Parameter) -> TokenStream {
-    let name = text(&parameter.key.value());
-    let description = text(parameter.description.as_deref().unwrap_or_default());
+fn member<'m>(parameter: &'m Parameter, key: &'m str) -> Member<'m> {
     let inner = parameter.passing.inner();
-    let ty = without_lifetimes(inner);
-    let constructor = match parameter.passing {
-        Passing::OptionallyBorrowed(_) => quote!(optional_property),
-        _ => quote!(property),
-    };
-    // The span makes "has no schema" underline the type.
-    let property = quote_spanned! {inner.span()=>
-        __tool_core::__private::#constructor::<#ty>(#name, #description)
-    };
-    match &parameter.when_absent {
-        WhenAbsent::None => property,
-        WhenAbsent::OfType => quote!(#property.optional()),
-        WhenAbsent::Json(json, _) => quote!(__tool_core::__private::default(#property, #json)),
+    Member {
+        key,
+        description: parameter.description.as_deref(),
+        ty: without_lifetimes(inner),
+        span: inner.span(),
+        constraints: &parameter.constraints,
+        constructor: match parameter.passing {
+            Passing::OptionallyBorrowed(_) => quote!(optional_property),
+            _ => quote!(property),
+        },
     }
 }
 
-// Input:  #[param(default = 5)] days: u8
-// Output: const _: () = default_fits(<u8 as ToolType>::SCHEMA, "5", "…");
+fn property(parameter: &Parameter) -> TokenStream {
+    let property = member(parameter, &parameter.key.value()).property();
+    match &parameter.when_absent {
+        WhenAbsent::None => property,
+        WhenAbsent::OfType => quote!(#property.optional()),
+        WhenAbsent::Literal(literal, _) => {
+            let json = literal.json();
+            quote!(__tool_core::__private::default(#property, #json))
+        }
+    }
+}
+
+// Input:  #[param(default = 5, example = 7)] days: u8
+// Output: const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(5), "…");
+//         const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(7), "…");
 pub(super) fn checks(tool: &Tool) -> TokenStream {
-    let checks = tool.parameters.iter().filter_map(|parameter| {
-        let WhenAbsent::Json(json, span) = &parameter.when_absent else {
-            return None;
+    let checks = tool.parameters.iter().flat_map(|parameter| {
+        let key = parameter.key.value();
+        let member = member(parameter, &key);
+        let default = match &parameter.when_absent {
+            WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+            _ => None,
         };
+        let example = &parameter.constraints.example;
+        let example = example.as_ref().map(|(literal, span)| member.check("example", literal, *span));
         let cfgs = &parameter.cfgs;
-        let ty = without_lifetimes(parameter.passing.inner());
-        let message = format!(
-            "the default {json} is no value that the schema of `{}` describes; \
-             give one that a call could send",
-            parameter.key.value()
-        );
-        Some(quote_spanned! {*span=>
-            #(#cfgs)*
-            const _: () = __tool_core::__private::check::default_fits(
-                <#ty as __tool_core::ToolType>::SCHEMA,
-                #json,
-                #message,
-            );
-        })
+        let checks = [default, example].into_iter().flatten();
+        checks.map(|check| quote!(#(#cfgs)* #check)).collect::<Vec<_>>()
     });
     quote!(#(#checks)*)
 }

@@ -3,12 +3,14 @@
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 
+use super::constraints::Constraints;
 use super::description;
 use super::told::{Argument, Told};
 use super::types::{Passing, peel};
 use crate::attr::{Function, Keys, ParameterKind};
 use crate::util::docs;
 use crate::util::errors::Errors;
+use crate::util::literal::Literal;
 use crate::util::names::plain;
 
 /// A function that is to be a tool.
@@ -39,6 +41,7 @@ pub(crate) struct Parameter {
     pub(crate) description: Option<String>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
+    pub(crate) constraints: Constraints,
     pub(crate) when_absent: WhenAbsent,
 }
 
@@ -48,8 +51,8 @@ pub(crate) enum WhenAbsent {
     None,
     /// `Default::default()`, which the schema does not show.
     OfType,
-    /// This JSON text.
-    Json(String, Span),
+    /// This value.
+    Literal(Literal, Span),
 }
 
 impl Tool {
@@ -135,8 +138,9 @@ fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) 
         let when_absent = match keys.literal("default", errors) {
             None => WhenAbsent::None,
             Some((None, _)) => WhenAbsent::OfType,
-            Some((Some(json), span)) => WhenAbsent::Json(json, span),
+            Some((Some(literal), span)) => WhenAbsent::Literal(literal, span),
         };
+        let constraints = Constraints::read(&mut keys, errors);
         keys.finish(errors);
         let ParameterKind::Named(ident, ty) = &written.kind else {
             continue;
@@ -157,6 +161,7 @@ fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) 
             description: own.or(listed.map(|listed| listed.text.clone())),
             passing: Passing::of(ty),
             ty: (**ty).clone(),
+            constraints,
             when_absent,
         });
     }

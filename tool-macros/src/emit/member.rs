@@ -1,0 +1,148 @@
+//! One parameter or field as a `Property`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use super::{json_schema, option, text};
+use crate::model::constraints::{Constraints, Narrowing, StandIn};
+use crate::model::json_schema::read;
+use crate::util::literal::Literal;
+
+/// What a member is made of.
+pub(super) struct Member<'m> {
+    pub(super) key: &'m str,
+    pub(super) description: Option<&'m str>,
+    /// The type whose schema it has, unless the constraints say otherwise.
+    pub(super) ty: TokenStream,
+    pub(super) span: Span,
+    pub(super) constraints: &'m Constraints,
+    /// `property`, or `optional_property` for what is optional without its type saying so.
+    pub(super) constructor: TokenStream,
+}
+
+impl Member<'_> {
+    // Input:  /// How many days.
+    //         #[param(range = 1..=14)] days: u8
+    // Output: narrow(
+    //             property::<u8>(text("days", "days"), text("How many days.", "How many days.")),
+    //             const { &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14)) },
+    //         )
+    pub(super) fn property(&self) -> TokenStream {
+        let name = text(self.key);
+        let description = text(self.description.unwrap_or_default());
+        let constructor = &self.constructor;
+        // The span makes "has no schema" underline the type.
+        let mut property = match self.base() {
+            Base::Type(ty) => quote_spanned! {self.span=>
+                __tool_core::__private::#constructor::<#ty>(#name, #description)
+            },
+            Base::Schema(schema) => quote! {
+                __tool_core::schema::Property::new(#name, #description, #schema)
+            },
+        };
+        if !self.constraints.narrowings.is_empty() {
+            let schema = self.schema();
+            property = quote! {
+                __tool_core::__private::constrain::narrow(
+                    #property,
+                    __tool_core::__private::constrain::inner(#schema),
+                )
+            };
+        }
+        if let Some((example, _)) = &self.constraints.example {
+            let example = example.json();
+            property = quote!(__tool_core::__private::constrain::example(#property, #example));
+        }
+        property
+    }
+
+    /// The schema of its values: a `&'static Schema`.
+    pub(super) fn schema(&self) -> TokenStream {
+        let base = match self.base() {
+            Base::Type(ty) => {
+                quote_spanned!(self.span=> <#ty as __tool_core::ToolType>::SCHEMA)
+            }
+            Base::Schema(schema) => schema,
+        };
+        if self.constraints.narrowings.is_empty() {
+            return base;
+        }
+        let inner = quote!(__tool_core::__private::constrain::inner(#base));
+        let narrow = self.constraints.narrowings.iter().fold(inner, |schema, narrowing| {
+            let narrow = narrowed(&schema, narrowing);
+            quote!(&#narrow)
+        });
+        quote!(const { #narrow })
+    }
+
+    // Input:  #[param(default = 5)] days: u8
+    // Output: const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(5), "…");
+    pub(super) fn check(&self, what: &str, literal: &Literal, span: Span) -> TokenStream {
+        let schema = self.schema();
+        let constant = literal.constant();
+        let message = format!(
+            "the {what} {} is no value that the schema of `{}` describes; \
+             give one that a call could send",
+            literal.json(),
+            self.key,
+        );
+        quote_spanned! {span=>
+            const _: () = __tool_core::__private::check::fits(#schema, &#constant, #message);
+        }
+    }
+
+    fn base(&self) -> Base {
+        match &self.constraints.stand_in {
+            Some(StandIn::Type(ty)) => Base::Type(quote!(#ty)),
+            Some(StandIn::Schema(written)) => match read(&written.value()) {
+                Ok(described) => {
+                    let schema = json_schema::schema(&described);
+                    Base::Schema(quote!(const { &#schema }))
+                }
+                // `check` has reported it.
+                Err(_) => Base::Schema(quote!(&__tool_core::schema::Schema::ANY)),
+            },
+            None => Base::Type(self.ty.clone()),
+        }
+    }
+}
+
+enum Base {
+    Type(TokenStream),
+    Schema(TokenStream),
+}
+
+fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> TokenStream {
+    let bound = |value: f64, is_exclusive: bool| {
+        let json = Literal::Number(value).json();
+        quote!(__tool_core::__private::constrain::bound(#value, #json, #is_exclusive))
+    };
+    let call = match narrowing {
+        Narrowing::Integers(from, to) => {
+            let (from, to) = (option(*from), option(*to));
+            quote!(integers(#schema, #from, #to))
+        }
+        Narrowing::Numbers(from, to) => {
+            let from = option(from.map(|end| bound(end.value, end.is_exclusive)));
+            let to = option(to.map(|end| bound(end.value, end.is_exclusive)));
+            quote!(numbers(#schema, #from, #to))
+        }
+        Narrowing::Length(from, to) => {
+            let to = json_schema::most(*to);
+            quote!(length(#schema, #from, #to))
+        }
+        Narrowing::Pattern(pattern) => {
+            let pattern = text(pattern);
+            quote!(pattern(#schema, #pattern))
+        }
+        Narrowing::Format(format) => quote!(format(#schema, #format)),
+        Narrowing::MultipleOfInteger(step) => quote!(multiple_of_integer(#schema, #step)),
+        Narrowing::MultipleOfNumber(step) => {
+            let step = bound(*step, false);
+            quote!(multiple_of_number(#schema, #step))
+        }
+        Narrowing::Unique => quote!(unique(#schema)),
+    };
+    // The span makes "fits a number only" underline the constraint.
+    quote_spanned!(*span=> __tool_core::__private::constrain::#call)
+}

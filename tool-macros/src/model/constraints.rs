@@ -1,0 +1,187 @@
+//! `#[param(…)]`: what narrows or replaces the schema of a parameter's or a field's type.
+
+mod ranges;
+
+use proc_macro2::Span;
+use syn::{LitStr, Type};
+
+pub(crate) use self::ranges::End;
+use self::ranges::Range;
+use crate::attr::Keys;
+use crate::util::errors::Errors;
+use crate::util::literal::Literal;
+
+/// Everything that `#[param]` says of a schema.
+#[derive(Default)]
+pub(crate) struct Constraints {
+    pub(crate) stand_in: Option<StandIn>,
+    pub(crate) narrowings: Vec<(Narrowing, Span)>,
+    pub(crate) example: Option<(Literal, Span)>,
+    /// Whether the field leads back to a type that holds it.
+    pub(crate) is_recursive: bool,
+}
+
+/// What takes the place of the type's own schema.
+pub(crate) enum StandIn {
+    /// `schema = r#"…"#`
+    Schema(LitStr),
+    /// `as = Type`
+    Type(Box<Type>),
+}
+
+/// One narrower bound.
+pub(crate) enum Narrowing {
+    Integers(Option<i128>, Option<i128>),
+    Numbers(Option<End>, Option<End>),
+    Length(usize, Option<usize>),
+    Pattern(String),
+    Format(String),
+    MultipleOfInteger(i128),
+    MultipleOfNumber(f64),
+    Unique,
+}
+
+/// The formats that providers know (OpenAI's and Anthropic's strict modes, and JSON Schema).
+const FORMATS: [&str; 11] = [
+    "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid",
+    "byte",
+];
+
+impl Constraints {
+    pub(crate) fn read(keys: &mut Keys, errors: &mut Errors) -> Constraints {
+        let mut narrowings = Vec::new();
+        if let Some(tokens) = keys.tokens("range", "1..=14", errors) {
+            let span = syn::spanned::Spanned::span(&tokens);
+            match Range::parse(tokens) {
+                Ok(Range::Integers(from, to)) => narrowings.push((Narrowing::Integers(from, to), span)),
+                Ok(Range::Numbers(from, to)) => narrowings.push((Narrowing::Numbers(from, to), span)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if let Some(tokens) = keys.tokens("length", "1..=64", errors) {
+            let span = syn::spanned::Spanned::span(&tokens);
+            match ranges::length(tokens) {
+                Ok((from, to)) => narrowings.push((Narrowing::Length(from, to), span)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if let Some(pattern) = keys.text("pattern", errors) {
+            check_pattern(&pattern, errors);
+            narrowings.push((Narrowing::Pattern(pattern.value()), pattern.span()));
+        }
+        if let Some(format) = keys.text("format", errors) {
+            if !FORMATS.contains(&&*format.value()) {
+                let known = crate::util::names::list(&FORMATS);
+                errors.at(&format, format!("no provider knows this format; use one of {known}"));
+            }
+            narrowings.push((Narrowing::Format(format.value()), format.span()));
+        }
+        match keys.literal("multiple_of", errors) {
+            Some((Some(Literal::Integer(step)), span)) if step > 0 => {
+                narrowings.push((Narrowing::MultipleOfInteger(step), span));
+            }
+            Some((Some(Literal::Number(step)), span)) if step > 0.0 => {
+                narrowings.push((Narrowing::MultipleOfNumber(step), span));
+            }
+            Some((_, span)) => errors.span(
+                span,
+                "`multiple_of` needs a number above zero; write `multiple_of = 5`",
+            ),
+            None => {}
+        }
+        if let Some((true, span)) = keys.flag("unique", errors) {
+            narrowings.push((Narrowing::Unique, span));
+        }
+        let example = match keys.literal("example", errors) {
+            Some((None, span)) => {
+                errors.span(span, "`example` needs a value; write `example = \"…\"`");
+                None
+            }
+            Some((Some(literal), span)) => Some((literal, span)),
+            None => None,
+        };
+        Constraints {
+            stand_in: stand_in(keys, errors),
+            narrowings,
+            example,
+            is_recursive: false,
+        }
+    }
+
+    /// The pattern among them.
+    pub(crate) fn pattern(&self) -> Option<&str> {
+        self.narrowings.iter().find_map(|(narrowing, _)| match narrowing {
+            Narrowing::Pattern(pattern) => Some(&**pattern),
+            _ => None,
+        })
+    }
+
+    /// Reports a literal that its own pattern refuses: a constant can't run a regular expression.
+    pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
+        if let (Some(pattern), Literal::String(text)) = (self.pattern(), literal)
+            && matches(pattern, text) == Some(false)
+        {
+            errors.span(
+                span,
+                format!("this text does not match the pattern {pattern}; give one that does"),
+            );
+        }
+    }
+}
+
+fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<StandIn> {
+    let schema = keys.text("schema", errors);
+    let ty = keys.ty("as", errors);
+    match (schema, ty) {
+        (Some(schema), Some(_)) => {
+            errors.at(&schema, "`schema` and `as` both say what this looks like; keep one");
+            None
+        }
+        (Some(schema), None) => Some(StandIn::Schema(schema)),
+        (None, Some(ty)) => Some(StandIn::Type(Box::new(ty))),
+        (None, None) => None,
+    }
+}
+
+#[cfg(not(feature = "regex"))]
+fn check_pattern(pattern: &LitStr, errors: &mut Errors) {
+    errors.at(
+        pattern,
+        "a pattern is enforced by the `regex` crate; turn on the feature `regex` of tool-core",
+    );
+}
+
+#[cfg(not(feature = "regex"))]
+fn matches(_: &str, _: &str) -> Option<bool> {
+    None
+}
+
+/// Reports a pattern that is no regular expression, or that means something else to a model,
+/// which knows those of ECMA 262.
+#[cfg(feature = "regex")]
+fn check_pattern(pattern: &LitStr, errors: &mut Errors) {
+    let text = pattern.value();
+    if !jsonschema_regex::is_valid_ecma_regex(&text) {
+        errors.at(
+            pattern,
+            "this is no regular expression of ECMA 262, which JSON Schema and providers read; \
+             write one that JavaScript would take",
+        );
+    } else if compile(&text).is_none() {
+        errors.at(
+            pattern,
+            "this pattern can't be enforced in linear time; \
+             write it without look-around and backreferences",
+        );
+    }
+}
+
+#[cfg(feature = "regex")]
+fn matches(pattern: &str, text: &str) -> Option<bool> {
+    Some(compile(pattern)?.is_match(text))
+}
+
+#[cfg(feature = "regex")]
+fn compile(pattern: &str) -> Option<regex::Regex> {
+    regex::Regex::new(&jsonschema_regex::to_rust_regex(pattern).ok()?).ok()
+}

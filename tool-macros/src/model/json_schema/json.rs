@@ -1,0 +1,142 @@
+//! A reader of JSON text, for schemas in attributes. `serde_json` would be compiled a second time
+//! for it, for the machine that compiles.
+
+/// A JSON value. Numbers keep their spelling, objects their order.
+pub(super) enum Json {
+    Null,
+    Boolean(bool),
+    Number(String),
+    String(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+pub(super) fn parse(text: &str) -> Result<Json, String> {
+    let mut reader = Reader { rest: text };
+    let json = reader.value()?;
+    match reader.next() {
+        None => Ok(json),
+        Some(_) => Err(reader.wrong("nothing more")),
+    }
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start_matches([' ', '\n', '\r', '\t']);
+        self.rest.chars().next()
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.next();
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn wrong(&self, wanted: &str) -> String {
+        let got: String = self.rest.chars().take(12).collect();
+        match got.is_empty() {
+            true => format!("this is not JSON: expected {wanted} where the text ends"),
+            false => format!("this is not JSON: expected {wanted} at `{got}`"),
+        }
+    }
+
+    fn value(&mut self) -> Result<Json, String> {
+        match self.next() {
+            Some('{') => self.object(),
+            Some('[') => self.array(),
+            Some('"') => self.string().map(Json::String),
+            Some('-' | '0'..='9') => {
+                let is_part = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+                let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
+                let (number, rest) = self.rest.split_at(end);
+                self.rest = rest;
+                match number.parse::<f64>() {
+                    Ok(_) => Ok(Json::Number(number.into())),
+                    Err(_) => Err(format!("this is not JSON: `{number}` is no number")),
+                }
+            }
+            _ if self.eat("true") => Ok(Json::Boolean(true)),
+            _ if self.eat("false") => Ok(Json::Boolean(false)),
+            _ if self.eat("null") => Ok(Json::Null),
+            _ => Err(self.wrong("a value")),
+        }
+    }
+
+    fn object(&mut self) -> Result<Json, String> {
+        let mut members: Vec<(String, Json)> = Vec::new();
+        self.eat("{");
+        while !self.eat("}") {
+            if !members.is_empty() && !self.eat(",") {
+                return Err(self.wrong("`,` or `}`"));
+            }
+            self.next();
+            let key = self.string()?;
+            if !self.eat(":") {
+                return Err(self.wrong("`:`"));
+            }
+            if members.iter().any(|(other, _)| *other == key) {
+                return Err(format!("the key `{key}` is given twice; keep one"));
+            }
+            members.push((key, self.value()?));
+        }
+        Ok(Json::Object(members))
+    }
+
+    fn array(&mut self) -> Result<Json, String> {
+        let mut items = Vec::new();
+        self.eat("[");
+        while !self.eat("]") {
+            if !items.is_empty() && !self.eat(",") {
+                return Err(self.wrong("`,` or `]`"));
+            }
+            items.push(self.value()?);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        let Some(inner) = self.rest.strip_prefix('"') else {
+            return Err(self.wrong("a text in quotes"));
+        };
+        let mut text = String::new();
+        let mut characters = inner.chars();
+        loop {
+            match characters.next() {
+                None => return Err("this is not JSON: a text has no closing quote".into()),
+                Some('"') => break,
+                Some('\\') => text.push(escape(&mut characters)?),
+                Some(other) => text.push(other),
+            }
+        }
+        self.rest = characters.as_str();
+        Ok(text)
+    }
+}
+
+fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
+    let unknown = || String::from("this is not JSON: an unknown escape in a text");
+    Ok(match characters.next().ok_or_else(unknown)? {
+        mark @ ('"' | '\\' | '/') => mark,
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => {
+            let digits: String = characters.by_ref().take(4).collect();
+            let code = u32::from_str_radix(&digits, 16).map_err(|_| unknown())?;
+            // Half of a pair is no character; the character itself can be written instead.
+            char::from_u32(code).ok_or_else(unknown)?
+        }
+        _ => return Err(unknown()),
+    })
+}

@@ -1,0 +1,112 @@
+//! Literals of the source that end up in a schema: as JSON text, and as data that a constant can
+//! judge.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Lit, Token, bracketed, token};
+
+use super::json::escape;
+
+/// A string, a character, a number, a truth value, or a list of these in brackets.
+#[derive(Clone)]
+pub(crate) enum Literal {
+    Boolean(bool),
+    Integer(i128),
+    Number(f64),
+    String(String),
+    Array(Vec<Literal>),
+}
+
+impl Literal {
+    pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Literal> {
+        literal.parse2(tokens)
+    }
+
+    /// Its JSON text.
+    pub(crate) fn json(&self) -> String {
+        match self {
+            Literal::Boolean(truth) => truth.to_string(),
+            Literal::Integer(number) => number.to_string(),
+            Literal::Number(number) => number.to_string(),
+            Literal::String(text) => format!("\"{}\"", escape(text)),
+            Literal::Array(items) => {
+                let items: Vec<_> = items.iter().map(Literal::json).collect();
+                format!("[{}]", items.join(","))
+            }
+        }
+    }
+
+    // Input:  [1, "a"]
+    // Output: Literal::Array(&[Literal::Integer(1), Literal::String("a", 1)])
+    pub(crate) fn constant(&self) -> TokenStream {
+        let path = quote!(__tool_core::__private::Literal);
+        match self {
+            Literal::Boolean(truth) => quote!(#path::Boolean(#truth)),
+            Literal::Integer(number) => quote!(#path::Integer(#number)),
+            Literal::Number(number) => quote!(#path::Number(#number)),
+            Literal::String(text) => {
+                let length = text.chars().count();
+                quote!(#path::String(#text, #length))
+            }
+            Literal::Array(items) => {
+                let items = items.iter().map(Literal::constant);
+                quote!(#path::Array(&[#(#items),*]))
+            }
+        }
+    }
+}
+
+fn literal(input: ParseStream<'_>) -> syn::Result<Literal> {
+    if input.peek(token::Bracket) {
+        let content;
+        bracketed!(content in input);
+        let items = Punctuated::<Literal, Token![,]>::parse_terminated_with(&content, literal)?;
+        return Ok(Literal::Array(items.into_iter().collect()));
+    }
+    let minus = input.parse::<Option<Token![-]>>()?.is_some();
+    match input.parse::<Lit>()? {
+        Lit::Int(number) => {
+            let sign = if minus { "-" } else { "" };
+            let digits = format!("{sign}{}", number.base10_digits());
+            let parsed = digits.parse();
+            parsed
+                .map(Literal::Integer)
+                .map_err(|_| syn::Error::new(number.span(), "this number is too big"))
+        }
+        Lit::Float(number) => {
+            let magnitude: f64 = number.base10_parse()?;
+            Ok(Literal::Number(if minus { -magnitude } else { magnitude }))
+        }
+        Lit::Str(text) if !minus => Ok(Literal::String(text.value())),
+        Lit::Char(text) if !minus => Ok(Literal::String(text.value().to_string())),
+        Lit::Bool(truth) if !minus => Ok(Literal::Boolean(truth.value)),
+        other => Err(syn::Error::new_spanned(other, "this has no form in JSON")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_have_their_json_form() {
+        for (rust, json) in [
+            ("-5i64", "-5"),
+            ("0xff", "255"),
+            ("1.", "1"),
+            ("1e3", "1000"),
+            ("-0.5", "-0.5"),
+            ("r#\"a\"b\"#", "\"a\\\"b\""),
+            ("'\\u{1}'", "\"\\u0001\""),
+            ("[1, 2,]", "[1,2]"),
+            ("true", "true"),
+        ] {
+            assert_eq!(Literal::parse(rust.parse().unwrap()).unwrap().json(), json);
+        }
+        for rust in ["-true", "None", "b'a'", "1 + 2", ""] {
+            assert!(Literal::parse(rust.parse().unwrap()).is_err(), "{rust}");
+        }
+    }
+}
