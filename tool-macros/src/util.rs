@@ -5,3 +5,4 @@ pub(crate) mod errors;
 pub(crate) mod json;
 pub(crate) mod literal;
 pub(crate) mod names;
+pub(crate) mod pattern;

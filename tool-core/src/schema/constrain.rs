@@ -109,12 +109,16 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
     Schema { kind, ..*schema }
 }
 
-/// `pattern = "^[a-z]+$"`.
-pub const fn pattern(schema: &Schema, pattern: Text) -> Schema {
+/// `pattern = "^[a-z]+$"`, and the same for the `regex` crate.
+pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
         panic!("a `pattern` fits a string only; drop it");
     };
-    let kind = Kind::String(StringRule { pattern, ..rule });
+    let kind = Kind::String(StringRule {
+        pattern,
+        regex,
+        ..rule
+    });
     Schema { kind, ..*schema }
 }
 

@@ -146,6 +146,8 @@ pub struct StringRule {
     pub(crate) lengths: Lengths,
     /// A regular expression that is found in the string; empty for none.
     pub(crate) pattern: Text,
+    /// The same for the `regex` crate, translated by the macro.
+    pub(crate) regex: &'static str,
     /// A format's name, such as `date-time`; empty for none. It is for the model: what enforces
     /// it is the type that is decoded.
     pub(crate) format: &'static str,
@@ -155,6 +157,7 @@ impl StringRule {
     pub(crate) const ANY: StringRule = StringRule {
         lengths: Lengths::ANY,
         pattern: Text::EMPTY,
+        regex: "",
         format: "",
     };
 }

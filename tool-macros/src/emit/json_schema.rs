@@ -6,6 +6,7 @@ use quote::quote;
 use super::{option, text};
 use crate::model::json_schema::{Described, Node};
 use crate::util::literal::Literal;
+use crate::util::pattern::translate;
 
 // Input:  {"type":"string","minLength":1}
 // Output: constrain::length(&Schema::STRING, 1, usize::MAX)
@@ -39,8 +40,10 @@ pub(super) fn schema(described: &Described) -> TokenStream {
             let maximum = most(*maximum);
             let mut node = quote!(#constrain::length(&#schema::STRING, #minimum, #maximum));
             if !pattern.is_empty() {
+                // `check` has reported a pattern that can't be enforced.
+                let regex = translate(pattern).unwrap_or_default();
                 let pattern = text(pattern);
-                node = quote!(#constrain::pattern(&#node, #pattern));
+                node = quote!(#constrain::pattern(&#node, #pattern, #regex));
             }
             if !format.is_empty() {
                 node = quote!(#constrain::format(&#node, #format));

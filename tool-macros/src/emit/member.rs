@@ -131,9 +131,9 @@ fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> Toke
             let to = json_schema::most(*to);
             quote!(length(#schema, #from, #to))
         }
-        Narrowing::Pattern(pattern) => {
+        Narrowing::Pattern(pattern, regex) => {
             let pattern = text(pattern);
-            quote!(pattern(#schema, #pattern))
+            quote!(pattern(#schema, #pattern, #regex))
         }
         Narrowing::Format(format) => quote!(format(#schema, #format)),
         Narrowing::MultipleOfInteger(step) => quote!(multiple_of_integer(#schema, #step)),

@@ -10,6 +10,7 @@ use self::ranges::Range;
 use crate::attr::Keys;
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
+use crate::util::pattern;
 
 /// Everything that `#[param]` says of a schema.
 #[derive(Default)]
@@ -34,7 +35,8 @@ pub(crate) enum Narrowing {
     Integers(Option<i128>, Option<i128>),
     Numbers(Option<End>, Option<End>),
     Length(usize, Option<usize>),
-    Pattern(String),
+    /// In the dialect of JSON Schema, and in that of the `regex` crate.
+    Pattern(String, String),
     Format(String),
     MultipleOfInteger(i128),
     MultipleOfNumber(f64),
@@ -66,8 +68,13 @@ impl Constraints {
             }
         }
         if let Some(pattern) = keys.text("pattern", errors) {
-            check_pattern(&pattern, errors);
-            narrowings.push((Narrowing::Pattern(pattern.value()), pattern.span()));
+            match pattern::translate(&pattern.value()) {
+                Ok(regex) => {
+                    let narrowing = Narrowing::Pattern(pattern.value(), regex);
+                    narrowings.push((narrowing, pattern.span()));
+                }
+                Err(problem) => errors.at(&pattern, problem),
+            }
         }
         if let Some(format) = keys.text("format", errors) {
             if !FORMATS.contains(&&*format.value()) {
@@ -111,7 +118,7 @@ impl Constraints {
     /// The pattern among them.
     pub(crate) fn pattern(&self) -> Option<&str> {
         self.narrowings.iter().find_map(|(narrowing, _)| match narrowing {
-            Narrowing::Pattern(pattern) => Some(&**pattern),
+            Narrowing::Pattern(pattern, _) => Some(&**pattern),
             _ => None,
         })
     }
@@ -119,7 +126,7 @@ impl Constraints {
     /// Reports a literal that its own pattern refuses: a constant can't run a regular expression.
     pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
         if let (Some(pattern), Literal::String(text)) = (self.pattern(), literal)
-            && matches(pattern, text) == Some(false)
+            && !pattern::is_match(pattern, text)
         {
             errors.span(
                 span,
@@ -141,47 +148,4 @@ fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<StandIn> {
         (None, Some(ty)) => Some(StandIn::Type(Box::new(ty))),
         (None, None) => None,
     }
-}
-
-#[cfg(not(feature = "regex"))]
-fn check_pattern(pattern: &LitStr, errors: &mut Errors) {
-    errors.at(
-        pattern,
-        "a pattern is enforced by the `regex` crate; turn on the feature `regex` of tool-core",
-    );
-}
-
-#[cfg(not(feature = "regex"))]
-fn matches(_: &str, _: &str) -> Option<bool> {
-    None
-}
-
-/// Reports a pattern that is no regular expression, or that means something else to a model,
-/// which knows those of ECMA 262.
-#[cfg(feature = "regex")]
-fn check_pattern(pattern: &LitStr, errors: &mut Errors) {
-    let text = pattern.value();
-    if !jsonschema_regex::is_valid_ecma_regex(&text) {
-        errors.at(
-            pattern,
-            "this is no regular expression of ECMA 262, which JSON Schema and providers read; \
-             write one that JavaScript would take",
-        );
-    } else if compile(&text).is_none() {
-        errors.at(
-            pattern,
-            "this pattern can't be enforced in linear time; \
-             write it without look-around and backreferences",
-        );
-    }
-}
-
-#[cfg(feature = "regex")]
-fn matches(pattern: &str, text: &str) -> Option<bool> {
-    Some(compile(pattern)?.is_match(text))
-}
-
-#[cfg(feature = "regex")]
-fn compile(pattern: &str) -> Option<regex::Regex> {
-    regex::Regex::new(&jsonschema_regex::to_rust_regex(pattern).ok()?).ok()
 }

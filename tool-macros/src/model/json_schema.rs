@@ -6,6 +6,7 @@
 mod json;
 
 use self::json::Json;
+use crate::util::pattern::translate;
 
 /// A node of a schema, as far as a tree of the runtime can say it.
 pub(crate) enum Node {
@@ -99,13 +100,21 @@ fn typed(name: &str, keywords: &mut Keywords) -> Result<Node, String> {
         "string" => Node::String {
             minimum: keywords.length("minLength")?.unwrap_or(0),
             maximum: keywords.length("maxLength")?,
-            pattern: keywords.text("pattern")?.unwrap_or_default(),
+            pattern: pattern(keywords)?,
             format: keywords.text("format")?.unwrap_or_default(),
         },
         "array" => array(keywords)?,
         "object" => object(keywords)?,
         other => return Err(format!("there is no type `{other}` in JSON Schema")),
     })
+}
+
+fn pattern(keywords: &mut Keywords) -> Result<String, String> {
+    let pattern = keywords.text("pattern")?.unwrap_or_default();
+    if !pattern.is_empty() {
+        translate(&pattern)?;
+    }
+    Ok(pattern)
 }
 
 fn array(keywords: &mut Keywords) -> Result<Node, String> {

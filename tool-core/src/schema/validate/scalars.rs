@@ -106,7 +106,7 @@ impl Walker<'_> {
 
 #[cfg(feature = "regex")]
 fn matches_pattern(rule: &StringRule, text: &str) -> bool {
-    rule.pattern.is_empty() || crate::schema::pattern::is_match(rule.pattern.as_str(), text)
+    rule.pattern.is_empty() || crate::schema::pattern::is_match(rule.regex, text)
 }
 
 /// Without the feature no schema has a pattern.

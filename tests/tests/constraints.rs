@@ -1,0 +1,134 @@
+//! `#[param(…)]`: what narrows a schema is shown and enforced, on parameters and on fields.
+
+// The values are looked at through `Debug`.
+#![allow(dead_code)]
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_core::{Registry, Tool, ToolCall, ToolResult, ToolType, tool, tools};
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Stop {
+    /// Where.
+    #[param(length = 1..=5, example = "Porto")]
+    name: String,
+    #[serde(default)]
+    #[param(range = ..=60, multiple_of = 5)]
+    minutes: u16,
+}
+
+/// Everything with bounds.
+#[tool]
+#[allow(clippy::too_many_arguments)]
+fn bounded(
+    #[param(range = 1..=14, default = 3)] days: Option<u8>,
+    #[param(range = -5..5)] offset: i64,
+    #[param(range = 0.5..1.0)] share: f64,
+    #[param(multiple_of = 0.1)] step: f32,
+    #[param(length = 2..)] word: &str,
+    #[param(pattern = r"^\d{3}-\w+$", default = "123-abc")] code: String,
+    #[param(format = "email")] mail: Option<String>,
+    #[param(length = ..=3, unique)] tags: Vec<String>,
+    #[param(length = 1..=2)] stops: &[Stop],
+    #[param(schema = r#"{"type":"array","items":{"type":["integer","null"],"minimum":1},"minItems":1}"#)]
+    raw: Value,
+) -> String {
+    format!("{days:?} {offset} {share} {step} {word} {code} {mail:?} {tags:?} {stops:?} {raw}")
+}
+
+fn good() -> Value {
+    json!({
+        "days": 14, "offset": -5, "share": 0.5, "step": 0.3, "word": "ab", "code": "999-x_1", "mail": "a@b.c",
+        "tags": ["a", "b"], "stops": [{"name": "Porto", "minutes": 55}], "raw": [1, null]
+    })
+}
+
+fn call(arguments: &Value) -> ToolResult {
+    let registry = Registry::linked().unwrap();
+    registry.call_blocking(ToolCall::new("id", "bounded", arguments.clone()))
+}
+
+#[test]
+fn bounds_are_shown() {
+    let parameters: Value = serde_json::from_str(bounded::SPEC.parameters_json()).unwrap();
+    assert_eq!(
+        parameters["properties"],
+        json!({
+            "days": {"type": "integer", "minimum": 1, "maximum": 14, "default": 3},
+            "offset": {"type": "integer", "minimum": -5, "maximum": 4},
+            "share": {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+            "step": {"type": "number", "multipleOf": 0.1},
+            "word": {"type": "string", "minLength": 2},
+            "code": {"type": "string", "pattern": "^\\d{3}-\\w+$", "default": "123-abc"},
+            "mail": {"type": "string", "format": "email"},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3, "uniqueItems": true},
+            "stops": {"type": "array", "minItems": 1, "maxItems": 2, "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "minLength": 1, "maxLength": 5, "description": "Where.", "examples": ["Porto"]},
+                    "minutes": {"type": "integer", "minimum": 0, "maximum": 60, "multipleOf": 5}
+                },
+                "required": ["name"], "additionalProperties": false
+            }},
+            "raw": {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}}
+        })
+    );
+}
+
+#[test]
+fn bounds_are_enforced_as_an_independent_judge_reads_them() {
+    let parameters: Value = serde_json::from_str(bounded::SPEC.parameters_json()).unwrap();
+    let judge = jsonschema::validator_for(&parameters).unwrap();
+    assert!(judge.is_valid(&good()));
+    assert_eq!(
+        call(&good()).content(),
+        "Some(14) -5 0.5 0.3 ab 999-x_1 Some(\"a@b.c\") [\"a\", \"b\"] [Stop { name: \"Porto\", minutes: 55 }] [1,null]"
+    );
+    for (place, value, said) in [
+        ("/days", json!(0), "days: 0 is below the minimum 1"),
+        ("/days", json!(15), "days: 15 is above the maximum 14"),
+        ("/offset", json!(5), "offset: 5 is above the maximum 4"),
+        ("/share", json!(1.0), "share: 1.0 is not below 1"),
+        ("/share", json!(0.4), "share: 0.4 is below the minimum 0.5"),
+        ("/step", json!(0.35), "step: 0.35 is no multiple of 0.1"),
+        ("/word", json!("é"), "word: expected a string of at least 2 characters, got \"é\""),
+        ("/code", json!("12-x"), "code: \"12-x\" does not match the pattern ^\\d{3}-\\w+$"),
+        ("/code", json!("٣٣٣-x"), "code: "),
+        ("/code", json!("999-x\n"), "code: "),
+        ("/tags", json!(["a", "b", "a"]), "tags: holds \"a\" twice; give it once"),
+        ("/tags", json!(["a", "b", "c", "d"]), "tags: expected an array of at most 3 items, got 4"),
+        ("/stops", json!([]), "stops: expected an array of 1 to 2 items, got 0"),
+        ("/stops/0/name", json!("Lisboa"), "stops[0].name: expected a string of 1 to 5 characters, got \"Lisboa\""),
+        ("/stops/0/minutes", json!(7), "stops[0].minutes: 7 is no multiple of 5"),
+        ("/raw", json!([0]), "raw[0]: 0 is below the minimum 1"),
+        ("/raw", json!([]), "raw: expected an array of at least 1 item, got 0"),
+    ] {
+        let mut arguments = good();
+        *arguments.pointer_mut(place).unwrap() = value.clone();
+        let result = call(&arguments);
+        assert!(result.is_error(), "{place} = {value} was accepted");
+        assert!(result.content().contains(said), "{}", result.content());
+        assert!(!judge.is_valid(&arguments), "{place} = {value}");
+    }
+}
+
+#[test]
+fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
+    let lenient = Registry::builder().tools(tools![bounded]).lenient().build().unwrap();
+    let mut arguments = good();
+    arguments["days"] = json!("5");
+    arguments["share"] = json!("0.75");
+    arguments["tags"] = json!("one");
+    arguments["stops"] = json!("[{\"name\":\"Faro\",\"minutes\":\"10\"}]");
+    assert!(call(&arguments).is_error());
+    let result = lenient.call_blocking(ToolCall::new("id", "bounded", arguments.clone()));
+    assert_eq!(
+        result.content(),
+        "Some(5) -5 0.75 0.3 ab 999-x_1 Some(\"a@b.c\") [\"one\"] [Stop { name: \"Faro\", minutes: 10 }] [1,null]"
+    );
+    let coerced: Vec<_> = result.coercions().iter().map(tool_core::Coercion::path).collect();
+    assert_eq!(coerced, ["days", "share", "stops", "stops[0].minutes", "tags"]);
+    arguments["days"] = json!("15");
+    let result = lenient.call_blocking(ToolCall::new("id", "bounded", arguments));
+    assert!(result.content().contains("days: 15 is above the maximum 14"), "{}", result.content());
+}
