@@ -25,7 +25,7 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
             const SCHEMA: &'static __tool_core::schema::Schema = &const { #schema };
         }
     };
-    block(krate, &TokenStream::new(), &implementation)
+    block(krate, &[], &implementation)
 }
 
 // Input:  struct Place { latitude: f64 }
