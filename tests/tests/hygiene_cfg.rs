@@ -1,5 +1,8 @@
 //! Conditional compilation: a macro sees `#[cfg]` on parameters before rustc has judged it.
 
+#![allow(clippy::non_minimal_cfg, clippy::unused_async)]
+
+use tool_core::schema::Property;
 use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
@@ -35,7 +38,7 @@ fn parameters(
 fn a_parameter_that_is_not_compiled_is_not_advertised() {
     let [tool] = tools![parameters];
     let properties = tool.parameters().properties().iter();
-    let keys: Vec<_> = properties.map(|property| property.name()).collect();
+    let keys: Vec<_> = properties.map(Property::name).collect();
     assert_eq!(keys, ["here", "there", "place"]);
     let place = tool.parameters().property("place").expect("a parameter");
     assert_eq!(place.description(), "Where.");

@@ -1,5 +1,8 @@
 //! Tools that a `macro_rules!` writes: what it hands over comes in invisible groups.
 
+#![allow(clippy::unused_async)]
+
+use tool_core::schema::Property;
 use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
@@ -36,9 +39,9 @@ pieces! {
         /// What comes last.
         last: Option<&str>,
         words: &[String],
-        list: Vec<Option<u8>>
+        numbers: Vec<Option<u8>>
     ) -> Result<String, std::fmt::Error> {
-        Ok(format!("{first} {count} {last:?} {words:?} {list:?}"))
+        Ok(format!("{first} {count} {last:?} {words:?} {numbers:?}"))
     }
 }
 
@@ -48,7 +51,7 @@ fn groups_around_types_docs_and_attributes_are_seen_through() {
     assert_eq!(tool.description, "Joins text.");
     assert_eq!(tool.when_to_use.as_deref(), Some("Always."));
     let parameters = tool.parameters();
-    let description = |key| parameters.property(key).map(|found| found.description());
+    let description = |key| parameters.property(key).map(Property::description);
     assert_eq!(description("start"), Some("What comes first."));
     assert_eq!(description("last"), Some("What comes last."));
     assert!(
@@ -60,7 +63,7 @@ fn groups_around_types_docs_and_attributes_are_seen_through() {
     assert_eq!(
         call(
             tool,
-            r#"{"start":"a","last":"z","words":["w"],"list":[1,null]}"#
+            r#"{"start":"a","last":"z","words":["w"],"numbers":[1,null]}"#
         ),
         r#"a 2 Some("z") ["w"] [Some(1), None]"#
     );

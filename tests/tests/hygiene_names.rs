@@ -1,5 +1,7 @@
 //! Names of the user's that are also names of generated code, and names that only Rust spells so.
 
+#![allow(clippy::unused_async)]
+
 use tool_core::{Registry, Tool, ToolCall, ToolEntry, ToolType, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
@@ -60,6 +62,7 @@ fn raw_identifiers_lose_their_prefix_everywhere_a_model_looks() {
 
 /// Lends its arguments back in one line.
 #[tool]
+#[allow(clippy::too_many_arguments)]
 fn locals(
     input: u8,
     value: &str,
@@ -128,7 +131,7 @@ fn items_named_like_generated_locals_are_no_patterns() {
 
 mod functions {
     //! Functions with the names of what generated code uses.
-    #![allow(non_snake_case)]
+    #![allow(non_snake_case, clippy::needless_lifetimes)]
 
     use tool_core::tool;
 

@@ -1,5 +1,7 @@
 //! Places where a tool can stand, and attributes that stand beside it.
 
+#![allow(clippy::unused_async)]
+
 use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 
 fn call(tool: ToolEntry, arguments: &str) -> String {
@@ -123,10 +125,6 @@ fn the_function_stays_an_ordinary_function() {
         number * 2
     }
 
-    const FOUR: u32 = double(2);
-    let pointer: fn(u32) -> u32 = double;
-    assert_eq!((FOUR, pointer(3)), (4, 6));
-
     /// With mutable parameters.
     #[tool]
     fn change(mut text: String, mut list: Vec<u8>) -> String {
@@ -135,6 +133,31 @@ fn the_function_stays_an_ordinary_function() {
         format!("{text} {list:?}")
     }
 
+    const FOUR: u32 = double(2);
+    let pointer: fn(u32) -> u32 = double;
+    assert_eq!((FOUR, pointer(3)), (4, 6));
+
     let [tool] = tools![change];
     assert_eq!(call(tool, r#"{"text":"a","list":[0]}"#), "a! [0, 1]");
+}
+
+#[test]
+fn a_length_in_a_type_may_be_any_expression() {
+    const WIDE: bool = true;
+
+    /// Widens numbers.
+    #[tool]
+    fn widen(
+        numbers: &[u64; if WIDE { 3 } else { 2 }],
+        more: [u64; match WIDE {
+            true => 1,
+            false => 2,
+        }],
+    ) -> [u64; if WIDE { 3 } else { 2 }] {
+        numbers.map(|number| number * 2 + more[0])
+    }
+
+    let [tool] = tools![widen];
+    assert!(tool.parameters_json().contains(r#""minItems":3"#));
+    assert_eq!(call(tool, r#"{"numbers":[1,2,3],"more":[0]}"#), "[2,4,6]");
 }

@@ -1,5 +1,7 @@
 //! Nothing that the macros write depends on what a name means where it ends up.
 
+#![allow(clippy::unused_async)]
+
 use tool_core::{Registry, Tool, ToolCall, tools};
 
 /// A place where every name that generated code could lean on means something else.
@@ -116,7 +118,7 @@ mod bare {
         fail: ::std::primitive::bool,
     ) -> ::std::result::Result<Place<::std::primitive::char>, ::std::string::String> {
         if fail {
-            ::std::result::Result::Err(::std::format!("as told"))
+            ::std::result::Result::Err(::std::string::ToString::to_string("as told"))
         } else {
             ::std::result::Result::Ok(Place {
                 name: 'x',

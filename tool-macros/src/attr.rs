@@ -2,6 +2,8 @@
 
 mod function;
 mod keys;
+mod parameter;
 
-pub(crate) use function::{Function, ParameterKind, hides};
+pub(crate) use function::Function;
 pub(crate) use keys::Keys;
+pub(crate) use parameter::{ParameterKind, hides};

@@ -11,8 +11,8 @@ mod tool;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::DeriveInput;
 use syn::spanned::Spanned;
+use syn::{Attribute, DeriveInput};
 
 use crate::attr::{Function, Keys};
 use crate::check;
@@ -20,6 +20,7 @@ use crate::model::data::Data;
 use crate::model::tool::Tool;
 use crate::util::errors::Errors;
 use crate::util::json;
+use crate::util::names::is_one_of;
 
 /// `#[tool(arguments)] item`
 pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -42,30 +43,32 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
+/// The keywords of what is no function.
+const ITEMS: [&str; 12] = [
+    "struct",
+    "enum",
+    "union",
+    "mod",
+    "impl",
+    "trait",
+    "const",
+    "static",
+    "use",
+    "type",
+    "extern",
+    "macro_rules",
+];
+
 fn not_a_function(item: &TokenStream, error: syn::Error) -> TokenStream {
     let mut errors = Errors::default();
     let before_type =
         |tree: &TokenTree| !matches!(tree, TokenTree::Punct(mark) if ":=".contains(mark.as_char()));
-    let is_fn = |tree: TokenTree| matches!(tree, TokenTree::Ident(name) if name == "fn");
-    if item.clone().into_iter().take_while(before_type).any(is_fn) {
+    let mut head = item.clone().into_iter().take_while(before_type);
+    if head.any(|tree| is_one_of(&tree, &["fn"])) {
         // A function that only rustc understands.
         errors.push(error);
     } else {
-        let kinds = [
-            "struct",
-            "enum",
-            "union",
-            "mod",
-            "impl",
-            "trait",
-            "const",
-            "static",
-            "use",
-            "type",
-            "macro_rules",
-            "extern",
-        ];
-        let is_kind = |tree: &TokenTree| matches!(tree, TokenTree::Ident(name) if kinds.iter().any(|kind| name == kind));
+        let is_kind = |tree: &TokenTree| is_one_of(tree, &ITEMS);
         let place = item.clone().into_iter().find(is_kind);
         errors.at(
             place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
@@ -99,10 +102,14 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
 //
 // Behind one import, a path that leads nowhere is one error and not one for each of its uses.
 // Being a name like any other, the import can also be named at any span.
-fn block(krate: &syn::Path, attrs: &TokenStream, items: &TokenStream) -> TokenStream {
+fn block(krate: &syn::Path, cfgs: &[Attribute], items: &TokenStream) -> TokenStream {
     let import = quote_spanned!(krate.span()=> use #krate as __tool_core;);
     quote! {
-        #attrs
+        #(#cfgs)*
+        // `deprecated`: the tool goes on working when its function should no longer be called.
+        // `unused_qualifications`: what stands at the user's tokens looks written by the user.
+        // The other two are matters of taste for code that nobody reads.
+        #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
         const _: () = {
             #import
             #items

@@ -15,6 +15,8 @@ use proc_macro::TokenStream;
 mod attr;
 mod check;
 mod emit;
+#[cfg(test)]
+mod golden;
 mod model;
 mod util;
 

@@ -51,9 +51,12 @@ pub const fn nothing() {}
 
 /// Everything is owned.
 #[tool]
-pub fn owned(city: String, unit: Unit, days: Option<Days>, place: Place<String>) -> String {
+#[must_use]
+pub fn owned(mut city: String, unit: Unit, days: Option<Days>, place: Place<String>) -> String {
     let Place { name, height } = place;
-    format!("{city} {unit:?} {days:?} {name} {height}")
+    city.push(' ');
+    city.extend([name, format!(" {height} {unit:?} {days:?}")]);
+    city
 }
 
 /// Everything is borrowed.
@@ -63,6 +66,7 @@ pub fn owned(city: String, unit: Unit, days: Option<Days>, place: Place<String>)
 ///
 /// # Returns
 /// Something that lives as long as the arguments.
+#[must_use]
 #[tool(title = "Borrowed", idempotent)]
 pub fn borrowed<'a>(
     city: &'a str,
@@ -119,14 +123,15 @@ pub async fn asynchronous(city: &str, unit: Option<Unit>) -> Result<Vec<Unit>, N
 
 /// Goes on working when its function should no longer be called.
 #[deprecated = "call `owned`"]
+#[must_use]
 #[tool]
-pub fn deprecated(text: String) -> usize {
-    text.len()
+pub const fn deprecated(number: u8) -> u8 {
+    number
 }
 
 /// Visible in its crate only.
 #[tool]
-pub(crate) fn inside(number: i64) -> i64 {
+pub(crate) const fn inside(number: i64) -> i64 {
     number
 }
 
@@ -169,22 +174,30 @@ mod tests {
             (
                 "owned",
                 r#"{"city":"a","unit":"celsius","days":2,"place":{"name":"b"}}"#,
-                "a Celsius Some(Days(2)) b 0",
+                "a b 0 Celsius Some(Days(2))",
             ),
             (
                 "borrowed",
                 r#"{"city":"a","places":[{"name":"b"}],"unit":"celsius"}"#,
                 "a None 1 Celsius",
             ),
-            ("borrowed", r#"{"city":"a","places":[],"unit":"celsius"}"#, "a"),
+            (
+                "borrowed",
+                r#"{"city":"a","places":[],"unit":"celsius"}"#,
+                "a",
+            ),
             ("with-defaults", r#"{"days_more":1}"#, "Lisbon 3 1"),
-            ("fallible", r#"{"days":1}"#, r#"{"name":"Lisbon","height":1}"#),
+            (
+                "fallible",
+                r#"{"days":1}"#,
+                r#"{"name":"Lisbon","height":1}"#,
+            ),
             (
                 "asynchronous",
                 r#"{"city":"a","unit":"fahrenheit"}"#,
                 r#"["fahrenheit"]"#,
             ),
-            ("deprecated", r#"{"text":"four"}"#, "4"),
+            ("deprecated", r#"{"number":4}"#, "4"),
             ("inside", r#"{"number":-1}"#, "-1"),
         ] {
             assert_eq!(call(name, arguments), answer, "{name}");

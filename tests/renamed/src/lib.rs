@@ -5,9 +5,9 @@
 use serde::{Deserialize, Serialize};
 use toolbox::{ToolType, tool};
 
-pub use toolbox;
 #[doc(hidden)]
 pub use serde;
+pub use toolbox;
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType)]
@@ -29,7 +29,7 @@ pub struct Place<Name> {
 
 /// Every form of parameter.
 #[tool(crate = toolbox, read_only)]
-pub fn synchronous(
+pub fn renamed_synchronous(
     city: &str,
     near: Option<&str>,
     place: Place<String>,
@@ -41,7 +41,8 @@ pub fn synchronous(
 
 /// Waits, and may fail.
 #[tool(crate = ::toolbox)]
-pub async fn asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
+pub async fn renamed_asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
+    std::future::ready(()).await;
     match unit {
         Unit::Celsius => Ok(Place { name: unit }),
         Unit::Fahrenheit => Err("too warm".to_owned()),
@@ -88,11 +89,15 @@ macro_rules! doubling_tool {
 mod tests {
     use toolbox::{Registry, Tool, ToolCall, tools};
 
-    use crate::{asynchronous, roundabout, synchronous};
+    use crate::{renamed_asynchronous, renamed_synchronous, roundabout};
 
     fn call(name: &str, arguments: &str) -> String {
         let registry = Registry::builder()
-            .tools(tools![synchronous, asynchronous, roundabout])
+            .tools(tools![
+                renamed_synchronous,
+                renamed_asynchronous,
+                roundabout
+            ])
             .build()
             .expect("unlike names");
         let result = registry.call_blocking(ToolCall::new("id", name, arguments));
@@ -102,23 +107,26 @@ mod tests {
     #[test]
     fn no_path_of_a_renamed_crate_is_the_old_one() {
         let arguments = r#"{"city":"a","place":{"name":"b"},"hours":1}"#;
-        assert_eq!(call("synchronous", arguments), "a None b 3 1");
-        let place = call("asynchronous", r#"{"unit":"Celsius"}"#);
+        assert_eq!(call("renamed_synchronous", arguments), "a None b 3 1");
+        let place = call("renamed_asynchronous", r#"{"unit":"Celsius"}"#);
         assert_eq!(place, r#"{"name":"Celsius"}"#);
-        assert!(call("asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
+        assert!(call("renamed_asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
         assert_eq!(call("roundabout", ""), "ok");
     }
 
     #[test]
     fn docs_are_read_beside_a_path() {
-        let place = synchronous::SPEC.parameters().property("place");
-        assert_eq!(place.expect("a parameter").description(), "A place on Earth.");
+        let place = renamed_synchronous::SPEC.parameters().property("place");
+        assert_eq!(
+            place.expect("a parameter").description(),
+            "A place on Earth."
+        );
     }
 
     #[test]
     fn tools_of_a_renamed_crate_are_linked() {
         let linked = Registry::linked().expect("unlike names");
-        let linked = linked.expect(["synchronous", "asynchronous", "roundabout"]);
+        let linked = linked.expect(["renamed_synchronous", "renamed_asynchronous", "roundabout"]);
         assert!(linked.is_ok(), "{linked:?}");
     }
 }

@@ -13,10 +13,7 @@ struct Unit {
 
 /// Weather of a city.
 #[tool(readonly, colour = "red", type = "x")]
-fn weather(
-    #[param(defualt = 3, name = "days")] days: u8,
-    unit: Unit,
-) -> u8 {
+fn weather(#[param(defualt = 3, name = "days")] days: u8, unit: Unit) -> u8 {
     let _ = unit.letter;
     days
 }

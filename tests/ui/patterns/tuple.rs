@@ -4,8 +4,10 @@ use tool_core::{tool, tools};
 
 /// Distance from the origin.
 #[tool]
-fn distance(/// Coordinates.
-    (x, y): (f64, f64)) -> f64 {
+fn distance(
+    /// Coordinates.
+    (x, y): (f64, f64),
+) -> f64 {
     x.hypot(y)
 }
 

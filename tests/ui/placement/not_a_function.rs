@@ -27,7 +27,9 @@ macro_rules! forecast {
 }
 
 fn main() {
-    let weather = Weather { city: String::new() };
+    let weather = Weather {
+        city: String::new(),
+    };
     let _ = (weather.city(), format!("{weather:?}"), DAYS);
     forecast!();
 }

@@ -3,10 +3,12 @@
 //! Only the signature is parsed. The body stays raw tokens: parsing 60 lines of it would cost
 //! eight times as much as everything else.
 
-use proc_macro2::{Ident, Punct, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Generics, Meta, ReturnType, Token, Type, Visibility, parenthesized};
+use syn::{Attribute, Generics, ReturnType, Token, Visibility, parenthesized, token};
+
+use super::parameter::{Parameter, ParameterKind, hides, ty, until};
 
 /// A function item.
 pub(crate) struct Function {
@@ -23,26 +25,6 @@ pub(crate) struct Function {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: ReturnType,
     body: TokenStream,
-}
-
-/// One parameter of a function.
-pub(crate) struct Parameter {
-    pub(crate) attrs: Vec<Attribute>,
-    /// The parameter without its attributes.
-    pub(crate) tokens: TokenStream,
-    pub(crate) kind: ParameterKind,
-}
-
-/// What a parameter looks like.
-pub(crate) enum ParameterKind {
-    /// `name: Type`, perhaps `mut`.
-    Named(Ident, Box<Type>),
-    /// `self` in one of its forms.
-    Receiver(Token![self]),
-    /// `...`, perhaps with a name.
-    Variadic(Token![...]),
-    /// A pattern that is no plain name.
-    Pattern(TokenStream),
 }
 
 impl Parse for Function {
@@ -85,7 +67,9 @@ impl Parse for Function {
                 content.parse::<Token![,]>()?;
             }
         }
-        let output = input.parse()?;
+        let output = output.parse2(until(input, |input| {
+            input.peek(Token![where]) || input.peek(token::Brace) || input.peek(Token![;])
+        })?)?;
         generics.where_clause = input.parse()?;
         Ok(Function {
             attrs,
@@ -104,93 +88,11 @@ impl Parse for Function {
     }
 }
 
-impl Parse for Parameter {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let tokens = until_comma(input)?;
-        let kind = kind.parse2(tokens.clone())?;
-        Ok(Parameter {
-            attrs,
-            tokens,
-            kind,
-        })
+fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
+    match input.parse()? {
+        Some(arrow) => Ok(ReturnType::Type(arrow, Box::new(ty(input)?))),
+        None => Ok(ReturnType::Default),
     }
-}
-
-fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
-    if let Some(token) = input.parse()? {
-        return Ok(ParameterKind::Variadic(token));
-    }
-    let fork = input.fork();
-    fork.parse::<Option<Token![&]>>()?;
-    fork.parse::<Option<syn::Lifetime>>()?;
-    fork.parse::<Option<Token![mut]>>()?;
-    if let Some(token) = fork.parse()? {
-        input.parse::<TokenStream>()?;
-        return Ok(ParameterKind::Receiver(token));
-    }
-    let mut pattern = Vec::new();
-    while !at_colon(input) {
-        if input.is_empty() {
-            return Ok(ParameterKind::Pattern(pattern.into_iter().collect()));
-        }
-        pattern.push(input.parse::<TokenTree>()?);
-        // The second half of a `::` must not be taken for a colon.
-        if matches!(pattern.last(), Some(TokenTree::Punct(punct)) if is_joint_colon(punct)) {
-            pattern.push(input.parse()?);
-        }
-    }
-    input.parse::<Token![:]>()?;
-    if let Some(token) = input.parse()? {
-        return Ok(ParameterKind::Variadic(token));
-    }
-    let ty = Box::new(input.parse()?);
-    Ok(match &pattern[..] {
-        [TokenTree::Ident(name)] if name != "_" => ParameterKind::Named(name.clone(), ty),
-        [TokenTree::Ident(mutability), TokenTree::Ident(name)] if mutability == "mut" => {
-            ParameterKind::Named(name.clone(), ty)
-        }
-        _ => ParameterKind::Pattern(pattern.into_iter().collect()),
-    })
-}
-
-fn at_colon(input: ParseStream<'_>) -> bool {
-    input.peek(Token![:]) && !input.peek(Token![::])
-}
-
-fn is_joint_colon(punct: &Punct) -> bool {
-    punct.as_char() == ':' && punct.spacing() == Spacing::Joint
-}
-
-/// Everything up to the next comma outside of angle brackets.
-fn until_comma(input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    let mut tokens = TokenStream::new();
-    let mut angles = 0_usize;
-    let mut arrow = false;
-    while !input.is_empty() && (angles > 0 || !input.peek(Token![,])) {
-        let tree: TokenTree = input.parse()?;
-        if let TokenTree::Punct(punct) = &tree {
-            match punct.as_char() {
-                '<' => angles += 1,
-                '>' if !arrow => angles = angles.saturating_sub(1),
-                _ => {}
-            }
-            arrow = punct.as_char() == '-' && punct.spacing() == Spacing::Joint;
-        } else {
-            arrow = false;
-        }
-        tree.to_tokens(&mut tokens);
-    }
-    Ok(tokens)
-}
-
-/// Whether a `#[cfg_attr]` holds what only the macro reads. On a parameter nobody expands it first.
-pub(crate) fn hides(attr: &Attribute) -> bool {
-    let Meta::List(list) = &attr.meta else {
-        return false;
-    };
-    let is_read = |tree: TokenTree| matches!(tree, TokenTree::Ident(name) if name == "doc" || name == "param" || name == "cfg");
-    attr.path().is_ident("cfg_attr") && list.tokens.clone().into_iter().any(is_read)
 }
 
 impl Function {

@@ -45,7 +45,7 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
 
         #checks
     };
-    block(krate, &TokenStream::new(), &implementation)
+    block(krate, &[], &implementation)
 }
 
 /// Whether a field's schema is that of its type.

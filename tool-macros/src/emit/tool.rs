@@ -32,12 +32,6 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         quote!(Sync)
     };
     let link = (!tool.unlinked).then(|| link(tool));
-    let attrs = quote! {
-        #(#cfgs)*
-        // `deprecated`: the tool goes on working when its function should no longer be called.
-        // The other two are matters of taste for code that nobody reads.
-        #[allow(deprecated, clippy::all, clippy::pedantic)]
-    };
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
@@ -62,7 +56,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         #checks
         #link
     };
-    let block = block(krate, &attrs, &items);
+    let block = block(krate, cfgs, &items);
     quote!(#handler #block)
 }
 
@@ -86,7 +80,7 @@ pub(super) fn stand_in(tool: &Tool) -> TokenStream {
             const ENTRY: &'static __tool_core::__private::StaticTool = __tool_core::__private::BROKEN;
         }
     };
-    let block = block(krate, &quote!(#(#cfgs)*), &implementation);
+    let block = block(krate, cfgs, &implementation);
     quote!(#handler #block)
 }
 

@@ -1,11 +1,16 @@
 //! Names that a model sees, and names that were mistyped.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenTree};
 use syn::ext::IdentExt;
 
 /// An identifier as text, without the `r#` that only Rust needs.
 pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
+}
+
+/// Whether a token is one of these words.
+pub(crate) fn is_one_of(tree: &TokenTree, words: &[&str]) -> bool {
+    matches!(tree, TokenTree::Ident(ident) if words.iter().any(|word| ident == word))
 }
 
 /// Whether every provider takes `name` as the name of a tool: OpenAI, Anthropic and Bedrock allow

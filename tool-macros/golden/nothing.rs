@@ -1,0 +1,3 @@
+/// Takes a nap.
+#[tool(unlinked)]
+fn nap() {}

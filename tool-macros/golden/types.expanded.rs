@@ -1,0 +1,102 @@
+/// A place
+/// on Earth.
+#[derive(Deserialize, ToolType)]
+#[serde(rename_all = "camelCase")]
+struct Place<T: Clone> {
+    /// Metres above the sea.
+    #[serde(default)]
+    sea_level: i32,
+    name: Option<T>,
+    #[serde(skip)]
+    cache: Cache,
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core as __tool_core;
+    #[automatically_derived]
+    impl<T: Clone + __tool_core::ToolType> __tool_core::ToolType for Place<T> {
+        const SCHEMA: &'static __tool_core::schema::Schema = &const {
+            (__tool_core::schema::Schema::object(const {
+                &[
+                    __tool_core::__private::property::<
+                        i32,
+                    >(
+                            __tool_core::__private::text("seaLevel", "seaLevel"),
+                            __tool_core::__private::text(
+                                "Metres above the sea.",
+                                "Metres above the sea.",
+                            ),
+                        )
+                        .optional(),
+                    __tool_core::__private::property::<
+                        Option<T>,
+                    >(
+                        __tool_core::__private::text("name", "name"),
+                        __tool_core::__private::text("", ""),
+                    ),
+                ]
+            }))
+                .describe(
+                    __tool_core::__private::text(
+                        "A place on Earth.",
+                        "A place on Earth.",
+                    ),
+                )
+        };
+    }
+};
+#[derive(ToolType)]
+struct Metres(f64);
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core as __tool_core;
+    #[automatically_derived]
+    impl __tool_core::ToolType for Metres {
+        const SCHEMA: &'static __tool_core::schema::Schema = &const {
+            *<f64 as __tool_core::ToolType>::SCHEMA
+        };
+    }
+};
+#[derive(ToolType)]
+#[param(crate = crate::toolbox)]
+#[serde(rename_all = "kebab-case")]
+enum Unit {
+    Celsius,
+    DegreesFahrenheit,
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use crate::toolbox as __tool_core;
+    #[automatically_derived]
+    impl __tool_core::ToolType for Unit {
+        const SCHEMA: &'static __tool_core::schema::Schema = &const {
+            __tool_core::schema::Schema::strings(const {
+                &[
+                    __tool_core::__private::text("celsius", "celsius"),
+                    __tool_core::__private::text(
+                        "degrees-fahrenheit",
+                        "degrees-fahrenheit",
+                    ),
+                ]
+            })
+        };
+    }
+};
+#[derive(ToolType)]
+union Bits {
+    float: f32,
+    integer: u32,
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core as __tool_core;
+    #[automatically_derived]
+    impl __tool_core::ToolType for Bits {
+        const SCHEMA: &'static __tool_core::schema::Schema = &const {
+            __tool_core::schema::Schema::ANY
+        };
+    }
+};
+::core::compile_error! {
+    "a union has no form in JSON; derive `ToolType` for a struct or an enum"
+}

@@ -1,0 +1,109 @@
+//! Whole expansions, kept in `golden/`: what a change of the macros does to generated code shows
+//! in its diff.
+//!
+//! `BLESS=1 cargo test -p tool-macros` rewrites them.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, ImplItem, Item, Meta};
+
+use crate::emit;
+
+#[test]
+fn no_expansion_changes_unseen() {
+    let bless = env::var_os("BLESS").is_some();
+    let mut changed = Vec::new();
+    for input in inputs() {
+        let source = fs::read_to_string(&input).expect("it was listed");
+        let expanded = expand(&source);
+        let golden = input.with_extension("expanded.rs");
+        if fs::read_to_string(&golden).ok().as_ref() == Some(&expanded) {
+            continue;
+        }
+        if bless {
+            fs::write(&golden, expanded).expect("a writable folder");
+        } else {
+            changed.push(format!("{}:\n{expanded}", golden.display()));
+        }
+    }
+    assert!(
+        changed.is_empty(),
+        "if this is as it should be, bless it with `BLESS=1 cargo test -p tool-macros`\n{}",
+        changed.join("\n")
+    );
+}
+
+#[test]
+fn no_expansion_is_left_behind_by_its_input() {
+    let inputs = inputs();
+    assert!(inputs.len() >= 5, "the inputs moved");
+    for file in files() {
+        let name = file.to_string_lossy();
+        let input = name
+            .strip_suffix(".expanded.rs")
+            .map(|stem| PathBuf::from(format!("{stem}.rs")));
+        assert!(
+            input.is_none_or(|input| inputs.contains(&input)),
+            "{name} has no input"
+        );
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let entries = folder.read_dir().expect("the folder of expansions");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("listed").path()).collect();
+    files.sort();
+    files
+}
+
+fn inputs() -> Vec<PathBuf> {
+    let mut files = files();
+    files.retain(|file| !file.to_string_lossy().ends_with(".expanded.rs"));
+    files
+}
+
+/// The file after expansion, formatted.
+fn expand(source: &str) -> String {
+    let file = syn::parse_file(source).expect("an input is Rust");
+    let expanded: TokenStream = file.items.into_iter().map(item).collect();
+    let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}:\n{expanded}"));
+    // A new version must not change the symbols.
+    let version = env!("CARGO_PKG_VERSION").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    prettyplease::unparse(&file).replace(&format!("__crate__{version}_"), "__crate_…_")
+}
+
+/// An item as rustc leaves it, one macro expanded.
+fn item(item: Item) -> TokenStream {
+    match item {
+        Item::Fn(mut function) => match take_tool(&mut function.attrs) {
+            Some(arguments) => emit::tool(arguments, function.into_token_stream()),
+            None => function.into_token_stream(),
+        },
+        Item::Impl(mut block) => {
+            for item in &mut block.items {
+                if let ImplItem::Fn(function) = item {
+                    let arguments = take_tool(&mut function.attrs).unwrap_or_default();
+                    *item = ImplItem::Verbatim(emit::tool(arguments, function.to_token_stream()));
+                }
+            }
+            block.into_token_stream()
+        }
+        data => {
+            let implementation = emit::tool_type(data.to_token_stream());
+            quote!(#data #implementation)
+        }
+    }
+}
+
+/// Takes `#[tool(…)]` out and leaves the other attributes in their order.
+fn take_tool(attrs: &mut Vec<Attribute>) -> Option<TokenStream> {
+    let place = attrs.iter().position(|attr| attr.path().is_ident("tool"))?;
+    match attrs.remove(place).meta {
+        Meta::List(list) => Some(list.tokens),
+        _ => Some(TokenStream::new()),
+    }
+}
