@@ -30,7 +30,9 @@ fn bounded(
     #[param(format = "email")] mail: Option<String>,
     #[param(length = ..=3, unique)] tags: Vec<String>,
     #[param(length = 1..=2)] stops: &[Stop],
-    #[param(schema = r#"{"type":"array","items":{"type":["integer","null"],"minimum":1},"minItems":1}"#)]
+    #[param(
+        schema = r#"{"type":"array","items":{"type":["integer","null"],"minimum":1},"minItems":1}"#
+    )]
     raw: Value,
 ) -> String {
     format!("{days:?} {offset} {share} {step} {word} {code} {mail:?} {tags:?} {stops:?} {raw}")
@@ -91,17 +93,49 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
         ("/share", json!(1.0), "share: 1.0 is not below 1"),
         ("/share", json!(0.4), "share: 0.4 is below the minimum 0.5"),
         ("/step", json!(0.35), "step: 0.35 is no multiple of 0.1"),
-        ("/word", json!("é"), "word: expected a string of at least 2 characters, got \"é\""),
-        ("/code", json!("12-x"), "code: \"12-x\" does not match the pattern ^\\d{3}-\\w+$"),
+        (
+            "/word",
+            json!("é"),
+            "word: expected a string of at least 2 characters, got \"é\"",
+        ),
+        (
+            "/code",
+            json!("12-x"),
+            "code: \"12-x\" does not match the pattern ^\\d{3}-\\w+$",
+        ),
         ("/code", json!("٣٣٣-x"), "code: "),
         ("/code", json!("999-x\n"), "code: "),
-        ("/tags", json!(["a", "b", "a"]), "tags: holds \"a\" twice; give it once"),
-        ("/tags", json!(["a", "b", "c", "d"]), "tags: expected an array of at most 3 items, got 4"),
-        ("/stops", json!([]), "stops: expected an array of 1 to 2 items, got 0"),
-        ("/stops/0/name", json!("Lisboa"), "stops[0].name: expected a string of 1 to 5 characters, got \"Lisboa\""),
-        ("/stops/0/minutes", json!(7), "stops[0].minutes: 7 is no multiple of 5"),
+        (
+            "/tags",
+            json!(["a", "b", "a"]),
+            "tags: holds \"a\" twice; give it once",
+        ),
+        (
+            "/tags",
+            json!(["a", "b", "c", "d"]),
+            "tags: expected an array of at most 3 items, got 4",
+        ),
+        (
+            "/stops",
+            json!([]),
+            "stops: expected an array of 1 to 2 items, got 0",
+        ),
+        (
+            "/stops/0/name",
+            json!("Lisboa"),
+            "stops[0].name: expected a string of 1 to 5 characters, got \"Lisboa\"",
+        ),
+        (
+            "/stops/0/minutes",
+            json!(7),
+            "stops[0].minutes: 7 is no multiple of 5",
+        ),
         ("/raw", json!([0]), "raw[0]: 0 is below the minimum 1"),
-        ("/raw", json!([]), "raw: expected an array of at least 1 item, got 0"),
+        (
+            "/raw",
+            json!([]),
+            "raw: expected an array of at least 1 item, got 0",
+        ),
     ] {
         let mut arguments = good();
         *arguments.pointer_mut(place).unwrap() = value.clone();
@@ -114,7 +148,11 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
 
 #[test]
 fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
-    let lenient = Registry::builder().tools(tools![bounded]).lenient().build().unwrap();
+    let lenient = Registry::builder()
+        .tools(tools![bounded])
+        .lenient()
+        .build()
+        .unwrap();
     let mut arguments = good();
     arguments["days"] = json!("5");
     arguments["share"] = json!("0.75");
@@ -126,9 +164,22 @@ fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
         result.content(),
         "Some(5) -5 0.75 0.3 ab 999-x_1 Some(\"a@b.c\") [\"one\"] [Stop { name: \"Faro\", minutes: 10 }] [1,null]"
     );
-    let coerced: Vec<_> = result.coercions().iter().map(tool_core::Coercion::path).collect();
-    assert_eq!(coerced, ["days", "share", "stops", "stops[0].minutes", "tags"]);
+    let coerced: Vec<_> = result
+        .coercions()
+        .iter()
+        .map(tool_core::Coercion::path)
+        .collect();
+    assert_eq!(
+        coerced,
+        ["days", "share", "stops", "stops[0].minutes", "tags"]
+    );
     arguments["days"] = json!("15");
     let result = lenient.call_blocking(ToolCall::new("id", "bounded", arguments));
-    assert!(result.content().contains("days: 15 is above the maximum 14"), "{}", result.content());
+    assert!(
+        result
+            .content()
+            .contains("days: 15 is above the maximum 14"),
+        "{}",
+        result.content()
+    );
 }

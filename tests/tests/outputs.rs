@@ -62,7 +62,9 @@ returns! {
 }
 
 fn content(name: &str) -> String {
-    let result = Registry::linked().unwrap().call_blocking(ToolCall::new("id", name, ""));
+    let result = Registry::linked()
+        .unwrap()
+        .call_blocking(ToolCall::new("id", name, ""));
     assert!(!result.is_error(), "{}", result.content());
     result.content().to_owned()
 }
@@ -83,7 +85,10 @@ fn text_is_bare_and_everything_else_is_json() {
         ("list", "[1,null]"),
         ("map", r#"{"a":true}"#),
         ("forecast", r#"{"highs":[21.5],"note":null}"#),
-        ("full_forecast", r#"{"highs":[],"note":"n","warning":"w","tags":["storm"]}"#),
+        (
+            "full_forecast",
+            r#"{"highs":[],"note":"n","warning":"w","tags":["storm"]}"#,
+        ),
         ("unlisted", r#"{"n":1}"#),
         ("opaque", "[1,2]"),
         ("value", r#"{"a":1}"#),
@@ -103,8 +108,14 @@ fn every_result_is_what_its_output_schema_says() {
         };
         let judge = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
         let result = registry.call_blocking(ToolCall::new("id", &*tool.name, ""));
-        let value = result.structured().unwrap_or_else(|| result.content().into());
-        assert!(judge.is_valid(&value), "{}: {value} against {schema}", tool.name);
+        let value = result
+            .structured()
+            .unwrap_or_else(|| result.content().into());
+        assert!(
+            judge.is_valid(&value),
+            "{}: {value} against {schema}",
+            tool.name
+        );
         judged += 1;
     }
     assert_eq!(judged, 13, "a schema is missing or surplus");
@@ -115,6 +126,8 @@ fn an_output_schema_shows_what_a_result_may_leave_out() {
     let schema = Registry::linked().unwrap().get("forecast").unwrap();
     assert_eq!(
         schema.output_json(),
-        Some(r#"{"type":"object","properties":{"highs":{"type":"array","items":{"type":"number"},"description":"One entry a day."},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},"warning":{"anyOf":[{"type":"string"},{"type":"null"}]},"tags":{"type":"array","items":{"type":"string","enum":["storm"]}}},"required":["highs"],"additionalProperties":false}"#)
+        Some(
+            r#"{"type":"object","properties":{"highs":{"type":"array","items":{"type":"number"},"description":"One entry a day."},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},"warning":{"anyOf":[{"type":"string"},{"type":"null"}]},"tags":{"type":"array","items":{"type":"string","enum":["storm"]}}},"required":["highs"],"additionalProperties":false}"#
+        )
     );
 }

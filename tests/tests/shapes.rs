@@ -20,7 +20,10 @@ macro_rules! subject {
         }
         let parameters: Value = serde_json::from_str(take::SPEC.parameters_json()).unwrap();
         let registry = Registry::builder().tools(tools![take]).build().unwrap();
-        Subject { parameters, registry }
+        Subject {
+            parameters,
+            registry,
+        }
     }};
 }
 
@@ -31,12 +34,17 @@ struct Subject {
 
 impl Subject {
     fn schema(&self, expected: Value) {
-        assert_eq!(self.parameters["properties"]["value"], expected, "{}", self.parameters);
+        assert_eq!(
+            self.parameters["properties"]["value"], expected,
+            "{}",
+            self.parameters
+        );
     }
 
     fn call(&self, value: &Value) -> ToolResult {
         let arguments = json!({ "value": value });
-        self.registry.call_blocking(ToolCall::new("id", "take", arguments))
+        self.registry
+            .call_blocking(ToolCall::new("id", "take", arguments))
     }
 
     fn judged(&self, value: &Value) -> bool {
@@ -58,7 +66,11 @@ impl Subject {
     fn refuses(&self, value: Value, said: &str) {
         let result = self.call(&value);
         assert!(result.is_error(), "{value} gave {}", result.content());
-        assert!(result.content().contains(said), "{value}: {}", result.content());
+        assert!(
+            result.content().contains(said),
+            "{value}: {}",
+            result.content()
+        );
         assert!(!self.judged(&value), "{value}");
     }
 }
@@ -76,7 +88,10 @@ enum External {
     Number(u8),
     Pair(u8, String),
     #[serde(rename_all = "camelCase")]
-    Named { first_name: String, age: Option<u8> },
+    Named {
+        first_name: String,
+        age: Option<u8>,
+    },
     Boxed(Circle),
 }
 
@@ -84,9 +99,7 @@ enum External {
 fn external_tags() {
     let subject = subject!(External);
     let byte = json!({"type": "integer", "minimum": 0, "maximum": 255});
-    let around = |key: &str, inner: Value| {
-        json!({"type": "object", "properties": {key: inner}, "required": [key], "additionalProperties": false})
-    };
+    let around = |key: &str, inner: Value| json!({"type": "object", "properties": {key: inner}, "required": [key], "additionalProperties": false});
     let mut number = around("Number", byte.clone());
     number["description"] = "Just a number.".into();
     subject.schema(json!({"anyOf": [
@@ -99,12 +112,30 @@ fn external_tags() {
     subject.accepts(json!("Nothing"), "Nothing");
     subject.accepts(json!({"Number": 7.0}), "Number(7)");
     subject.accepts(json!({"Pair": [1, "a"]}), "Pair(1, \"a\")");
-    subject.accepts(json!({"Named": {"firstName": "Ada"}}), "Named { first_name: \"Ada\", age: None }");
-    subject.accepts(json!({"Boxed": {"radius": 1}}), "Boxed(Circle { radius: 1.0 })");
-    subject.refuses(json!({"Nothing": null}), "value: expected \"Nothing\", an object with \"Number\"");
-    subject.refuses(json!({"Number": 256}), "value.Number: 256 is above the maximum 255");
-    subject.refuses(json!({"Pair": [1]}), "value.Pair: expected an array of exactly 2 items, got 1");
-    subject.refuses(json!({"Named": {"first_name": "Ada"}}), "value.Named.first_name: unknown; did you mean \"firstName\"?");
+    subject.accepts(
+        json!({"Named": {"firstName": "Ada"}}),
+        "Named { first_name: \"Ada\", age: None }",
+    );
+    subject.accepts(
+        json!({"Boxed": {"radius": 1}}),
+        "Boxed(Circle { radius: 1.0 })",
+    );
+    subject.refuses(
+        json!({"Nothing": null}),
+        "value: expected \"Nothing\", an object with \"Number\"",
+    );
+    subject.refuses(
+        json!({"Number": 256}),
+        "value.Number: 256 is above the maximum 255",
+    );
+    subject.refuses(
+        json!({"Pair": [1]}),
+        "value.Pair: expected an array of exactly 2 items, got 1",
+    );
+    subject.refuses(
+        json!({"Named": {"first_name": "Ada"}}),
+        "value.Named.first_name: unknown; did you mean \"firstName\"?",
+    );
     subject.refuses(json!({"Number": 1, "Pair": [1, "a"]}), "value");
     subject.refuses(json!("Something"), "did you mean \"Nothing\"?");
 }
@@ -115,7 +146,9 @@ enum Internal {
     /// Nothing at all.
     Nothing,
     RoundThing(Circle),
-    Square { side: u8 },
+    Square {
+        side: u8,
+    },
 }
 
 #[test]
@@ -127,12 +160,21 @@ fn internal_tags() {
         {"type": "object", "properties": {"kind": {"type": "string", "const": "square"}, "side": {"type": "integer", "minimum": 0, "maximum": 255}}, "required": ["kind", "side"], "additionalProperties": false},
     ]}));
     subject.accepts(json!({"kind": "nothing"}), "Nothing");
-    subject.accepts(json!({"radius": 2, "kind": "round_thing"}), "RoundThing(Circle { radius: 2.0 })");
+    subject.accepts(
+        json!({"radius": 2, "kind": "round_thing"}),
+        "RoundThing(Circle { radius: 2.0 })",
+    );
     subject.accepts(json!({"kind": "square", "side": 3.0}), "Square { side: 3 }");
     subject.accepts_unseen(json!({"kind": "SQUARE", "side": 3}), "Square { side: 3 }");
-    subject.refuses(json!({"kind": "square", "side": 3, "radius": 1}), "value.radius: unknown");
+    subject.refuses(
+        json!({"kind": "square", "side": 3, "radius": 1}),
+        "value.radius: unknown",
+    );
     subject.refuses(json!({"kind": "square"}), "value");
-    subject.refuses(json!({"kind": "round"}), "value.kind: expected \"nothing\", \"round_thing\" or \"square\", got \"round\"");
+    subject.refuses(
+        json!({"kind": "round"}),
+        "value.kind: expected \"nothing\", \"round_thing\" or \"square\", got \"round\"",
+    );
     subject.refuses(json!({"side": 3}), "value.kind: missing");
     subject.refuses(json!(["square", 3]), "got [\"square\",3]");
 }
@@ -155,7 +197,10 @@ fn adjacent_tags() {
     subject.accepts(json!({"t": "Named", "c": {"side": 1}}), "Named { side: 1 }");
     subject.refuses(json!({"t": "Nothing", "c": null}), "value.c: unknown");
     subject.refuses(json!({"t": "Number"}), "value");
-    subject.refuses(json!({"t": "Named", "c": [1]}), "value.c: expected an object");
+    subject.refuses(
+        json!({"t": "Named", "c": [1]}),
+        "value.c: expected an object",
+    );
 }
 
 #[derive(Debug, Deserialize, ToolType)]
@@ -203,7 +248,10 @@ fn meanings_of_values_are_told_beside_any_description() {
     }
     let parameters: Value = serde_json::from_str(take::SPEC.parameters_json()).unwrap();
     let notes = "celsius: Degrees Celsius.\nfahrenheit: Degrees Fahrenheit, \"the other\" one.";
-    assert_eq!(parameters["properties"]["unit"]["description"], format!("Unit of the answer.\n{notes}"));
+    assert_eq!(
+        parameters["properties"]["unit"]["description"],
+        format!("Unit of the answer.\n{notes}")
+    );
     assert_eq!(parameters["properties"]["plain"]["description"], notes);
 }
 
@@ -231,7 +279,10 @@ fn aliases_and_other_are_accepted_and_not_shown() {
     subject.accepts_unseen(json!("Seventeen"), "Other");
     let subject = subject!(Aliased);
     subject.accepts_unseen(json!({"colour": "red"}), "Aliased { color: \"red\" }");
-    subject.refuses(json!({"colour": "red", "color": "red"}), "value.colour: given twice");
+    subject.refuses(
+        json!({"colour": "red", "color": "red"}),
+        "value.colour: given twice",
+    );
 }
 
 #[derive(Debug, Deserialize, ToolType)]
@@ -262,12 +313,21 @@ fn flattened_structs_and_maps() {
     let byte = json!({"type": "integer", "minimum": 0, "maximum": 255});
     subject.schema(json!({"type": "object", "properties": {"name": {"type": "string"}, "a": byte, "b": byte, "z": {"type": "boolean"}},
         "required": ["name", "a", "z"], "additionalProperties": false}));
-    subject.accepts(json!({"a": 1.0, "z": true, "name": "n"}), "Flattened { name: \"n\", inner: Inner { a: 1, b: 0 }, z: true }");
-    subject.refuses(json!({"a": 1, "z": true, "name": "n", "c": 1}), "value.c: unknown");
+    subject.accepts(
+        json!({"a": 1.0, "z": true, "name": "n"}),
+        "Flattened { name: \"n\", inner: Inner { a: 1, b: 0 }, z: true }",
+    );
+    subject.refuses(
+        json!({"a": 1, "z": true, "name": "n", "c": 1}),
+        "value.c: unknown",
+    );
     subject.refuses(json!({"z": true, "name": "n"}), "value.a: missing");
     let subject = subject!(WithRest);
     subject.schema(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": byte}));
-    subject.accepts(json!({"name": "n", "x": 1, "y": 2.0}), "WithRest { name: \"n\", rest: {\"x\": 1, \"y\": 2} }");
+    subject.accepts(
+        json!({"name": "n", "x": 1, "y": 2.0}),
+        "WithRest { name: \"n\", rest: {\"x\": 1, \"y\": 2} }",
+    );
     subject.refuses(json!({"name": "n", "x": 256}), "value.x: 256 is above");
 }
 
@@ -318,22 +378,40 @@ fn recursive_types_refer_to_a_definition() {
         json!({"name": "a", "children": [{"name": "b", "next": {"name": "c"}}]}),
         "Node { name: \"a\", children: [Node { name: \"b\", children: [], next: Some(Node { name: \"c\", children: [], next: None }) }], next: None }",
     );
-    subject.refuses(json!({"name": "a", "children": [{"name": 1}]}), "value.children[0].name: expected a string");
+    subject.refuses(
+        json!({"name": "a", "children": [{"name": 1}]}),
+        "value.children[0].name: expected a string",
+    );
 
     let subject = subject!(Expr);
-    subject.accepts(json!({"Sum": [{"Number": 1}, {"All": {"of": {"x": {"Number": 2}}}}]}), "Sum(Number(1), All { of: {\"x\": Number(2)} })");
-    subject.refuses(json!({"Sum": [{"Number": 1}, {"All": {"of": {"x": {"Number": "2"}}}}]}), "value.Sum[1].All.of.x.Number: expected an integer");
+    subject.accepts(
+        json!({"Sum": [{"Number": 1}, {"All": {"of": {"x": {"Number": 2}}}}]}),
+        "Sum(Number(1), All { of: {\"x\": Number(2)} })",
+    );
+    subject.refuses(
+        json!({"Sum": [{"Number": 1}, {"All": {"of": {"x": {"Number": "2"}}}}]}),
+        "value.Sum[1].All.of.x.Number: expected an integer",
+    );
 
     let subject = subject!(Tree<bool>);
-    subject.accepts(json!({"value": true, "branches": []}), "Tree { value: true, branches: [] }");
-    subject.refuses(json!({"value": true, "branches": [{"value": 1, "branches": []}]}), "value.branches[0].value");
+    subject.accepts(
+        json!({"value": true, "branches": []}),
+        "Tree { value: true, branches: [] }",
+    );
+    subject.refuses(
+        json!({"value": true, "branches": [{"value": 1, "branches": []}]}),
+        "value.branches[0].value",
+    );
 
     let subject = subject!(Folder);
     subject.accepts(
         json!({"files": [{"name": "a", "inside": {"files": []}}]}),
         "Folder { files: [File { name: \"a\", inside: Some(Folder { files: [] }) }] }",
     );
-    subject.refuses(json!({"files": [{"name": "a", "inside": {"files": [1]}}]}), "value.files[0].inside.files[0]");
+    subject.refuses(
+        json!({"files": [{"name": "a", "inside": {"files": [1]}}]}),
+        "value.files[0].inside.files[0]",
+    );
 }
 
 #[test]
@@ -344,7 +422,11 @@ fn a_value_nested_beyond_every_limit_is_refused_in_words() {
         deep = json!({"value": null, "branches": [deep]});
     }
     let result = subject.call(&deep);
-    assert!(result.content().contains("nested deeper than 127 levels"), "{}", result.content());
+    assert!(
+        result.content().contains("nested deeper than 127 levels"),
+        "{}",
+        result.content()
+    );
 }
 
 #[derive(Debug, Deserialize, ToolType)]
@@ -389,7 +471,9 @@ struct Skipping {
 mod words {
     use serde::{Deserialize, Deserializer};
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<usize, D::Error> {
         let text = String::deserialize(deserializer)?;
         Ok(text.split_whitespace().count())
     }
@@ -401,17 +485,33 @@ fn conversions_and_stand_ins() {
     subject.schema(json!({"type": "integer", "minimum": 0, "maximum": 255}));
     subject.accepts(json!(4.0), "Even(4)");
     let odd = subject.call(&json!(3));
-    assert!(odd.content().ends_with("\n- value: 3 is odd"), "{}", odd.content());
+    assert!(
+        odd.content().ends_with("\n- value: 3 is odd"),
+        "{}",
+        odd.content()
+    );
     subject!(Unit).accepts(json!(null), "Unit");
     let subject = subject!(Transparent);
     subject.schema(json!({"type": "integer", "minimum": 0, "maximum": 255}));
-    subject.accepts(json!(1), "Transparent { inner: Some(1), marker: PhantomData<alloc::string::String> }");
+    subject.accepts(
+        json!(1),
+        "Transparent { inner: Some(1), marker: PhantomData<alloc::string::String> }",
+    );
     let subject = subject!(Skipping);
     subject.schema(json!({"type": "object", "properties": {"shown": {"type": "boolean"}, "count": {"type": "string"},
         "more": {"type": "string", "maxLength": 20, "description": "Words."}}, "required": ["shown", "count"], "additionalProperties": false}));
-    subject.accepts(json!({"shown": true, "count": "a b c"}), "Skipping { shown: true, hidden: 0, count: 3, more: 0 }");
-    subject.refuses(json!({"shown": true, "count": 3}), "value.count: expected a string");
-    subject.refuses(json!({"shown": true, "count": "", "more": "a".repeat(21)}), "value.more: expected a string of at most 20 characters");
+    subject.accepts(
+        json!({"shown": true, "count": "a b c"}),
+        "Skipping { shown: true, hidden: 0, count: 3, more: 0 }",
+    );
+    subject.refuses(
+        json!({"shown": true, "count": 3}),
+        "value.count: expected a string",
+    );
+    subject.refuses(
+        json!({"shown": true, "count": "", "more": "a".repeat(21)}),
+        "value.more: expected a string of at most 20 characters",
+    );
 }
 
 #[derive(Debug, Deserialize, Serialize, ToolType, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -427,7 +527,10 @@ fn maps_by_their_keys() {
     let subject = subject!(BTreeMap<Key, bool>);
     subject.schema(json!({"type": "object", "properties": {"low": boolean, "high": boolean}, "additionalProperties": false}));
     subject.accepts(json!({"high": true}), "{High: true}");
-    subject.refuses(json!({"higher": true}), "value.higher: unknown; a key must be \"low\" or \"high\"");
+    subject.refuses(
+        json!({"higher": true}),
+        "value.higher: unknown; a key must be \"low\" or \"high\"",
+    );
     let subject = subject!(BTreeMap<i32, bool>);
     subject.schema(json!({"type": "object", "patternProperties": {"^(0|-?[1-9][0-9]*)$": boolean}, "additionalProperties": false}));
     subject.accepts(json!({"-7": true, "0": false}), "{-7: true, 0: false}");
@@ -436,7 +539,10 @@ fn maps_by_their_keys() {
     }
     let subject = subject!(BTreeMap<char, bool>);
     subject.accepts(json!({"é": true, "\n": false}), "{'\\n': false, 'é': true}");
-    subject.refuses(json!({"ab": true}), "a key must be a string of exactly 1 character");
+    subject.refuses(
+        json!({"ab": true}),
+        "a key must be a string of exactly 1 character",
+    );
 }
 
 #[derive(Debug, Serialize, Deserialize, ToolType)]

@@ -11,11 +11,11 @@ use serde::de::{Deserialize, IgnoredAny};
 use serde_json::Deserializer;
 use serde_json::de::StrRead;
 
-use crate::violation::{Coercion, Violations};
 use crate::schema::cursor::unquote;
 use crate::schema::validate::{Normal, conforms, normalise};
 use crate::schema::words::expected;
 use crate::schema::{Property, Schema};
+use crate::violation::{Coercion, Violations};
 
 /// The arguments of one call.
 pub struct Input {

@@ -28,7 +28,7 @@ pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
 pub use tool_macros::{ToolType, tool};
-pub use types::ToolType;
+pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};
 
 /// A list of tools by the names of their functions, for a registry of chosen tools.

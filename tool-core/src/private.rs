@@ -6,9 +6,9 @@ pub use crate::args::{Input, Refusal, Slot};
 pub use crate::lend::Lend;
 pub use crate::output::{Displayed, Failure, NoOutput, Outcome, Output, Plain, Returned};
 pub use crate::registry::LINKED;
-pub use crate::schema::{check, constrain};
 pub use crate::schema::check::Literal;
 pub use crate::schema::json::{Direction, JsonText, json_length};
+pub use crate::schema::{check, constrain};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Invoke, Running, StaticTool};
 

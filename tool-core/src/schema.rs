@@ -165,7 +165,10 @@ impl Schema {
     /// When the schema of the keys is of another kind, which can't be a key.
     pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
         assert!(
-            matches!(keys.kind, Kind::String(_) | Kind::Enum(_) | Kind::Integer(_)),
+            matches!(
+                keys.kind,
+                Kind::String(_) | Kind::Enum(_) | Kind::Integer(_)
+            ),
             "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
         );
         Schema::of(Kind::Map(MapRule {

@@ -1,6 +1,40 @@
 //! [`ToolType`]: the types that a signature may hold, and their schemas.
 
+/// The schemas of types whose `Deserialize` may refuse more than the schema says, in its own words.
+#[allow(unused_macros, reason = "only optional features use it")]
+macro_rules! schemas {
+    ($($type:ty => $schema:expr;)*) => {$(
+        impl $crate::types::ToolType for $type {
+            const SCHEMA: &'static $crate::schema::Schema = &$schema;
+        }
+    )*};
+}
+
+#[cfg(feature = "bytes")]
+mod bytes;
+#[cfg(feature = "camino")]
+mod camino;
+#[cfg(feature = "chrono")]
+mod chrono;
+#[cfg(feature = "either")]
+mod either;
+#[cfg(feature = "indexmap")]
+mod indexmap;
+#[cfg(feature = "jiff")]
+mod jiff;
+#[cfg(feature = "rust_decimal")]
+mod rust_decimal;
+#[cfg(feature = "semver")]
+mod semver;
+#[cfg(feature = "smol_str")]
+mod smol_str;
 mod std;
+#[cfg(feature = "time")]
+mod time;
+#[cfg(feature = "url")]
+mod url;
+#[cfg(feature = "uuid")]
+mod uuid;
 
 use crate::schema::Schema;
 
@@ -53,3 +87,20 @@ pub trait ToolType {
     #[doc(hidden)]
     const EXACT: bool = false;
 }
+
+/// A string of a form that a description tells.
+#[allow(dead_code, reason = "only optional features use it")]
+const fn text(description: &'static str) -> Schema {
+    Schema::STRING.describe(crate::schema::Text::new(description))
+}
+
+/// A type that can be the key of a map: one that is a string in JSON.
+///
+/// `String` and its kin, `char`, integers (which serde writes in quotes), and what derives
+/// [`ToolType`] as an enum of unit variants or as a newtype of one of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the key of a map in JSON",
+    label = "is no key",
+    note = "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
+)]
+pub trait MapKey: ToolType {}

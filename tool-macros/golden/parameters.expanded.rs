@@ -226,9 +226,9 @@ const _: () = {
             },
         )
     }
-    const _: () = __tool_core::__private::check::default_fits(
+    const _: () = __tool_core::__private::check::fits(
         <i64 as __tool_core::ToolType>::SCHEMA,
-        "-5",
+        &__tool_core::__private::Literal::Integer(-5i128),
         "the default -5 is no value that the schema of `number` describes; give one that a call could send",
     );
     #[__tool_core::__private::linkme::distributed_slice(__tool_core::__private::LINKED)]

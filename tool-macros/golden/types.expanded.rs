@@ -14,35 +14,47 @@ struct Place<T: Clone> {
 const _: () = {
     use ::tool_core as __tool_core;
     #[automatically_derived]
-    impl<T: Clone + __tool_core::ToolType> __tool_core::ToolType for Place<T> {
+    impl<T: Clone> __tool_core::ToolType for Place<T>
+    where
+        Option<T>: __tool_core::ToolType,
+    {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            (__tool_core::schema::Schema::object(const {
-                &[
-                    __tool_core::__private::property::<
-                        i32,
-                    >(
-                            __tool_core::__private::text("seaLevel", "seaLevel"),
-                            __tool_core::__private::text(
-                                "Metres above the sea.",
-                                "Metres above the sea.",
-                            ),
-                        )
-                        .optional(),
-                    __tool_core::__private::property::<
-                        Option<T>,
-                    >(
-                        __tool_core::__private::text("name", "name"),
-                        __tool_core::__private::text("", ""),
+            __tool_core::__private::named(
+                (__tool_core::schema::Schema::object(const {
+                    &[
+                        __tool_core::__private::property::<
+                            i32,
+                        >(
+                                __tool_core::__private::text("seaLevel", "seaLevel"),
+                                __tool_core::__private::text(
+                                    "Metres above the sea.",
+                                    "Metres above the sea.",
+                                ),
+                            )
+                            .optional(),
+                        __tool_core::__private::property::<
+                            Option<T>,
+                        >(
+                            __tool_core::__private::text("name", "name"),
+                            __tool_core::__private::text("", ""),
+                        ),
+                    ]
+                }))
+                    .describe(
+                        __tool_core::__private::text(
+                            "A place on Earth.",
+                            "A place on Earth.",
+                        ),
                     ),
-                ]
-            }))
-                .describe(
-                    __tool_core::__private::text(
-                        "A place on Earth.",
-                        "A place on Earth.",
-                    ),
-                )
+                "Place",
+                false,
+            )
         };
+        const EXACT: bool = false;
+    }
+    #[automatically_derived]
+    impl<T: Clone> __tool_core::__private::Recurse for Place<T> {
+        const NAME: &'static str = "Place";
     }
 };
 #[derive(ToolType)]
@@ -53,8 +65,17 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Metres {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            *<f64 as __tool_core::ToolType>::SCHEMA
+            __tool_core::__private::named(
+                *<f64 as __tool_core::ToolType>::SCHEMA,
+                "Metres",
+                false,
+            )
         };
+        const EXACT: bool = <f64 as __tool_core::ToolType>::EXACT;
+    }
+    #[automatically_derived]
+    impl __tool_core::__private::Recurse for Metres {
+        const NAME: &'static str = "Metres";
     }
 };
 #[derive(ToolType)]
@@ -70,16 +91,30 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Unit {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            __tool_core::schema::Schema::strings(const {
-                &[
-                    __tool_core::__private::text("celsius", "celsius"),
-                    __tool_core::__private::text(
-                        "degrees-fahrenheit",
-                        "degrees-fahrenheit",
-                    ),
-                ]
-            })
+            __tool_core::__private::named(
+                __tool_core::__private::strings(
+                    const {
+                        &[
+                            __tool_core::__private::text("celsius", "celsius"),
+                            __tool_core::__private::text(
+                                "degrees-fahrenheit",
+                                "degrees-fahrenheit",
+                            ),
+                        ]
+                    },
+                    const { &[] },
+                    false,
+                    __tool_core::__private::text("", ""),
+                ),
+                "Unit",
+                false,
+            )
         };
+        const EXACT: bool = false;
+    }
+    #[automatically_derived]
+    impl __tool_core::__private::Recurse for Unit {
+        const NAME: &'static str = "Unit";
     }
 };
 #[derive(ToolType)]
@@ -95,6 +130,11 @@ const _: () = {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
             __tool_core::schema::Schema::ANY
         };
+        const EXACT: bool = false;
+    }
+    #[automatically_derived]
+    impl __tool_core::__private::Recurse for Bits {
+        const NAME: &'static str = "Bits";
     }
 };
 ::core::compile_error! {

@@ -212,7 +212,10 @@ fn shape_keys(shape: &Shape, errors: &mut Errors) {
     let remedy = " in `#[serde(rename = \"…\")]`";
     match shape {
         Shape::Object(fields) => {
-            for field in fields.iter().filter(|field| !field.is_flat && !is_key(&field.key)) {
+            for field in fields
+                .iter()
+                .filter(|field| !field.is_flat && !is_key(&field.key))
+            {
                 errors.span(field.span, bad_key(&field.key, remedy));
             }
         }
@@ -252,7 +255,10 @@ fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, err
     {
         errors.at(written, problem);
     }
-    let example = constraints.example.as_ref().map(|(literal, span)| (literal, *span));
+    let example = constraints
+        .example
+        .as_ref()
+        .map(|(literal, span)| (literal, *span));
     for (literal, span) in default.into_iter().chain(example) {
         constraints.check_literal(literal, span, errors);
     }

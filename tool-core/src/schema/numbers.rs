@@ -2,7 +2,11 @@
 
 /// The digits of a number that is whole, however it is spelled: `20.0` and `2e1` are `20`.
 pub(super) fn whole_number(text: &str) -> Option<String> {
-    let Decimal { sign, digits, exponent } = Decimal::parse(text)?;
+    let Decimal {
+        sign,
+        digits,
+        exponent,
+    } = Decimal::parse(text)?;
     if digits.is_empty() {
         return Some("0".into());
     }
@@ -44,8 +48,15 @@ impl<'t> Decimal<'t> {
         let sign = &text[..text.len() - unsigned.len()];
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         // An exponent of more digits than fit is out of any range.
-        let least = if exponent.starts_with('-') { -99_999 } else { 99_999 };
-        let exponent = exponent.parse::<i64>().unwrap_or(least).clamp(-99_999, 99_999);
+        let least = if exponent.starts_with('-') {
+            -99_999
+        } else {
+            99_999
+        };
+        let exponent = exponent
+            .parse::<i64>()
+            .unwrap_or(least)
+            .clamp(-99_999, 99_999);
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all = format!("{whole}{fraction}");
         let digits = all.trim_end_matches('0');
@@ -98,7 +109,13 @@ mod tests {
 
     #[test]
     fn multiples_are_exact_where_floats_are_not() {
-        for (number, step) in [("0.3", "0.1"), ("1e2", "25"), ("-7.5", "2.5"), ("0", "0.1"), ("1e300", "10")] {
+        for (number, step) in [
+            ("0.3", "0.1"),
+            ("1e2", "25"),
+            ("-7.5", "2.5"),
+            ("0", "0.1"),
+            ("1e300", "10"),
+        ] {
             assert!(is_multiple(number, step), "{number} of {step}");
         }
         for (number, step) in [("0.35", "0.1"), ("7", "2"), ("1e-9", "1e-8")] {

@@ -195,7 +195,10 @@ impl Strings {
     /// values so.
     pub(crate) fn fold(self, text: &str) -> Option<Text> {
         let folded = text.to_lowercase();
-        let mut same = self.values.iter().filter(|value| value.as_str().to_lowercase() == folded);
+        let mut same = self
+            .values
+            .iter()
+            .filter(|value| value.as_str().to_lowercase() == folded);
         let found = same.next().copied();
         found.filter(|_| same.next().is_none())
     }

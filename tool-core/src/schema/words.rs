@@ -61,12 +61,21 @@ fn string(rule: &StringRule) -> String {
 }
 
 fn number(range: &NumberRange) -> String {
-    let ends = [(&range.minimum, "at least", "above"), (&range.maximum, "at most", "below")];
-    let ends = ends.into_iter().filter_map(|(bound, inclusive, exclusive)| {
-        let bound = bound.as_ref()?;
-        let relation = if bound.is_exclusive { exclusive } else { inclusive };
-        Some(format!("{relation} {}", bound.json))
-    });
+    let ends = [
+        (&range.minimum, "at least", "above"),
+        (&range.maximum, "at most", "below"),
+    ];
+    let ends = ends
+        .into_iter()
+        .filter_map(|(bound, inclusive, exclusive)| {
+            let bound = bound.as_ref()?;
+            let relation = if bound.is_exclusive {
+                exclusive
+            } else {
+                inclusive
+            };
+            Some(format!("{relation} {}", bound.json))
+        });
     let ends: Vec<_> = ends.collect();
     let mut words = String::from("a number");
     if !ends.is_empty() {

@@ -1,9 +1,9 @@
 //! `ToolType` for structs and enums.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::spanned::Spanned;
+use quote::{ToTokens, format_ident, quote};
 use syn::parse_quote;
+use syn::spanned::Spanned;
 
 use super::member::Member;
 use super::{block, text};
@@ -30,7 +30,8 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
         }
         _ => quote!(false),
     };
-    let checks = checks(data);
+    let constants = constants(data);
+    let key = map_key(data);
     let implementation = quote! {
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
@@ -43,9 +44,36 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
             const NAME: &'static str = #name;
         }
 
-        #checks
+        #key
+        #constants
     };
     block(krate, &[], &implementation)
+}
+
+// Input:  enum Unit { Celsius }
+// Output: impl MapKey for Unit {}
+fn map_key(data: &Data) -> Option<TokenStream> {
+    let ident = &data.ident;
+    let (parameters, arguments, _) = data.generics.split_for_impl();
+    match &data.shape {
+        Shape::Enum(Tagging::External, variants)
+            if variants.iter().all(|variant| variant.shape.is_unit()) =>
+        {
+            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments {}))
+        }
+        Shape::Same(field) if is_bare(field) => {
+            let mut generics = data.generics.clone();
+            let ty = &field.ty;
+            // With the lifetime, rustc asks only where the type is a key whether this holds.
+            generics
+                .make_where_clause()
+                .predicates
+                .push(parse_quote!(for<'__key> #ty: __tool_core::MapKey));
+            let (_, _, conditions) = generics.split_for_impl();
+            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments #conditions {}))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a field's schema is that of its type.
@@ -57,7 +85,11 @@ fn is_bare(field: &Field) -> bool {
 
 /// Asks of every field whose type depends on a parameter that it has a schema.
 fn bound(data: &Data, generics: &mut syn::Generics) {
-    let names: Vec<Ident> = data.generics.type_params().map(|p| p.ident.clone()).collect();
+    let names: Vec<Ident> = data
+        .generics
+        .type_params()
+        .map(|p| p.ident.clone())
+        .collect();
     if names.is_empty() {
         return;
     }
@@ -65,11 +97,15 @@ fn bound(data: &Data, generics: &mut syn::Generics) {
     for field in data.fields() {
         let ty = &field.ty;
         if is_bare(field) && mentions(ty.to_token_stream(), &names) {
-            clause.predicates.push(parse_quote!(#ty: __tool_core::ToolType));
+            clause
+                .predicates
+                .push(parse_quote!(#ty: __tool_core::ToolType));
         } else if field.constraints.is_recursive {
             // The type itself would be asked whether it is what it is to become.
             for name in &names {
-                clause.predicates.push(parse_quote!(#name: __tool_core::ToolType));
+                clause
+                    .predicates
+                    .push(parse_quote!(#name: __tool_core::ToolType));
             }
         }
     }
@@ -83,18 +119,19 @@ fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
     })
 }
 
-/// The checks of examples. They can't stand where the type has parameters.
-fn checks(data: &Data) -> TokenStream {
-    if data.generics.type_params().next().is_some() {
+/// What is said about single fields. It can't stand where the type has parameters.
+fn constants(data: &Data) -> TokenStream {
+    if !data.generics.params.is_empty() {
         return TokenStream::new();
     }
-    data.fields()
-        .into_iter()
-        .filter_map(|field| {
-            let (literal, span) = field.constraints.example.as_ref()?;
-            Some(member(field).check("example", literal, *span))
-        })
-        .collect()
+    let constants = data.fields().into_iter().map(|field| {
+        let member = member(data, field);
+        let example = field.constraints.example.as_ref();
+        let example = example.map(|(literal, span)| member.check("example", literal, *span));
+        let definition = member.definition();
+        quote!(#definition #example)
+    });
+    constants.collect()
 }
 
 // Input:  struct Place { latitude: f64 }
@@ -102,7 +139,7 @@ fn checks(data: &Data) -> TokenStream {
 pub(super) fn schema(data: &Data) -> TokenStream {
     let name = data.ident.to_string();
     let name = name.trim_start_matches("r#");
-    let schema = shape(&data.shape);
+    let schema = shape(data, &data.shape);
     let described = match &data.description {
         Some(description) => {
             let description = text(description);
@@ -115,31 +152,34 @@ pub(super) fn schema(data: &Data) -> TokenStream {
 }
 
 /// The schema of a shape, by value.
-fn shape(shape: &Shape) -> TokenStream {
+fn shape(data: &Data, shape: &Shape) -> TokenStream {
     let schema = quote!(__tool_core::schema::Schema);
     match shape {
-        Shape::Object(fields) => object(&[], fields),
+        Shape::Object(fields) => object(data, &[], fields),
         Shape::Same(field) => {
-            let inner = member(field).schema();
+            let inner = member(data, field).schema();
             quote!(*#inner)
         }
         Shape::Tuple(fields) => {
-            let items = fields.iter().map(|field| member(field).schema());
+            let items = fields.iter().map(|field| member(data, field).schema());
             quote!(#schema::tuple(const { &[#(#items),*] }))
         }
         Shape::Unit => quote!(#schema::NULL),
-        Shape::Enum(tagging, variants) => variants_of(tagging, variants),
+        Shape::Enum(tagging, variants) => variants_of(data, tagging, variants),
     }
 }
 
 /// An object of some members that are ready, and of fields.
-fn object(before: &[TokenStream], fields: &[Field]) -> TokenStream {
-    let properties = before.iter().cloned().chain(fields.iter().map(property));
+fn object(data: &Data, before: &[TokenStream], fields: &[Field]) -> TokenStream {
+    let properties = before
+        .iter()
+        .cloned()
+        .chain(fields.iter().map(|field| property(data, field)));
     quote!(__tool_core::schema::Schema::object(const { &[#(#properties),*] }))
 }
 
-fn property(field: &Field) -> TokenStream {
-    let member = member(field);
+fn property(data: &Data, field: &Field) -> TokenStream {
+    let member = member(data, field);
     if field.is_flat {
         let schema = member.schema();
         return quote!(__tool_core::schema::Property::flatten(#schema));
@@ -158,13 +198,18 @@ fn property(field: &Field) -> TokenStream {
     property
 }
 
-fn member(field: &Field) -> Member<'_> {
+fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
         description: field.description.as_deref(),
         ty: field.ty.to_token_stream(),
         span: field.ty.span(),
         constraints: &field.constraints,
+        constant: data
+            .generics
+            .params
+            .is_empty()
+            .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
         constructor: quote!(property),
     }
 }
@@ -174,7 +219,7 @@ fn member(field: &Field) -> Member<'_> {
 //             const { &Schema::object(const { &[property "Circle"] }) },
 //             const { &Schema::strings(const { &["Point"] }) },
 //         ] })
-fn variants_of(tagging: &Tagging, variants: &[Variant]) -> TokenStream {
+fn variants_of(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
     let is_plain = |variant: &&Variant| {
         variant.shape.is_unit() && !variant.is_untagged && matches!(tagging, Tagging::External)
     };
@@ -183,7 +228,11 @@ fn variants_of(tagging: &Tagging, variants: &[Variant]) -> TokenStream {
     if !plain.is_empty() {
         branches.push(strings(&plain));
     }
-    branches.extend(others.into_iter().map(|variant| branch(tagging, variant)));
+    branches.extend(
+        others
+            .into_iter()
+            .map(|variant| branch(data, tagging, variant)),
+    );
     match &branches[..] {
         [only] => only.clone(),
         _ => {
@@ -194,15 +243,26 @@ fn variants_of(tagging: &Tagging, variants: &[Variant]) -> TokenStream {
 
 /// Variants that are strings, with what each means.
 fn strings(variants: &[&Variant]) -> TokenStream {
-    let listed = variants.iter().filter(|variant| !variant.is_other || variants.len() == 1);
+    let listed = variants
+        .iter()
+        .filter(|variant| !variant.is_other || variants.len() == 1);
     let values = listed.map(|variant| text(&variant.name));
     let hidden = variants.iter().filter(|variant| variant.is_other);
     let hidden = hidden.map(|variant| &variant.name);
-    let aliases = variants.iter().flat_map(|variant| &variant.aliases).chain(hidden);
+    let aliases = variants
+        .iter()
+        .flat_map(|variant| &variant.aliases)
+        .chain(hidden);
     let is_open = variants.iter().any(|variant| variant.is_other);
     let notes: Vec<_> = variants
         .iter()
-        .filter_map(|variant| Some(format!("{}: {}", variant.name, variant.description.as_ref()?)))
+        .filter_map(|variant| {
+            Some(format!(
+                "{}: {}",
+                variant.name,
+                variant.description.as_ref()?
+            ))
+        })
         .collect();
     let notes = text(&notes.join("\n"));
     quote! {
@@ -216,31 +276,31 @@ fn strings(variants: &[&Variant]) -> TokenStream {
 }
 
 /// One variant with its tag.
-fn branch(tagging: &Tagging, variant: &Variant) -> TokenStream {
+fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
     let schema = match tagging {
-        _ if variant.is_untagged => shape(&variant.shape),
-        Tagging::None => shape(&variant.shape),
+        _ if variant.is_untagged => shape(data, &variant.shape),
+        Tagging::None => shape(data, &variant.shape),
         Tagging::External => {
-            let member = around(&variant.name, &variant.aliases, variant);
-            object(&[member], &[])
+            let member = around(data, &variant.name, &variant.aliases, variant);
+            object(data, &[member], &[])
         }
         Tagging::Internal(tag) => {
             let tag = tag_of(tag, variant);
             match &variant.shape {
-                Shape::Object(fields) => object(&[tag], fields),
+                Shape::Object(fields) => object(data, &[tag], fields),
                 Shape::Same(field) => {
-                    let inner = member(field).schema();
+                    let inner = member(data, field).schema();
                     let inner = quote!(__tool_core::schema::Property::flatten(#inner));
-                    object(&[tag, inner], &[])
+                    object(data, &[tag, inner], &[])
                 }
-                _ => object(&[tag], &[]),
+                _ => object(data, &[tag], &[]),
             }
         }
         Tagging::Adjacent(tag, content) => {
             let tag = tag_of(tag, variant);
             match &variant.shape {
-                Shape::Unit => object(&[tag], &[]),
-                _ => object(&[tag, around(content, &[], variant)], &[]),
+                Shape::Unit => object(data, &[tag], &[]),
+                _ => object(data, &[tag, around(data, content, &[], variant)], &[]),
             }
         }
     };
@@ -254,9 +314,9 @@ fn branch(tagging: &Tagging, variant: &Variant) -> TokenStream {
 }
 
 /// A member that holds what a variant holds.
-fn around(key: &str, aliases: &[String], variant: &Variant) -> TokenStream {
+fn around(data: &Data, key: &str, aliases: &[String], variant: &Variant) -> TokenStream {
     let key = text(key);
-    let inner = shape(&variant.shape);
+    let inner = shape(data, &variant.shape);
     quote! {
         __tool_core::__private::held(#key, const { &#inner }, const { &[#(#aliases),*] })
     }

@@ -17,7 +17,11 @@ pub(super) fn schema(described: &Described) -> TokenStream {
         Node::Any => quote!(#schema::ANY),
         Node::Null => quote!(#schema::NULL),
         Node::Boolean => quote!(#schema::BOOLEAN),
-        Node::Integer { minimum, maximum, multiple_of } => {
+        Node::Integer {
+            minimum,
+            maximum,
+            multiple_of,
+        } => {
             let (minimum, maximum) = (option(*minimum), option(*maximum));
             let node = quote!(#constrain::integers(&#schema::INTEGER, #minimum, #maximum));
             match multiple_of {
@@ -25,7 +29,11 @@ pub(super) fn schema(described: &Described) -> TokenStream {
                 None => node,
             }
         }
-        Node::Number { minimum, maximum, multiple_of } => {
+        Node::Number {
+            minimum,
+            maximum,
+            multiple_of,
+        } => {
             let (minimum, maximum) = (bound(*minimum), bound(*maximum));
             let node = quote!(#constrain::numbers(&#schema::NUMBER, #minimum, #maximum));
             match multiple_of {
@@ -36,7 +44,12 @@ pub(super) fn schema(described: &Described) -> TokenStream {
                 None => node,
             }
         }
-        Node::String { minimum, maximum, pattern, format } => {
+        Node::String {
+            minimum,
+            maximum,
+            pattern,
+            format,
+        } => {
             let maximum = most(*maximum);
             let mut node = quote!(#constrain::length(&#schema::STRING, #minimum, #maximum));
             if !pattern.is_empty() {
@@ -54,17 +67,30 @@ pub(super) fn schema(described: &Described) -> TokenStream {
             let values = values.iter().map(|value| text(value));
             quote!(#schema::strings(const { &[#(#values),*] }))
         }
-        Node::Array { items, minimum, maximum, unique } => {
+        Node::Array {
+            items,
+            minimum,
+            maximum,
+            unique,
+        } => {
             let (items, maximum) = (self::schema(items), most(*maximum));
             let node = quote!(#schema::array(const { &#items }));
             let node = quote!(#constrain::length(&#node, #minimum, #maximum));
-            if *unique { quote!(#constrain::unique(&#node)) } else { node }
+            if *unique {
+                quote!(#constrain::unique(&#node))
+            } else {
+                node
+            }
         }
         Node::Tuple(items) => {
             let items = items.iter().map(self::schema);
             quote!(#schema::tuple(const { &[#(&#items),*] }))
         }
-        Node::Map { values, minimum, maximum } => {
+        Node::Map {
+            values,
+            minimum,
+            maximum,
+        } => {
             let (values, maximum) = (self::schema(values), most(*maximum));
             let node = quote!(#schema::map(const { &#values }));
             quote!(#constrain::length(&#node, #minimum, #maximum))

@@ -1,6 +1,6 @@
 //! One parameter or field as a `Property`.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::{json_schema, option, text};
@@ -16,6 +16,8 @@ pub(super) struct Member<'m> {
     pub(super) ty: TokenStream,
     pub(super) span: Span,
     pub(super) constraints: &'m Constraints,
+    /// The constant that holds its narrowed schema. Where a type has parameters there can be none.
+    pub(super) constant: Option<Ident>,
     /// `property`, or `optional_property` for what is optional without its type saying so.
     pub(super) constructor: TokenStream,
 }
@@ -25,7 +27,7 @@ impl Member<'_> {
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
     //             property::<u8>(text("days", "days"), text("How many days.", "How many days.")),
-    //             const { &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14)) },
+    //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
         let name = text(self.key);
@@ -58,6 +60,28 @@ impl Member<'_> {
 
     /// The schema of its values: a `&'static Schema`.
     pub(super) fn schema(&self) -> TokenStream {
+        match &self.constant {
+            Some(constant) if !self.constraints.narrowings.is_empty() => quote!(#constant),
+            _ => self.narrow(),
+        }
+    }
+
+    // Input:  #[param(range = 1..=14)] days: u8
+    // Output: const __TOOL_NARROW_0: &Schema = const {
+    //             &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14))
+    //         };
+    //
+    // A constant of its own for each narrowed schema, so that one build shows every misfit.
+    pub(super) fn definition(&self) -> Option<TokenStream> {
+        let constant = self.constant.as_ref()?;
+        if self.constraints.narrowings.is_empty() {
+            return None;
+        }
+        let schema = self.narrow();
+        Some(quote!(const #constant: &__tool_core::schema::Schema = #schema;))
+    }
+
+    fn narrow(&self) -> TokenStream {
         let base = match self.base() {
             Base::Type(ty) => {
                 quote_spanned!(self.span=> <#ty as __tool_core::ToolType>::SCHEMA)
@@ -68,10 +92,14 @@ impl Member<'_> {
             return base;
         }
         let inner = quote!(__tool_core::__private::constrain::inner(#base));
-        let narrow = self.constraints.narrowings.iter().fold(inner, |schema, narrowing| {
-            let narrow = narrowed(&schema, narrowing);
-            quote!(&#narrow)
-        });
+        let narrow = self
+            .constraints
+            .narrowings
+            .iter()
+            .fold(inner, |schema, narrowing| {
+                let narrow = narrowed(&schema, narrowing);
+                quote!(&#narrow)
+            });
         quote!(const { #narrow })
     }
 
@@ -113,36 +141,42 @@ enum Base {
 }
 
 fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> TokenStream {
+    // The span of the whole call makes "fits a number only" underline the constraint.
+    macro_rules! call {
+        ($name:ident, $($argument:ident),*) => {
+            quote_spanned!(*span=>
+                __tool_core::__private::constrain::$name(#schema $(, #$argument)*)
+            )
+        };
+    }
     let bound = |value: f64, is_exclusive: bool| {
         let json = Literal::Number(value).json();
         quote!(__tool_core::__private::constrain::bound(#value, #json, #is_exclusive))
     };
-    let call = match narrowing {
+    match narrowing {
         Narrowing::Integers(from, to) => {
             let (from, to) = (option(*from), option(*to));
-            quote!(integers(#schema, #from, #to))
+            call!(integers, from, to)
         }
         Narrowing::Numbers(from, to) => {
             let from = option(from.map(|end| bound(end.value, end.is_exclusive)));
             let to = option(to.map(|end| bound(end.value, end.is_exclusive)));
-            quote!(numbers(#schema, #from, #to))
+            call!(numbers, from, to)
         }
         Narrowing::Length(from, to) => {
             let to = json_schema::most(*to);
-            quote!(length(#schema, #from, #to))
+            call!(length, from, to)
         }
         Narrowing::Pattern(pattern, regex) => {
             let pattern = text(pattern);
-            quote!(pattern(#schema, #pattern, #regex))
+            call!(pattern, pattern, regex)
         }
-        Narrowing::Format(format) => quote!(format(#schema, #format)),
-        Narrowing::MultipleOfInteger(step) => quote!(multiple_of_integer(#schema, #step)),
+        Narrowing::Format(format) => call!(format, format),
+        Narrowing::MultipleOfInteger(step) => call!(multiple_of_integer, step),
         Narrowing::MultipleOfNumber(step) => {
             let step = bound(*step, false);
-            quote!(multiple_of_number(#schema, #step))
+            call!(multiple_of_number, step)
         }
-        Narrowing::Unique => quote!(unique(#schema)),
-    };
-    // The span makes "fits a number only" underline the constraint.
-    quote_spanned!(*span=> __tool_core::__private::constrain::#call)
+        Narrowing::Unique => call!(unique,),
+    }
 }

@@ -1,7 +1,7 @@
 //! Schemas as constant data.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 
 use super::member::Member;
@@ -15,9 +15,9 @@ use crate::model::types::{Passing, without_lifetimes};
 //             property::<Option<u8>>(text("days", "days"), text("", "")),
 //         ] })
 pub(super) fn parameters(tool: &Tool) -> TokenStream {
-    let properties = tool.parameters.iter().map(|parameter| {
+    let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let cfgs = &parameter.cfgs;
-        let property = property(parameter);
+        let property = property(at, parameter);
         quote!(#(#cfgs)* #property)
     });
     quote! {
@@ -25,7 +25,7 @@ pub(super) fn parameters(tool: &Tool) -> TokenStream {
     }
 }
 
-fn member<'m>(parameter: &'m Parameter, key: &'m str) -> Member<'m> {
+fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
     let inner = parameter.passing.inner();
     Member {
         key,
@@ -33,6 +33,7 @@ fn member<'m>(parameter: &'m Parameter, key: &'m str) -> Member<'m> {
         ty: without_lifetimes(inner),
         span: inner.span(),
         constraints: &parameter.constraints,
+        constant: Some(format_ident!("__TOOL_NARROW_{at}")),
         constructor: match parameter.passing {
             Passing::OptionallyBorrowed(_) => quote!(optional_property),
             _ => quote!(property),
@@ -40,8 +41,8 @@ fn member<'m>(parameter: &'m Parameter, key: &'m str) -> Member<'m> {
     }
 }
 
-fn property(parameter: &Parameter) -> TokenStream {
-    let property = member(parameter, &parameter.key.value()).property();
+fn property(at: usize, parameter: &Parameter) -> TokenStream {
+    let property = member(at, parameter, &parameter.key.value()).property();
     match &parameter.when_absent {
         WhenAbsent::None => property,
         WhenAbsent::OfType => quote!(#property.optional()),
@@ -52,22 +53,25 @@ fn property(parameter: &Parameter) -> TokenStream {
     }
 }
 
-// Input:  #[param(default = 5, example = 7)] days: u8
-// Output: const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(5), "…");
-//         const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(7), "…");
-pub(super) fn checks(tool: &Tool) -> TokenStream {
-    let checks = tool.parameters.iter().flat_map(|parameter| {
+// Input:  #[param(range = 1..=14, default = 5, example = 7)] days: u8
+// Output: const __TOOL_NARROW_0: &Schema = …;
+//         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
+//         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
+pub(super) fn constants(tool: &Tool) -> TokenStream {
+    let constants = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let key = parameter.key.value();
-        let member = member(parameter, &key);
+        let member = member(at, parameter, &key);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
             _ => None,
         };
-        let example = &parameter.constraints.example;
-        let example = example.as_ref().map(|(literal, span)| member.check("example", literal, *span));
+        let example = parameter.constraints.example.as_ref();
+        let example = example.map(|(literal, span)| member.check("example", literal, *span));
         let cfgs = &parameter.cfgs;
-        let checks = [default, example].into_iter().flatten();
-        checks.map(|check| quote!(#(#cfgs)* #check)).collect::<Vec<_>>()
+        let constants = [member.definition(), default, example];
+        let constants = constants.into_iter().flatten();
+        let constants: TokenStream = constants.map(|one| quote!(#(#cfgs)* #one)).collect();
+        constants
     });
-    quote!(#(#checks)*)
+    quote!(#(#constants)*)
 }

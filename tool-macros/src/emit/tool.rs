@@ -17,7 +17,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let private = quote!(__tool_core::__private);
     let handler = handler(tool);
     let parameters = schema::parameters(tool);
-    let checks = schema::checks(tool);
+    let constants = schema::constants(tool);
     let output = output(tool);
     let spec = spec(tool);
     let parameters_json = {
@@ -53,7 +53,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         }
 
         #invoke
-        #checks
+        #constants
         #link
     };
     let block = block(krate, cfgs, &items);

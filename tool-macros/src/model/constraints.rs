@@ -3,6 +3,7 @@
 mod ranges;
 
 use proc_macro2::Span;
+use syn::spanned::Spanned;
 use syn::{LitStr, Type};
 
 pub(crate) use self::ranges::End;
@@ -45,7 +46,16 @@ pub(crate) enum Narrowing {
 
 /// The formats that providers know (OpenAI's and Anthropic's strict modes, and JSON Schema).
 const FORMATS: [&str; 11] = [
-    "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid",
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uuid",
     "byte",
 ];
 
@@ -53,18 +63,22 @@ impl Constraints {
     pub(crate) fn read(keys: &mut Keys, errors: &mut Errors) -> Constraints {
         let mut narrowings = Vec::new();
         if let Some(tokens) = keys.tokens("range", "1..=14", errors) {
-            let span = syn::spanned::Spanned::span(&tokens);
-            match Range::parse(tokens) {
-                Ok(Range::Integers(from, to)) => narrowings.push((Narrowing::Integers(from, to), span)),
-                Ok(Range::Numbers(from, to)) => narrowings.push((Narrowing::Numbers(from, to), span)),
-                Err(error) => errors.push(error),
+            let span = tokens.span();
+            match Range::parse(tokens.clone()) {
+                Ok(Range::Integers(from, to)) => {
+                    narrowings.push((Narrowing::Integers(from, to), span));
+                }
+                Ok(Range::Numbers(from, to)) => {
+                    narrowings.push((Narrowing::Numbers(from, to), span));
+                }
+                Err(problem) => errors.at(tokens, problem),
             }
         }
         if let Some(tokens) = keys.tokens("length", "1..=64", errors) {
-            let span = syn::spanned::Spanned::span(&tokens);
-            match ranges::length(tokens) {
+            let span = tokens.span();
+            match ranges::length(tokens.clone()) {
                 Ok((from, to)) => narrowings.push((Narrowing::Length(from, to), span)),
-                Err(error) => errors.push(error),
+                Err(problem) => errors.at(tokens, problem),
             }
         }
         if let Some(pattern) = keys.text("pattern", errors) {
@@ -79,7 +93,10 @@ impl Constraints {
         if let Some(format) = keys.text("format", errors) {
             if !FORMATS.contains(&&*format.value()) {
                 let known = crate::util::names::list(&FORMATS);
-                errors.at(&format, format!("no provider knows this format; use one of {known}"));
+                errors.at(
+                    &format,
+                    format!("no provider knows this format; use one of {known}"),
+                );
             }
             narrowings.push((Narrowing::Format(format.value()), format.span()));
         }
@@ -117,10 +134,12 @@ impl Constraints {
 
     /// The pattern among them.
     pub(crate) fn pattern(&self) -> Option<&str> {
-        self.narrowings.iter().find_map(|(narrowing, _)| match narrowing {
-            Narrowing::Pattern(pattern, _) => Some(&**pattern),
-            _ => None,
-        })
+        self.narrowings
+            .iter()
+            .find_map(|(narrowing, _)| match narrowing {
+                Narrowing::Pattern(pattern, _) => Some(&**pattern),
+                _ => None,
+            })
     }
 
     /// Reports a literal that its own pattern refuses: a constant can't run a regular expression.
@@ -141,7 +160,10 @@ fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<StandIn> {
     let ty = keys.ty("as", errors);
     match (schema, ty) {
         (Some(schema), Some(_)) => {
-            errors.at(&schema, "`schema` and `as` both say what this looks like; keep one");
+            errors.at(
+                &schema,
+                "`schema` and `as` both say what this looks like; keep one",
+            );
             None
         }
         (Some(schema), None) => Some(StandIn::Schema(schema)),

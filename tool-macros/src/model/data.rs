@@ -68,6 +68,8 @@ pub(crate) struct Variant {
 
 /// A member of an object, or an item of a tuple.
 pub(crate) struct Field {
+    /// Its place among all fields of the type.
+    pub(crate) number: usize,
     /// The field in Rust, for messages.
     pub(crate) span: Span,
     pub(crate) key: String,

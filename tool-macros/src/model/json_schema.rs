@@ -13,13 +13,35 @@ pub(crate) enum Node {
     Any,
     Null,
     Boolean,
-    Integer { minimum: Option<i128>, maximum: Option<i128>, multiple_of: Option<i128> },
-    Number { minimum: Option<(f64, bool)>, maximum: Option<(f64, bool)>, multiple_of: Option<f64> },
-    String { minimum: usize, maximum: Option<usize>, pattern: String, format: String },
+    Integer {
+        minimum: Option<i128>,
+        maximum: Option<i128>,
+        multiple_of: Option<i128>,
+    },
+    Number {
+        minimum: Option<(f64, bool)>,
+        maximum: Option<(f64, bool)>,
+        multiple_of: Option<f64>,
+    },
+    String {
+        minimum: usize,
+        maximum: Option<usize>,
+        pattern: String,
+        format: String,
+    },
     Enum(Vec<String>),
-    Array { items: Box<Described>, minimum: usize, maximum: Option<usize>, unique: bool },
+    Array {
+        items: Box<Described>,
+        minimum: usize,
+        maximum: Option<usize>,
+        unique: bool,
+    },
     Tuple(Vec<Described>),
-    Map { values: Box<Described>, minimum: usize, maximum: Option<usize> },
+    Map {
+        values: Box<Described>,
+        minimum: usize,
+        maximum: Option<usize>,
+    },
     Object(Vec<(String, bool, Described)>),
     AnyOf(Vec<Described>),
     Nullable(Box<Described>),
@@ -153,7 +175,10 @@ fn object(keywords: &mut Keywords) -> Result<Node, String> {
         });
     };
     if !matches!(additional, Some(Json::Boolean(false))) {
-        return Err("an object with `properties` is closed here; add `\"additionalProperties\":false`".into());
+        return Err(
+            "an object with `properties` is closed here; add `\"additionalProperties\":false`"
+                .into(),
+        );
     }
     let required = keywords.take("required").map_or(Ok(Vec::new()), strings)?;
     let Json::Object(properties) = properties else {

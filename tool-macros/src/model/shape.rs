@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use proc_macro2::Ident;
 use quote::ToTokens;
-use serde_derive_internals::ast::{Container, Data as Ast, Field as AstField, Style, Variant as AstVariant};
+use serde_derive_internals::ast::{
+    Container, Data as Ast, Field as AstField, Style, Variant as AstVariant,
+};
 use serde_derive_internals::attr::TagType;
 use serde_derive_internals::name::{MultiName, Name};
 use syn::spanned::Spanned;
@@ -29,11 +31,14 @@ pub(super) fn read(container: &Container<'_>, errors: &mut Errors) -> (Shape, bo
     }
     let mut reader = Reader {
         own: &container.ident,
+        fields: 0,
         is_input_only: false,
         errors,
     };
     let from = attrs.type_from().or(attrs.type_try_from());
-    if same(from, attrs.type_into()) != Some(true) && (from.is_some() || attrs.type_into().is_some()) {
+    if same(from, attrs.type_into()) != Some(true)
+        && (from.is_some() || attrs.type_into().is_some())
+    {
         reader.is_input_only = true;
     }
     let shape = match from {
@@ -53,6 +58,7 @@ fn same(left: Option<&Type>, right: Option<&Type>) -> Option<bool> {
 /// A field that only has a type.
 fn plain_field(ty: &Type) -> Field {
     Field {
+        number: 0,
         span: ty.span(),
         key: String::new(),
         aliases: Vec::new(),
@@ -67,6 +73,8 @@ fn plain_field(ty: &Type) -> Field {
 
 struct Reader<'a> {
     own: &'a Ident,
+    /// How many fields were read.
+    fields: usize,
     is_input_only: bool,
     errors: &'a mut Errors,
 }
@@ -100,7 +108,9 @@ impl Reader<'_> {
             }
             Ast::Struct(_, fields) if attrs.transparent() => {
                 let carried = fields.iter().find(|field| field.attrs.transparent());
-                carried.map_or(Shape::Unit, |field| Shape::Same(Box::new(self.field(field, false))))
+                carried.map_or(Shape::Unit, |field| {
+                    Shape::Same(Box::new(self.field(field, false)))
+                })
             }
             // A struct can have a tag with its own name, which serde writes and does not read.
             Ast::Struct(style, fields) => {
@@ -118,7 +128,8 @@ impl Reader<'_> {
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         if let Some((_, span)) = constraints.narrowings.first() {
-            self.errors.span(*span, "a variant has no bounds; put this on its field");
+            self.errors
+                .span(*span, "a variant has no bounds; put this on its field");
         }
         if attrs.deserialize_with().is_some() {
             self.errors.at(
@@ -149,7 +160,10 @@ impl Reader<'_> {
                 Shape::Same(Box::new(self.field(&fields[0], false)))
             }
             Style::Newtype | Style::Tuple => {
-                for field in fields.iter().filter(|field| !field.attrs.default().is_none()) {
+                for field in fields
+                    .iter()
+                    .filter(|field| !field.attrs.default().is_none())
+                {
                     if !field.attrs.skip_deserializing() {
                         self.errors.at(
                             field.ty,
@@ -184,7 +198,9 @@ impl Reader<'_> {
         let original = &field.original.attrs;
         let mut keys = Keys::of_attributes("#[param]", "param", original, self.errors);
         let described = keys.text("description", self.errors);
-        let marked = keys.flag("recursive", self.errors).is_some_and(|(flag, _)| flag);
+        let marked = keys
+            .flag("recursive", self.errors)
+            .is_some_and(|(flag, _)| flag);
         let mut constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         let has_stand_in = constraints.stand_in.is_some();
@@ -195,7 +211,8 @@ impl Reader<'_> {
                  `#[param(as = Type)]` or `#[param(schema = r#\"…\"#)]`",
             );
         }
-        self.is_input_only |= attrs.serialize_with().is_some() != attrs.deserialize_with().is_some();
+        self.is_input_only |=
+            attrs.serialize_with().is_some() != attrs.deserialize_with().is_some();
         let (key, aliases) = self.names(attrs.name(), attrs.aliases());
         let mut ty = field.ty.clone();
         if !has_stand_in {
@@ -204,7 +221,9 @@ impl Reader<'_> {
                 false => recur(&mut ty, self.own),
             };
         }
+        self.fields += 1;
         Field {
+            number: self.fields,
             span,
             key,
             aliases,
@@ -240,7 +259,10 @@ fn recur(ty: &mut Type, own: &Ident) -> bool {
             }
             inner_types(path).fold(false, |found, inner| recur(inner, own) || found)
         }
-        Type::Tuple(tuple) => tuple.elems.iter_mut().fold(false, |found, ty| recur(ty, own) || found),
+        Type::Tuple(tuple) => tuple
+            .elems
+            .iter_mut()
+            .fold(false, |found, ty| recur(ty, own) || found),
         Type::Array(array) => recur(&mut array.elem, own),
         Type::Slice(slice) => recur(&mut slice.elem, own),
         Type::Reference(reference) => recur(&mut reference.elem, own),
@@ -268,8 +290,11 @@ fn inner_types(path: &mut syn::TypePath) -> impl Iterator<Item = &mut Type> {
         PathArguments::AngleBracketed(arguments) => Some(arguments.args.iter_mut()),
         _ => None,
     });
-    arguments.into_iter().flatten().filter_map(|argument| match argument {
-        GenericArgument::Type(inner) => Some(inner),
-        _ => None,
-    })
+    arguments
+        .into_iter()
+        .flatten()
+        .filter_map(|argument| match argument {
+            GenericArgument::Type(inner) => Some(inner),
+            _ => None,
+        })
 }

@@ -13,10 +13,8 @@ pub(crate) fn translate(ecma: &str) -> Result<String, &'static str> {
     let translated = jsonschema_regex::to_rust_regex(ecma).map(|rust| differences(&rust));
     match translated {
         Ok(rust) if regex::Regex::new(&rust).is_ok() => Ok(rust),
-        _ => Err(
-            "this pattern can't be enforced in linear time; \
-             write it without look-around and backreferences",
-        ),
+        _ => Err("this pattern can't be enforced in linear time; \
+             write it without look-around and backreferences"),
     }
 }
 
@@ -79,8 +77,19 @@ mod tests {
     #[test]
     fn what_the_dialects_mean_differently_is_refused_or_spelled_out() {
         for pattern in [
-            "[[:alpha:]]", "(?i)a", r"\Aa\z", r"\pL", "(?P<n>a)", "[a--b]", "a{,3}", "(?=a)b",
-            r"(a)\1", r"[\b]", "(?x) a", "(", "a**",
+            "[[:alpha:]]",
+            "(?i)a",
+            r"\Aa\z",
+            r"\pL",
+            "(?P<n>a)",
+            "[a--b]",
+            "a{,3}",
+            "(?=a)b",
+            r"(a)\1",
+            r"[\b]",
+            "(?x) a",
+            "(",
+            "a**",
         ] {
             assert!(translate(pattern).is_err(), "{pattern}");
         }
@@ -97,7 +106,10 @@ mod tests {
             (r"^[[.]$", "[", "x"),
         ] {
             assert!(is_match(pattern, yes), "{pattern} finds nothing in {yes:?}");
-            assert!(!is_match(pattern, no), "{pattern} finds something in {no:?}");
+            assert!(
+                !is_match(pattern, no),
+                "{pattern} finds something in {no:?}"
+            );
         }
     }
 }

@@ -244,11 +244,19 @@ impl Sink<'_> {
     const fn numbers(&mut self, range: NumberRange) {
         self.put("\"type\":\"number\"");
         if let Some(bound) = range.minimum {
-            self.put(if bound.is_exclusive { ",\"exclusiveMinimum\":" } else { ",\"minimum\":" });
+            self.put(if bound.is_exclusive {
+                ",\"exclusiveMinimum\":"
+            } else {
+                ",\"minimum\":"
+            });
             self.put(bound.json);
         }
         if let Some(bound) = range.maximum {
-            self.put(if bound.is_exclusive { ",\"exclusiveMaximum\":" } else { ",\"maximum\":" });
+            self.put(if bound.is_exclusive {
+                ",\"exclusiveMaximum\":"
+            } else {
+                ",\"maximum\":"
+            });
             self.put(bound.json);
         }
         if let Some(step) = range.multiple_of {
@@ -303,7 +311,11 @@ impl Sink<'_> {
         self.put("\"type\":\"array\",\"prefixItems\":");
         self.list(items);
         self.put(",\"items\":false");
-        self.lengths(Lengths::exactly(items.len()), ",\"minItems\":", ",\"maxItems\":");
+        self.lengths(
+            Lengths::exactly(items.len()),
+            ",\"minItems\":",
+            ",\"maxItems\":",
+        );
     }
 
     const fn list(&mut self, schemas: &[&'static Schema]) {

@@ -19,12 +19,16 @@ impl<'t> Walker<'t> {
         let start = self.cursor.clone();
         let count = self.items(path, depth, |_| Some(rule.items));
         if !rule.lengths.admits(count) {
-            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+            self.report(path, || {
+                format!("expected {}, got {count}", expected(schema))
+            });
         }
         if rule.is_unique {
             let array = start.text_to(&self.cursor);
             if let Some(twice) = repeated(array) {
-                self.report(path, || format!("holds {} twice; give it once", shorten(&twice)));
+                self.report(path, || {
+                    format!("holds {} twice; give it once", shorten(&twice))
+                });
             }
         }
     }
@@ -38,7 +42,9 @@ impl<'t> Walker<'t> {
     ) {
         let count = self.items(path, depth, |at| items.get(at).copied());
         if count != items.len() {
-            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+            self.report(path, || {
+                format!("expected {}, got {count}", expected(schema))
+            });
         }
     }
 
@@ -88,7 +94,9 @@ impl<'t> Walker<'t> {
         });
         if !rule.lengths.admits(seen.len()) {
             let count = seen.len();
-            self.report(path, || format!("expected {}, got {count}", expected(schema)));
+            self.report(path, || {
+                format!("expected {}, got {count}", expected(schema))
+            });
         }
     }
 
@@ -132,7 +140,11 @@ impl<'t> Walker<'t> {
             }
             true
         });
-        for (property, _) in known.iter().zip(seen).filter(|(p, seen)| p.required && !seen) {
+        for (property, _) in known
+            .iter()
+            .zip(seen)
+            .filter(|(p, seen)| p.required && !seen)
+        {
             self.report(&path.key(property.name()), || {
                 format!("missing; expected {}", expected(property.schema))
             });
@@ -152,7 +164,8 @@ impl<'t> Walker<'t> {
             values: ANY,
             lengths: Lengths::ANY,
         };
-        let (Kind::String(text), Kind::Number(number)) = (&Schema::STRING.kind, &Schema::NUMBER.kind)
+        let (Kind::String(text), Kind::Number(number)) =
+            (&Schema::STRING.kind, &Schema::NUMBER.kind)
         else {
             unreachable!("these are their kinds")
         };

@@ -1,9 +1,9 @@
 //! What a lenient registry forgives: values in quotes, one value where a list is wanted.
 
 use super::{Path, Walker, unlike};
-use crate::violation::Coercion;
 use crate::schema::cursor::unquote;
 use crate::schema::{Kind, Schema};
+use crate::violation::Coercion;
 
 impl Walker<'_> {
     /// Takes a value of another kind for what it plainly means, and notes that.

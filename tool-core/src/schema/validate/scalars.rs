@@ -30,7 +30,11 @@ impl Walker<'_> {
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
         let text = self.cursor.value();
-        let Some(number) = text.parse::<f64>().ok().filter(|n| n.abs() <= range.magnitude) else {
+        let Some(number) = text
+            .parse::<f64>()
+            .ok()
+            .filter(|n| n.abs() <= range.magnitude)
+        else {
             return self.report(path, || format!("{} is out of range", shorten(text)));
         };
         if let Some(bound) = range.minimum

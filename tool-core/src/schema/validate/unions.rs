@@ -23,7 +23,9 @@ impl Walker<'_> {
         let (found, written) = (self.found.mark(), self.output.as_ref().map(String::len));
         for candidate in &leading {
             let Some(left) = self.budget.checked_sub(text.len()) else {
-                return self.report(path, || "too intricate to be checked; make it simpler".into());
+                return self.report(path, || {
+                    "too intricate to be checked; make it simpler".into()
+                });
             };
             self.budget = left;
             let coercions = self.coercions.len();
@@ -99,9 +101,8 @@ fn has(members: &[(String, &str)], property: &Property) -> bool {
             let Kind::Enum(strings) = property.schema.kind else {
                 return true;
             };
-            unquote(value).is_some_and(|value| {
-                strings.admits(&value) || strings.fold(&value).is_some()
-            })
+            unquote(value)
+                .is_some_and(|value| strings.admits(&value) || strings.fold(&value).is_some())
         }
         (Some(_), None) => true,
         (None, _) => !property.required,
@@ -121,7 +122,10 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
     let mut values = Vec::new();
     let mut name = None;
     for schema in schemas {
-        let property = schema.properties().iter().find(|property| tag(property).is_some())?;
+        let property = schema
+            .properties()
+            .iter()
+            .find(|property| tag(property).is_some())?;
         if name.is_some_and(|name| name != property.name()) {
             return None;
         }

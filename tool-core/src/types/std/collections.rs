@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::schema::{Kind, Lengths, Schema};
-use crate::types::ToolType;
+use crate::types::{MapKey, ToolType};
 
 impl ToolType for serde_json::Value {
     const SCHEMA: &'static Schema = &Schema::ANY;
@@ -56,11 +56,11 @@ impl<T: ToolType, const N: usize> ToolType for [T; N] {
 }
 
 // Maps are not exact: serde lets a later duplicate key replace an earlier one.
-impl<K: ToolType, V: ToolType, S> ToolType for HashMap<K, V, S> {
+impl<K: MapKey, V: ToolType, S> ToolType for HashMap<K, V, S> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
 }
 
-impl<K: ToolType, V: ToolType> ToolType for BTreeMap<K, V> {
+impl<K: MapKey, V: ToolType> ToolType for BTreeMap<K, V> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
 }
 

@@ -6,7 +6,7 @@ use std::num::{NonZero, Saturating, Wrapping};
 use std::path::{Path, PathBuf};
 
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Schema};
-use crate::types::ToolType;
+use crate::types::{MapKey, ToolType};
 
 /// `EXACT` is true for these: serde accepts just what their schema describes.
 macro_rules! scalars {
@@ -29,6 +29,11 @@ scalars! {
     Cow<'_, str> => Schema::STRING;
 }
 
+impl MapKey for char {}
+impl MapKey for String {}
+impl MapKey for Box<str> {}
+impl MapKey for Cow<'_, str> {}
+
 // serde makes an `f32` of a number that is too big for it: infinity.
 impl ToolType for f32 {
     const SCHEMA: &'static Schema = &Schema::of(Kind::Number(NumberRange::up_to(f32::MAX as f64)));
@@ -47,6 +52,8 @@ macro_rules! integers {
                 multiple_of: 0,
             }));
         }
+
+        impl MapKey for $type {}
 
         impl ToolType for Wrapping<$type> {
             const SCHEMA: &'static Schema = <$type>::SCHEMA;

@@ -37,7 +37,11 @@ tuples! {
     A B C D E F G H;
 }
 
-const fn member(name: &'static str, description: &'static str, schema: &'static Schema) -> Property {
+const fn member(
+    name: &'static str,
+    description: &'static str,
+    schema: &'static Schema,
+) -> Property {
     Property::new(Text::new(name), Text::new(description), schema)
 }
 
@@ -45,14 +49,26 @@ impl ToolType for Duration {
     const SCHEMA: &'static Schema = &Schema::object(&[
         member("secs", "Whole seconds.", u64::SCHEMA),
         // More than a second of nanoseconds is carried over, and might not fit.
-        member("nanos", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+        member(
+            "nanos",
+            "Nanoseconds beyond them.",
+            &Schema::integer(0, 999_999_999),
+        ),
     ]);
 }
 
 impl ToolType for SystemTime {
     const SCHEMA: &'static Schema = &Schema::object(&[
-        member("secs_since_epoch", "Whole seconds since 1970-01-01T00:00:00Z.", u64::SCHEMA),
-        member("nanos_since_epoch", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+        member(
+            "secs_since_epoch",
+            "Whole seconds since 1970-01-01T00:00:00Z.",
+            u64::SCHEMA,
+        ),
+        member(
+            "nanos_since_epoch",
+            "Nanoseconds beyond them.",
+            &Schema::integer(0, 999_999_999),
+        ),
     ]);
 }
 

@@ -1,8 +1,7 @@
 //! `1..=14`, `0.5..1.0`, `..=5`: ranges of literals.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};
-use syn::spanned::Spanned;
 use syn::{LitFloat, LitInt, Token};
 
 /// A range of numbers.
@@ -24,66 +23,62 @@ enum Number {
 }
 
 const FORM: &str = "this is no range of numbers; write `1..=14`, `1..` or `0.5..=1.0`";
+const LENGTHS: &str = "this is no range of lengths; write `1..=64`, `1..` or `..=64`";
+const EMPTY: &str = "no value is in this range; swap its ends or widen it";
 
 impl Range {
-    pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Range> {
-        let span = tokens.span();
-        let (from, to, is_exclusive) = ends.parse2(tokens).map_err(|_| syn::Error::new(span, FORM))?;
+    /// Reads a range; the error says what is wrong with it and what to do.
+    pub(crate) fn parse(tokens: TokenStream) -> Result<Range, &'static str> {
+        let (from, to, is_exclusive) = ends.parse2(tokens).map_err(|_| FORM)?;
+        let last = |to: i128| to.saturating_sub(i128::from(is_exclusive));
         match (from, to) {
-            (None, None) => Err(syn::Error::new(span, "this range bounds nothing; give it an end")),
-            (Some(Number::Integer(from)), Some(Number::Integer(to))) => {
-                let to = if is_exclusive { to.saturating_sub(1) } else { to };
-                filled(from <= to, span)?;
-                Ok(Range::Integers(Some(from), Some(to)))
-            }
+            (None, None) => Err("this range bounds nothing; give it an end"),
+            (Some(Number::Integer(from)), Some(Number::Integer(to))) => match from <= last(to) {
+                true => Ok(Range::Integers(Some(from), Some(last(to)))),
+                false => Err(EMPTY),
+            },
             (Some(Number::Integer(from)), None) => Ok(Range::Integers(Some(from), None)),
-            (None, Some(Number::Integer(to))) => {
-                let to = if is_exclusive { to.saturating_sub(1) } else { to };
-                Ok(Range::Integers(None, Some(to)))
-            }
+            (None, Some(Number::Integer(to))) => Ok(Range::Integers(None, Some(last(to)))),
             (from, to) => {
-                let float = |number| match number {
-                    Number::Float(float) => Ok(float),
-                    Number::Integer(_) => Err(syn::Error::new(
-                        span,
-                        "one end of this range is whole and one is not; write both as floats",
-                    )),
-                };
-                let from = from.map(float).transpose()?;
-                let to = to.map(float).transpose()?;
-                if let (Some(from), Some(to)) = (from, to) {
-                    filled(from < to || from == to && !is_exclusive, span)?;
+                let (from, to) = (from.map(float).transpose()?, to.map(float).transpose()?);
+                if let (Some(from), Some(to)) = (from, to)
+                    && (from > to || from == to && is_exclusive)
+                {
+                    return Err(EMPTY);
                 }
+                let end = |is_exclusive| {
+                    move |value| End {
+                        value,
+                        is_exclusive,
+                    }
+                };
                 Ok(Range::Numbers(
-                    from.map(|value| End { value, is_exclusive: false }),
-                    to.map(|value| End { value, is_exclusive }),
+                    from.map(end(false)),
+                    to.map(end(is_exclusive)),
                 ))
             }
         }
     }
 }
 
-/// A range of lengths.
-pub(crate) fn length(tokens: TokenStream) -> syn::Result<(usize, Option<usize>)> {
-    const FORM: &str = "this is no range of lengths; write `1..=64`, `1..` or `..=64`";
-    let span = tokens.span();
-    let wrong = || syn::Error::new(span, FORM);
-    let whole = |number| usize::try_from(number).map_err(|_| wrong());
-    match Range::parse(tokens).map_err(|error| match error.to_string().contains("no value") {
-        true => error,
-        false => wrong(),
-    })? {
-        Range::Integers(from, to) => {
-            Ok((whole(from.unwrap_or(0))?, to.map(whole).transpose()?))
+fn float(number: Number) -> Result<f64, &'static str> {
+    match number {
+        Number::Float(float) => Ok(float),
+        Number::Integer(_) => {
+            Err("one end of this range is whole and one is not; write both as floats")
         }
-        Range::Numbers(..) => Err(wrong()),
     }
 }
 
-fn filled(filled: bool, span: Span) -> syn::Result<()> {
-    match filled {
-        true => Ok(()),
-        false => Err(syn::Error::new(span, "no value is in this range; swap its ends or widen it")),
+/// Reads a range of lengths.
+pub(crate) fn length(tokens: TokenStream) -> Result<(usize, Option<usize>), &'static str> {
+    let whole = |number| usize::try_from(number).map_err(|_| LENGTHS);
+    match Range::parse(tokens) {
+        Ok(Range::Integers(from, to)) => {
+            Ok((whole(from.unwrap_or(0))?, to.map(whole).transpose()?))
+        }
+        Err(EMPTY) => Err(EMPTY),
+        _ => Err(LENGTHS),
     }
 }
 
@@ -111,9 +106,13 @@ fn number(input: ParseStream<'_>) -> syn::Result<Option<Number>> {
     if input.peek(LitFloat) {
         let float: LitFloat = input.parse()?;
         let parsed = format!("{sign}{}", float.base10_digits()).parse();
-        return parsed.map(|value| Some(Number::Float(value))).map_err(|_| input.error(FORM));
+        return parsed
+            .map(|value| Some(Number::Float(value)))
+            .map_err(|_| input.error(FORM));
     }
     let integer: LitInt = input.parse()?;
     let parsed = format!("{sign}{}", integer.base10_digits()).parse();
-    parsed.map(|value| Some(Number::Integer(value))).map_err(|_| input.error(FORM))
+    parsed
+        .map(|value| Some(Number::Integer(value)))
+        .map_err(|_| input.error(FORM))
 }

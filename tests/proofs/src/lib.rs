@@ -1,0 +1,20 @@
+//! What the proofs share: a table of types, a sampler of values that a schema describes,
+//! mutations of them, and the documented exceptions.
+//!
+//! The proofs themselves are in `tests/`; `fuzz/` runs the same ones under libFuzzer.
+
+pub mod exceptions;
+pub mod mutate;
+pub mod probe;
+pub mod random;
+pub mod sample;
+pub mod subject;
+pub mod table;
+
+/// How many rounds a proof takes: few in `cargo test`, many under `TOOL_CORE_LONG=1`.
+pub fn rounds(short: usize, long: usize) -> usize {
+    match std::env::var_os("TOOL_CORE_LONG") {
+        Some(value) if value != "0" => long,
+        _ => short,
+    }
+}

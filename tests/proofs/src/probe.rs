@@ -1,0 +1,57 @@
+//! What must hold of any call at all, for the property run and for libFuzzer.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::mutate;
+use crate::random::Random;
+use crate::sample::Sampler;
+use crate::subject::Subject;
+
+/// The longest that one call may take, in a slow build on a busy machine.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Calls a tool with any text, strictly and leniently.
+///
+/// # Panics
+///
+/// When the tool panics, runs on a refused call, or takes too long, and when a lenient registry
+/// refuses what a strict one accepts.
+pub fn text(subject: &Subject, text: &str) {
+    let begun = Instant::now();
+    let strict = subject.call(text, false);
+    let lenient = subject.call(text, true);
+    let name = subject.row.name;
+    assert!(begun.elapsed() < LONGEST, "{name} hangs on {text}");
+    assert!(
+        strict.is_error() || !lenient.is_error(),
+        "{name} is stricter when lenient: {text}"
+    );
+}
+
+/// Calls a tool with any bytes, and with the same bytes as the value of its parameter.
+pub fn bytes(subject: &Subject, bytes: &[u8]) {
+    let raw = String::from_utf8_lossy(bytes);
+    text(subject, &raw);
+    text(subject, &format!("{{\"value\":{raw}}}"));
+}
+
+/// Calls a tool with a JSON value made from random numbers.
+pub fn json(subject: &Subject, random: &mut Random) {
+    let value = mutate::any(random, 4);
+    text(subject, &value.to_string());
+    let arguments = serde_json::json!({ "value": value });
+    text(subject, &arguments.to_string());
+}
+
+/// Calls a tool with a call that is nearly valid, some bytes of which have changed.
+pub fn mutated(subject: &Subject, random: &mut Random) {
+    let valid = Sampler::new(&subject.schema).sample(random);
+    let valid: Value = match random.percent(30) {
+        true => mutate::value(&valid, &subject.schema, random),
+        false => valid,
+    };
+    let changed = mutate::bytes(valid.to_string().into_bytes(), random);
+    text(subject, &String::from_utf8_lossy(&changed));
+}

@@ -1,0 +1,49 @@
+//! Random numbers that come out the same in every run: SplitMix64.
+
+/// A source of random numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A source that depends on nothing but `seed`.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// A source of its own for a named thing, so that a new neighbour changes nothing for it.
+    pub fn named(name: &str, seed: u64) -> Random {
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Random(hash ^ seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// A number below `end`, or 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end.max(1)).unwrap_or(u64::MAX);
+        usize::try_from(self.next() % end).unwrap_or(0)
+    }
+
+    /// Whether something of this chance in a hundred happens.
+    pub fn percent(&mut self, chance: usize) -> bool {
+        self.below(100) < chance
+    }
+
+    /// One of some things.
+    ///
+    /// # Panics
+    ///
+    /// When there are none.
+    pub fn pick<'s, T>(&mut self, things: &'s [T]) -> &'s T {
+        &things[self.below(things.len())]
+    }
+}

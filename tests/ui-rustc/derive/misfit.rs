@@ -1,0 +1,21 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tool_core::ToolType;
+
+#[derive(Deserialize, ToolType)]
+struct Stop {
+    #[param(range = 1..=300)]
+    minutes: u8,
+    #[serde(flatten)]
+    rest: Vec<String>,
+}
+
+#[derive(Deserialize, ToolType)]
+struct Keys {
+    map: BTreeMap<Vec<u8>, u8>,
+}
+
+fn main() {
+    let _ = (Stop::SCHEMA, Keys::SCHEMA);
+}

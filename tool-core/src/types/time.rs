@@ -1,0 +1,45 @@
+//! Schemas of the types of `time` in their human-readable form.
+
+use time::{
+    Date, Month, OffsetDateTime, PlainDateTime, SignedDuration, Time, Timestamp, UtcDateTime,
+    UtcOffset, Weekday,
+};
+
+use crate::schema::{Schema, Text};
+use crate::types::text;
+
+// The form of the dates with times is the crate's own: a space for the `T`, always a fraction.
+// All of them would read arrays of numbers too; the walk refuses those.
+schemas! {
+    Date => Schema::format("date");
+    Time => text("Time of day with a fraction, such as 08:30:00.0.");
+    PlainDateTime => text("Date and time without time zone, such as 2026-11-21 08:30:00.0.");
+    UtcDateTime => text("Date and time in UTC, such as 2026-11-21 08:30:00.0.");
+    OffsetDateTime => text("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.");
+    UtcOffset => text("Offset from UTC, such as +01:00:00.");
+    SignedDuration => text("Seconds with a fraction, such as 90.5.");
+    Timestamp => Schema::INTEGER.describe(Text::new("Nanoseconds since 1970-01-01T00:00:00Z."));
+    Weekday => Schema::strings(&[
+        Text::new("Monday"),
+        Text::new("Tuesday"),
+        Text::new("Wednesday"),
+        Text::new("Thursday"),
+        Text::new("Friday"),
+        Text::new("Saturday"),
+        Text::new("Sunday"),
+    ]);
+    Month => Schema::strings(&[
+        Text::new("January"),
+        Text::new("February"),
+        Text::new("March"),
+        Text::new("April"),
+        Text::new("May"),
+        Text::new("June"),
+        Text::new("July"),
+        Text::new("August"),
+        Text::new("September"),
+        Text::new("October"),
+        Text::new("November"),
+        Text::new("December"),
+    ]);
+}

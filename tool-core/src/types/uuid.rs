@@ -1,0 +1,9 @@
+//! The schema of `Uuid`.
+
+use uuid::Uuid;
+
+use crate::schema::Schema;
+
+schemas! {
+    Uuid => Schema::format("uuid");
+}
