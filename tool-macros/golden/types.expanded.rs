@@ -77,6 +77,10 @@ const _: () = {
     impl __tool_core::__private::Recurse for Metres {
         const NAME: &'static str = "Metres";
     }
+    impl __tool_core::MapKey for Metres
+    where
+        for<'__key> f64: __tool_core::MapKey,
+    {}
 };
 #[derive(ToolType)]
 #[param(crate = crate::toolbox)]
@@ -116,6 +120,7 @@ const _: () = {
     impl __tool_core::__private::Recurse for Unit {
         const NAME: &'static str = "Unit";
     }
+    impl __tool_core::MapKey for Unit {}
 };
 #[derive(ToolType)]
 union Bits {

@@ -3,7 +3,6 @@
 use bytes::{Bytes, BytesMut};
 
 use crate::schema::Schema;
-use crate::types::ToolType;
 
 // They would take the bytes of a string too. The schema does not say so, and the walk refuses it.
 schemas! {

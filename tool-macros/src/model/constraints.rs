@@ -44,8 +44,8 @@ pub(crate) enum Narrowing {
     Unique,
 }
 
-/// The formats that providers know (OpenAI's and Anthropic's strict modes, and JSON Schema).
-const FORMATS: [&str; 11] = [
+/// The formats that OpenAI's and Anthropic's strict modes know.
+const FORMATS: [&str; 10] = [
     "date-time",
     "date",
     "time",
@@ -56,7 +56,6 @@ const FORMATS: [&str; 11] = [
     "ipv6",
     "uri",
     "uuid",
-    "byte",
 ];
 
 impl Constraints {

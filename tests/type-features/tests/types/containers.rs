@@ -61,9 +61,14 @@ fn an_error_inside_of_a_container_has_a_path() {
     let echo = echo!(Vec<Bytes>, schema);
     let result = echo.call(&json!([[1], [2, 256]]));
     assert!(
-        result.content().contains("value[1][1]: 256 is above the maximum 255"),
+        result
+            .content()
+            .contains("value[1][1]: 256 is above the maximum 255"),
         "{}",
         result.content()
     );
-    assert_eq!(echo.gives(&json!([[1], []])), Value::from(vec![vec![1], vec![]]));
+    assert_eq!(
+        echo.gives(&json!([[1], []])),
+        Value::from(vec![vec![1], vec![]])
+    );
 }

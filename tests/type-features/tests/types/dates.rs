@@ -129,7 +129,11 @@ mod with_jiff {
     fn spans() {
         let schema = serde_json::json!({"type": "string", "description": "Duration after ISO 8601, such as P1Y2M10DT2H30M."});
         let echo = crate::echo!(Span, schema);
-        for span in [Span::new(), 1.year().months(2).days(10).hours(2).minutes(30), -3.weeks().milliseconds(5)] {
+        for span in [
+            Span::new(),
+            1.year().months(2).days(10).hours(2).minutes(30),
+            -3.weeks().milliseconds(5),
+        ] {
             let json = serde_json::to_value(span).unwrap();
             assert_eq!(echo.gives(&json), json);
             let back: Span = serde_json::from_value(json).unwrap();

@@ -55,14 +55,19 @@ impl Echo {
         let json = serde_json::to_value(value).unwrap();
         assert!(self.is_described(&json), "{json}");
         let back = self.gives(&json);
-        assert!(serde_json::from_value::<T>(back).unwrap() == *value, "{json}");
+        assert!(
+            serde_json::from_value::<T>(back).unwrap() == *value,
+            "{json}"
+        );
     }
 
     /// What a call with `value` gives back.
     fn gives(&self, value: &Value) -> Value {
         let result = self.call(value);
         assert!(!result.is_error(), "{value}: {}", result.content());
-        result.structured().unwrap_or_else(|| result.content().into())
+        result
+            .structured()
+            .unwrap_or_else(|| result.content().into())
     }
 
     /// Accepted, as the schema says.
