@@ -561,3 +561,38 @@ fn what_is_written_differently_from_what_is_read_has_no_output_schema() {
     assert!(echo::SPEC.parameters_json().contains("\"in\""));
     assert_eq!(echo::SPEC.output_json(), None);
 }
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(untagged, deny_unknown_fields)]
+enum Chain {
+    End(bool),
+    Short { x: Box<Chain> },
+    Long { x: Box<Chain>, y: Option<u8> },
+    Wide { y: Box<Chain>, z: Box<Chain> },
+}
+
+#[test]
+fn unions_in_unions_are_checked_in_bounded_time() {
+    let subject = subject!(Chain);
+    let nested = |levels: usize, end: Value, y: Value| {
+        (0..levels).fold(end, |inner, _| json!({"x": inner, "y": y}))
+    };
+    subject.accepts(
+        json!({"x": {"x": true, "y": 1}}),
+        "Short { x: Long { x: End(true), y: Some(1) } }",
+    );
+    // Two ways at every level: 2 to the 60th if each were tried.
+    let deep = (0..60).fold(json!(7), |inner, _| json!({"x": inner}));
+    let result = subject.call(&deep);
+    assert!(result.is_error(), "{}", result.content());
+    let wrong = nested(60, json!(true), json!("y"));
+    assert!(subject.call(&wrong).is_error());
+    assert_eq!(
+        subject
+            .call(&nested(3, json!(true), json!(1)))
+            .content()
+            .matches("Long")
+            .count(),
+        3
+    );
+}

@@ -14,7 +14,7 @@ pub use crate::tool::{Invoke, Running, StaticTool};
 
 use std::marker::PhantomData;
 
-use crate::schema::{Kind, Property, Reference, Schema, Strings, Text};
+use crate::schema::{Kind, Property, Reading, Reference, Schema, Strings, Text};
 use crate::types::ToolType;
 
 /// What is decoded for a borrowed parameter.
@@ -57,6 +57,18 @@ pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> S
         name,
         is_input_only: schema.is_input_only || is_input_only,
         ..schema
+    }
+}
+
+/// An object that serde reads as a struct.
+pub const fn structure(properties: &'static [Property], denies_unknown: bool) -> Schema {
+    Schema {
+        reading: if denies_unknown {
+            Reading::Positional
+        } else {
+            Reading::Lax
+        },
+        ..Schema::object(properties)
     }
 }
 

@@ -47,6 +47,20 @@ pub struct Schema {
     /// Whether the type is written differently from how it is read, so that this describes
     /// arguments but no result.
     pub(crate) is_input_only: bool,
+    /// How serde reads it, where that differs from what the schema says.
+    pub(crate) reading: Reading,
+}
+
+/// What serde takes for a value although the schema does not describe it. The walk refuses it, but
+/// an untagged enum must not prefer it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Nothing else, or nothing that matters.
+    Exact,
+    /// An array with the values of the fields in their order: a struct that denies unknown fields.
+    Positional,
+    /// That, and objects with more members: any other struct.
+    Lax,
 }
 
 /// The kinds of schema node.
@@ -109,6 +123,7 @@ impl Schema {
             notes: Text::EMPTY,
             name: "",
             is_input_only: false,
+            reading: Reading::Exact,
         }
     }
 

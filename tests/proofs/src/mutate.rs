@@ -13,10 +13,19 @@ pub fn any(random: &mut Random, depth: usize) -> Value {
         2 => number(random),
         3 => number(random),
         4 => random
-            .pick(&[json!(0.5), json!(1.0), json!(-0.0), json!(1e39), json!(-1e300), json!(20.0)])
+            .pick(&[
+                json!(0.5),
+                json!(1.0),
+                json!(-0.0),
+                json!(1e39),
+                json!(-1e300),
+                json!(20.0),
+            ])
             .clone(),
         5 | 6 => Value::from(word(random)),
-        7 => (0..random.below(4)).map(|_| any(random, depth - 1)).collect(),
+        7 => (0..random.below(4))
+            .map(|_| any(random, depth - 1))
+            .collect(),
         _ => Value::Object(
             (0..random.below(4))
                 .map(|_| (word(random).to_owned(), any(random, depth - 1)))
@@ -26,16 +35,56 @@ pub fn any(random: &mut Random, depth: usize) -> Value {
 }
 
 fn word(random: &mut Random) -> &'static str {
-    random.pick(&[
-        "", "a", "ab", "é", "\u{1f980}", "value", "type", "kind", "content", "1", "-1", "01", "true", "null", "[]",
-        "1.5", "A", "other", "unknown", "x\ny", "127.0.0.1", "256",
+    const WORDS: [&str; 22] = [
+        "",
+        "a",
+        "ab",
+        "é",
+        "\u{1f980}",
+        "value",
+        "type",
+        "kind",
+        "content",
+        "1",
+        "-1",
+        "01",
+        "true",
+        "null",
+        "[]",
+        "1.5",
+        "A",
+        "other",
+        "unknown",
+        "x\ny",
+        "127.0.0.1",
+        "256",
     ])
 }
 
 fn number(random: &mut Random) -> Value {
     let bases: [i64; 22] = [
-        0, 1, -1, 2, 3, 5, 7, 10, 127, -128, 255, 32_767, -32_768, 65_535, 2_147_483_647, -2_147_483_648,
-        4_294_967_295, i64::MAX, i64::MIN, 999_999_999, 64, 100,
+        0,
+        1,
+        -1,
+        2,
+        3,
+        5,
+        7,
+        10,
+        127,
+        -128,
+        255,
+        32_767,
+        -32_768,
+        65_535,
+        2_147_483_647,
+        -2_147_483_648,
+        4_294_967_295,
+        i64::MAX,
+        i64::MIN,
+        999_999_999,
+        64,
+        100,
     ];
     if random.percent(5) {
         return Value::from(u64::MAX);
@@ -111,9 +160,9 @@ fn respelled(node: &mut Value) -> Value {
         Value::Object(members) => members.into_iter().map(|(_, value)| value).collect(),
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         #[allow(clippy::cast_precision_loss)]
-        Value::Number(number) if number.is_i64() => {
-            number.as_i64().map_or(Value::Null, |number| Value::from(number as f64))
-        }
+        Value::Number(number) if number.is_i64() => number
+            .as_i64()
+            .map_or(Value::Null, |number| Value::from(number as f64)),
         other => Value::String(other.to_string()),
     }
 }
@@ -166,7 +215,9 @@ fn constant(schema: &Value, random: &mut Random) -> Value {
     };
     match found {
         Value::Number(_) => {
-            let number = found.as_i64().map(|number| number.saturating_add([-1, 0, 1][random.below(3)]));
+            let number = found
+                .as_i64()
+                .map(|number| number.saturating_add([-1, 0, 1][random.below(3)]));
             number.map_or_else(|| found.clone(), Value::from)
         }
         Value::Object(_) if found.get("type").is_some() => {
@@ -190,7 +241,9 @@ fn collect_keys(schema: &Value, keys: &mut Vec<String>) {
         Value::Object(members) => {
             let properties = members.get("properties").and_then(Value::as_object);
             keys.extend(properties.into_iter().flat_map(|all| all.keys().cloned()));
-            members.values().for_each(|member| collect_keys(member, keys));
+            members
+                .values()
+                .for_each(|member| collect_keys(member, keys));
         }
         Value::Array(items) => items.iter().for_each(|item| collect_keys(item, keys)),
         _ => {}
@@ -200,8 +253,30 @@ fn collect_keys(schema: &Value, keys: &mut Vec<String>) {
 /// Bytes with a few changes: what a model that is cut off, or a careless proxy, makes of a call.
 pub fn bytes(mut text: Vec<u8>, random: &mut Random) -> Vec<u8> {
     const TOKENS: [&str; 24] = [
-        "{", "}", "[", "]", ",", ":", "\"", "\\", "null", "true", "-", "e9", "1e400", ".0", "0", "\\ud800", "\\u0000",
-        " ", "\n", "[[[[[[[[[[[[[[[[", "{\"value\":", "123456789012345678901234567890123456789012", "\u{feff}", "\"\":",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "null",
+        "true",
+        "-",
+        "e9",
+        "1e400",
+        ".0",
+        "0",
+        "\\ud800",
+        "\\u0000",
+        " ",
+        "\n",
+        "[[[[[[[[[[[[[[[[",
+        "{\"value\":",
+        "123456789012345678901234567890123456789012",
+        "\u{feff}",
+        "\"\":",
     ];
     for _ in 0..=random.below(3) {
         let at = random.below(text.len() + 1);

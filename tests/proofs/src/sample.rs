@@ -7,9 +7,40 @@ use crate::random::Random;
 
 /// Strings that patterns and formats of the table find: a sample is taken from those that fit.
 const WORDS: [&str; 34] = [
-    "", "a", "b", "ab", "abc", "A", "Lisbon", "x-y", "é", "日本語", "\u{1f980}", "a\nb", "\"", "\\", "\u{0}",
-    "0", "-1", "7", "42", "300", "AB-123", "zz9", "no", "yes", "a b", "127.0.0.1", "::1", "10.0.0.255",
-    "2001:db8::ff", "[::1]:80", "127.0.0.1:8080", "a@b.pt", "2026-11-21", "/tmp/x",
+    "",
+    "a",
+    "b",
+    "ab",
+    "abc",
+    "A",
+    "Lisbon",
+    "x-y",
+    "é",
+    "日本語",
+    "\u{1f980}",
+    "a\nb",
+    "\"",
+    "\\",
+    "\u{0}",
+    "0",
+    "-1",
+    "7",
+    "42",
+    "300",
+    "AB-123",
+    "zz9",
+    "no",
+    "yes",
+    "a b",
+    "127.0.0.1",
+    "::1",
+    "10.0.0.255",
+    "2001:db8::ff",
+    "[::1]:80",
+    "127.0.0.1:8080",
+    "a@b.pt",
+    "2026-11-21",
+    "/tmp/x",
 ];
 
 /// Makes values of one schema.
@@ -49,7 +80,9 @@ impl<'s> Sampler<'s> {
         if let Some(schemas) = schema["anyOf"].as_array() {
             // Deep down, the last: a recursive type comes to an end there.
             let schema = match depth > 6 {
-                true => schemas.iter().min_by_key(|schema| schema.to_string().contains("$ref")),
+                true => schemas
+                    .iter()
+                    .min_by_key(|schema| schema.to_string().contains("$ref")),
                 false => Some(random.pick(schemas)),
             };
             return self.value(schema.unwrap_or(&Value::Null), random, depth + 1);
@@ -68,7 +101,10 @@ impl<'s> Sampler<'s> {
 
     fn array(&self, schema: &Value, random: &mut Random, depth: usize) -> Value {
         if let Some(items) = schema["prefixItems"].as_array() {
-            return items.iter().map(|item| self.value(item, random, depth + 1)).collect();
+            return items
+                .iter()
+                .map(|item| self.value(item, random, depth + 1))
+                .collect();
         }
         let count = size(schema, ["minItems", "maxItems"], random, depth);
         let mut items: Vec<Value> = Vec::new();
@@ -85,17 +121,29 @@ impl<'s> Sampler<'s> {
         let mut members = Map::new();
         let is_map = schema.get("required").is_none() && schema.get("minProperties").is_some();
         for (key, member) in schema["properties"].as_object().into_iter().flatten() {
-            let is_required = schema["required"].as_array().is_some_and(|r| r.iter().any(|name| name == key));
-            let chance = if depth > 6 { 0 } else if is_map { 90 } else { 70 };
+            let is_required = schema["required"]
+                .as_array()
+                .is_some_and(|r| r.iter().any(|name| name == key));
+            let chance = if depth > 6 {
+                0
+            } else if is_map {
+                90
+            } else {
+                70
+            };
             if is_required || random.percent(chance) {
                 members.insert(key.clone(), self.value(member, random, depth + 1));
             }
         }
-        let (keys, values) = match schema["patternProperties"].as_object().and_then(|all| all.iter().next()) {
+        let (keys, values) = match schema["patternProperties"]
+            .as_object()
+            .and_then(|all| all.iter().next())
+        {
             Some((pattern, values)) => (Some(pattern), Some(values)),
             None => (None, schema.get("additionalProperties")),
         };
-        let is_closed = values == Some(&Value::Bool(false)) || values.is_none() && schema.get("properties").is_some();
+        let is_closed = values == Some(&Value::Bool(false))
+            || values.is_none() && schema.get("properties").is_some();
         if !is_closed {
             let count = size(schema, ["minProperties", "maxProperties"], random, depth);
             for _ in 0..count * 3 {
@@ -104,12 +152,21 @@ impl<'s> Sampler<'s> {
                 }
                 let key = match keys {
                     // One character, or digits: the only patterns of keys.
-                    Some(pattern) if pattern.contains("\\s") => (*random.pick(&["a", "é", "\u{1f980}", "\n", "7"])).to_owned(),
+                    Some(pattern) if pattern.contains("\\s") => {
+                        (*random.pick(&["a", "é", "\u{1f980}", "\n", "7"])).to_owned()
+                    }
                     Some(_) => (*random.pick(&["0", "1", "2", "7", "42", "100"])).to_owned(),
                     None => random.pick(&WORDS).to_string(),
                 };
                 if members.get(&key).is_none() {
-                    members.insert(key, self.value(values.unwrap_or(&Value::Object(Map::new())), random, depth + 1));
+                    members.insert(
+                        key,
+                        self.value(
+                            values.unwrap_or(&Value::Object(Map::new())),
+                            random,
+                            depth + 1,
+                        ),
+                    );
                 }
             }
         }
@@ -119,7 +176,11 @@ impl<'s> Sampler<'s> {
 
 /// How many items or members: inside of the bounds, mostly few.
 fn size(schema: &Value, [least, most]: [&str; 2], random: &mut Random, depth: usize) -> usize {
-    let bound = |key: &str| schema[key].as_u64().and_then(|bound| usize::try_from(bound).ok());
+    let bound = |key: &str| {
+        schema[key]
+            .as_u64()
+            .and_then(|bound| usize::try_from(bound).ok())
+    };
     let least = bound(least).unwrap_or(0);
     let room = if depth > 6 { 0 } else { 3 };
     let most = bound(most).unwrap_or(least + room).min(least + room);
@@ -132,9 +193,17 @@ fn text(schema: &Value, random: &mut Random) -> String {
         Some("ipv6") => vec!["::1", "2001:db8::ff", "::", "::ffff:1.2.3.4"],
         _ => WORDS.to_vec(),
     };
-    let bound = |key: &str| schema[key].as_u64().and_then(|bound| usize::try_from(bound).ok());
-    let (least, most) = (bound("minLength").unwrap_or(0), bound("maxLength").unwrap_or(usize::MAX));
-    let is_fit = |word: &&&str| (least..=most).contains(&word.chars().count()) && matches(schema, word);
+    let bound = |key: &str| {
+        schema[key]
+            .as_u64()
+            .and_then(|bound| usize::try_from(bound).ok())
+    };
+    let (least, most) = (
+        bound("minLength").unwrap_or(0),
+        bound("maxLength").unwrap_or(usize::MAX),
+    );
+    let is_fit =
+        |word: &&&str| (least..=most).contains(&word.chars().count()) && matches(schema, word);
     let fitting: Vec<_> = fitting.iter().filter(is_fit).copied().collect();
     match fitting.is_empty() {
         true => "a".repeat(least),
@@ -154,7 +223,9 @@ fn matches(schema: &Value, word: &str) -> bool {
 fn integer(schema: &Value, random: &mut Random) -> Value {
     let bound = |key: &str| schema[key].as_i64().map(i128::from);
     let step = bound("multipleOf").unwrap_or(1);
-    let least = bound("minimum").or(bound("maximum").map(|most| most - 200)).unwrap_or(-100);
+    let least = bound("minimum")
+        .or(bound("maximum").map(|most| most - 200))
+        .unwrap_or(-100);
     let most = bound("maximum").unwrap_or(least + 200);
     let number = match random.below(6) {
         0 => least,

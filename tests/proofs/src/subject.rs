@@ -91,7 +91,11 @@ impl Subject {
     ///
     /// When one of these does not hold.
     pub fn call(&self, text: &str, is_lenient: bool) -> ToolResult {
-        let registry = if is_lenient { &self.lenient } else { &self.strict };
+        let registry = if is_lenient {
+            &self.lenient
+        } else {
+            &self.strict
+        };
         let before = RUNS.with(Cell::get);
         let result = registry.call_blocking(ToolCall::new("id", self.row.name, text));
         let runs = RUNS.with(Cell::get) - before;
@@ -100,10 +104,16 @@ impl Subject {
             let kind = error.kind();
             assert_eq!(runs, 0, "{name} ran on the refused call {text}");
             assert!(
-                matches!(kind, ToolErrorKind::MalformedJson | ToolErrorKind::InvalidArguments),
+                matches!(
+                    kind,
+                    ToolErrorKind::MalformedJson | ToolErrorKind::InvalidArguments
+                ),
                 "{name} answered {text} with {kind:?}"
             );
-            assert!(!result.content().is_empty(), "{name} refused {text} without a word");
+            assert!(
+                !result.content().is_empty(),
+                "{name} refused {text} without a word"
+            );
         } else {
             assert_eq!(runs, 1, "{name} accepted {text} and ran {runs} times");
         }

@@ -3,7 +3,7 @@
 //! The macro emits one constant for each parameter, with the span of what is judged, so that a
 //! broken rule underlines it.
 
-use super::{Kind, Schema};
+use super::{Kind, Property, Reading, Schema};
 
 /// A literal of the source, as a default or an example is one.
 pub enum Literal {
@@ -124,4 +124,105 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
         at += 1;
     }
     true
+}
+
+/// Stops the build when serde would read a value that one of these schemas describes as another,
+/// earlier one: it tries the variants of an untagged enum in turn, and a struct takes whatever has
+/// its fields.
+///
+/// # Panics
+///
+/// When that could happen; what the later variant has more would be lost without a word.
+pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
+    let mut later = 1;
+    while later < schemas.len() {
+        let mut earlier = 0;
+        while earlier < later {
+            assert!(
+                !takes(schemas[earlier], schemas[later]),
+                "serde would read a value of a later variant as an earlier one, which ignores what \
+                 it does not know; put the variant with more fields first, or add \
+                 `#[serde(deny_unknown_fields)]` to the earlier one"
+            );
+            earlier += 1;
+        }
+        later += 1;
+    }
+    Schema::any_of(schemas)
+}
+
+/// Whether serde may take a value of `later` for one of `earlier` that the schema does not
+/// describe.
+const fn takes(earlier: &Schema, later: &Schema) -> bool {
+    let Kind::Object(required) = earlier.kind else {
+        return false;
+    };
+    match (&later.kind, earlier.reading) {
+        (_, Reading::Exact) => false,
+        (Kind::Array(_) | Kind::Tuple(_), _) => true,
+        (Kind::Map(_), Reading::Lax) => true,
+        (Kind::Object(members), Reading::Lax) => {
+            let mut at = 0;
+            while at < required.len() {
+                let wanted = &required[at];
+                if wanted.required {
+                    match find(members, wanted.name()) {
+                        Some(member) if may_be_same(wanted.schema, member.schema) => {}
+                        _ => return false,
+                    }
+                }
+                at += 1;
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+const fn find(members: &'static [Property], name: &str) -> Option<&'static Property> {
+    let mut at = 0;
+    while at < members.len() {
+        if same(members[at].name(), name) {
+            return Some(&members[at]);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Whether a value of one schema could be one of the other, from their kinds alone.
+const fn may_be_same(left: &Schema, right: &Schema) -> bool {
+    match (&left.kind, &right.kind) {
+        (Kind::Enum(left), Kind::Enum(right)) => {
+            let mut at = 0;
+            while at < left.values.len() {
+                let mut other = 0;
+                while other < right.values.len() {
+                    if same(left.values[at].as_str(), right.values[other].as_str()) {
+                        return true;
+                    }
+                    other += 1;
+                }
+                at += 1;
+            }
+            left.is_open || right.is_open
+        }
+        _ => {
+            let (left, right) = (json_type(left), json_type(right));
+            left == 0 || right == 0 || left == right
+        }
+    }
+}
+
+/// A number for each type of JSON; 0 for any of them.
+const fn json_type(schema: &Schema) -> u8 {
+    match schema.kind {
+        Kind::Null => 1,
+        Kind::Boolean => 2,
+        Kind::Integer(_) | Kind::Number(_) => 3,
+        Kind::String(_) | Kind::Enum(_) => 4,
+        Kind::Array(_) | Kind::Tuple(_) => 5,
+        Kind::Map(_) | Kind::Object(_) => 6,
+        Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) | Kind::Reference(_) => 0,
+    }
 }

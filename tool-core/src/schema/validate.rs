@@ -75,7 +75,7 @@ impl<'t> Walker<'t> {
             output,
             is_lenient: false,
             coercions: Vec::new(),
-            budget: text.len().saturating_mul(64).saturating_add(1 << 16),
+            budget: text.len().saturating_mul(512).saturating_add(1 << 16),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `ToolType` for structs and enums.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 use syn::spanned::Spanned;
 
@@ -175,7 +175,8 @@ fn object(data: &Data, before: &[TokenStream], fields: &[Field]) -> TokenStream 
         .iter()
         .cloned()
         .chain(fields.iter().map(|field| property(data, field)));
-    quote!(__tool_core::schema::Schema::object(const { &[#(#properties),*] }))
+    let denies_unknown = data.denies_unknown;
+    quote!(__tool_core::__private::structure(const { &[#(#properties),*] }, #denies_unknown))
 }
 
 fn property(data: &Data, field: &Field) -> TokenStream {
@@ -233,8 +234,16 @@ fn variants_of(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStr
             .into_iter()
             .map(|variant| branch(data, tagging, variant)),
     );
+    // Where serde tries one variant after the other.
+    let is_tried = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
     match &branches[..] {
         [only] => only.clone(),
+        _ if is_tried => {
+            // The span makes "would read as an earlier one" underline the enum.
+            quote_spanned! {data.ident.span()=>
+                __tool_core::__private::check::untagged(const { &[#(const { &#branches }),*] })
+            }
+        }
         _ => {
             quote!(__tool_core::schema::Schema::any_of(const { &[#(const { &#branches }),*] }))
         }

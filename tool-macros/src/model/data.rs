@@ -21,6 +21,8 @@ pub(crate) struct Data {
     pub(crate) generics: Generics,
     pub(crate) description: Option<String>,
     pub(crate) shape: Shape,
+    /// Whether serde refuses fields that it does not know, before anything here does.
+    pub(crate) denies_unknown: bool,
     /// Whether serde writes it differently from what it reads, so that its schema is no schema of
     /// a result.
     pub(crate) is_input_only: bool,
@@ -98,8 +100,12 @@ impl Data {
         let context = Ctxt::new();
         let private = Ident::new("__private", Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
+        let mut denies_unknown = false;
         let (shape, is_input_only) = match (container, context.check()) {
-            (Some(container), Ok(())) => shape::read(&container, errors),
+            (Some(container), Ok(())) => {
+                denies_unknown = container.attrs.deny_unknown_fields();
+                shape::read(&container, errors)
+            }
             (_, result) => {
                 match (&input.data, result) {
                     (syn::Data::Union(data), _) => errors.at(
@@ -118,6 +124,7 @@ impl Data {
             generics: input.generics.clone(),
             description: text,
             shape,
+            denies_unknown,
             is_input_only,
         }
     }

@@ -96,7 +96,9 @@ mod with_jiff {
     type_test! { zoned: Zoned,
     {"type": "string", "description": "Date and time with time zone, such as 2026-11-21T08:30:00+01:00[Europe/Berlin]."};
     keeps Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC),
-        Timestamp::UNIX_EPOCH.to_zoned(TimeZone::fixed(jiff::tz::offset(-5)));
+        Timestamp::UNIX_EPOCH.to_zoned(TimeZone::fixed(jiff::tz::offset(-5))),
+        Timestamp::UNIX_EPOCH.in_tz("Europe/Berlin").unwrap();
+    accepts "2026-11-21T08:30[Europe/Berlin]";
     misses "", "2026-11-21T08:30:00Z", "2026-11-21T08:30:00+01:00[Nowhere/Else]";
     refuses 1, null; }
 
@@ -104,19 +106,19 @@ mod with_jiff {
     keeps date(2026, 11, 21), date(0, 1, 1), date(9999, 12, 31);
     accepts "2024-02-29";
     is_lax "20261121", "2026-11-21T08:30:00", "-002026-11-21", "2026-11-21[Europe/Berlin]";
-    refuses "", "2026-02-29", "2026-13-01", "21.11.2026", "2026-11-21T00:00:00Z", 20_261_121, null; }
+    refuses "", "2026-02-29", "2026-13-01", "21.11.2026", 20_261_121, null; }
 
     type_test! { times: Time, {"type": "string", "description": "Time of day, such as 08:30:00."};
     keeps Time::MIN, Time::MAX, time(8, 30, 5, 1_000);
     accepts "08:30", "2026-11-21T08:30:00";
-    misses "", "24:00:00", "8 am", "08:30:00Z";
+    misses "", "24:00:00", "8 am";
     refuses 8, null; }
 
     type_test! { date_times: DateTime,
     {"type": "string", "description": "Date and time without time zone, such as 2026-11-21T08:30:00."};
     keeps date(2026, 11, 21).at(8, 30, 5, 1_000);
     accepts "2026-11-21 08:30", "2026-11-21";
-    misses "", "08:30:00", "2026-11-21T08:30:00Z";
+    misses "", "08:30:00";
     refuses 1, null; }
 
     type_test! { week_dates: ISOWeekDate, {"type": "string", "description": "Week date after ISO 8601, such as 2026-W47-6."};
@@ -158,8 +160,8 @@ mod with_jiff {
 
 mod with_time {
     use time::{
-        Date, Month, OffsetDateTime, PlainDateTime, SignedDuration, Time, Timestamp, UtcDateTime,
-        UtcOffset, Weekday,
+        Date, Month, OffsetDateTime, PlainDateTime, SignedDuration, Time, UtcDateTime, UtcOffset,
+        Weekday,
     };
 
     use super::type_test;
@@ -212,11 +214,6 @@ mod with_time {
     accepts "90.5", "90.0";
     misses "", "90", "PT90S", "1.", "1e3";
     refuses 90.5, [90, 0], null; }
-
-    type_test! { timestamps: Timestamp, {"type": "integer", "description": "Nanoseconds since 1970-01-01T00:00:00Z."};
-    keeps Timestamp::UNIX_EPOCH, Timestamp::from_nanoseconds(-1).unwrap();
-    accepts 1_795_250_000_000_000_000_i64, 2.0;
-    refuses "2026-11-21T08:30:00Z", 1.5, null; }
 
     type_test! { weekdays: Weekday,
     {"type": "string", "enum": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]};

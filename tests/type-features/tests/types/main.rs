@@ -9,7 +9,7 @@ use std::any::type_name;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tool_core::{Registry, Tool, ToolCall, ToolResult, ToolType};
+use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
 /// A tool that gives back its one parameter, and a judge of the same schema that knows formats.
 struct Echo {
@@ -101,6 +101,7 @@ impl Echo {
         let (head, reason) = text.split_once("- value").expect(text);
         assert!(head.starts_with("invalid arguments for echo "), "{text}");
         assert!(reason.len() > 12, "{text}");
+        assert!(!text.contains("::"), "{text}");
         for name in &self.names {
             assert!(!text.contains(name), "{text}");
         }

@@ -2,6 +2,7 @@
 
 use super::{Path, Walker, unlike};
 use crate::schema::cursor::{Cursor, unquote};
+use crate::schema::property::Members;
 use crate::schema::words::expected;
 use crate::schema::{Kind, Property, Schema};
 
@@ -16,12 +17,11 @@ impl Walker<'_> {
         let start = self.cursor.clone();
         let text = self.cursor.value();
         let members = members(text);
-        let leading: Vec<_> = schemas
-            .iter()
-            .filter(|schema| leads(schema, text, &members))
-            .collect();
         let (found, written) = (self.found.mark(), self.output.as_ref().map(String::len));
-        for candidate in &leading {
+        for candidate in schemas
+            .iter()
+            .filter(|schema| leads(schema, text, &members, true))
+        {
             let Some(left) = self.budget.checked_sub(text.len()) else {
                 return self.report(path, || {
                     "too intricate to be checked; make it simpler".into()
@@ -31,8 +31,7 @@ impl Walker<'_> {
             let coercions = self.coercions.len();
             self.cursor = start.clone();
             self.value(candidate, path, depth);
-            // With one candidate its mistakes are the mistakes.
-            if self.found.mark() == found || leading.len() == 1 {
+            if self.found.mark() == found {
                 return;
             }
             self.found.forget(found);
@@ -41,8 +40,23 @@ impl Walker<'_> {
                 output.truncate(length);
             }
         }
+        // It is none of them. Where it was plain which was meant, its mistakes are the mistakes.
+        let mut meant = schemas
+            .iter()
+            .filter(|schema| leads(schema, text, &members, false));
+        if let (Some(candidate), None) = (meant.next(), meant.next()) {
+            self.cursor = start;
+            self.value(candidate, path, depth);
+            // Something else was wrong on the way, such as a budget that ran out.
+            if self.found.mark() != found {
+                return;
+            }
+        }
+        let leads_none = !schemas
+            .iter()
+            .any(|schema| leads(schema, text, &members, false));
         match tags(schemas) {
-            Some((tag, values)) if leading.is_empty() && text.starts_with('{') => {
+            Some((tag, values)) if leads_none && text.starts_with('{') => {
                 let path = path.key(tag);
                 let got = members.iter().find(|(key, _)| key == tag);
                 self.report(&path, || match got {
@@ -71,12 +85,28 @@ fn members(text: &str) -> Vec<(String, &str)> {
 }
 
 /// Whether a value may be what `schema` describes, from what shows at its surface: its kind, its
-/// required members, its tag. What does not lead can't fit.
-fn leads(schema: &Schema, text: &str, members: &[(String, &str)]) -> bool {
+/// tag and its members. With `all_of_it`, what does not lead can't fit; without, only the tag must
+/// be right, or one of the members that it must have.
+fn leads(schema: &Schema, text: &str, members: &[(String, &str)], all_of_it: bool) -> bool {
     let first = text.bytes().next().unwrap_or(0);
     match schema.kind {
         Kind::Object(properties) => {
-            first == b'{' && properties.iter().all(|property| has(members, property))
+            let Members { known, others } = Members::of(properties);
+            let is_tagged = known.iter().any(|property| tag(property).is_some());
+            let tag_fits = known.iter().all(|property| has_tag(members, property));
+            let has = |property: &Property| members.iter().any(|(key, _)| property.is_called(key));
+            first == b'{'
+                && tag_fits
+                && if all_of_it {
+                    let required = known
+                        .iter()
+                        .all(|property| !property.required || has(property));
+                    let is_known = |key: &str| known.iter().any(|property| property.is_called(key));
+                    required && (others.is_some() || members.iter().all(|(key, _)| is_known(key)))
+                } else {
+                    let mut required = known.iter().filter(|property| property.required);
+                    is_tagged || known.is_empty() || required.any(has)
+                }
         }
         Kind::Null => first == b'n',
         Kind::Boolean => matches!(first, b't' | b'f'),
@@ -85,28 +115,22 @@ fn leads(schema: &Schema, text: &str, members: &[(String, &str)]) -> bool {
         Kind::Array(_) | Kind::Tuple(_) => first == b'[',
         Kind::Map(_) => first == b'{',
         Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) => true,
-        Kind::Reference(reference) => leads((reference.target)(), text, members),
+        Kind::Reference(reference) => leads((reference.target)(), text, members, all_of_it),
     }
 }
 
-fn has(members: &[(String, &str)], property: &Property) -> bool {
-    if let Kind::Object(properties) = property.schema.kind
-        && property.flat
-    {
-        return properties.iter().all(|property| has(members, property));
+/// Whether a property is no tag, or the tag is right.
+fn has_tag(members: &[(String, &str)], property: &Property) -> bool {
+    let Kind::Enum(strings) = property.schema.kind else {
+        return true;
+    };
+    if !strings.is_tag {
+        return true;
     }
     let found = members.iter().find(|(key, _)| property.is_called(key));
-    match (found, tag(property)) {
-        (Some((_, value)), Some(_)) => {
-            let Kind::Enum(strings) = property.schema.kind else {
-                return true;
-            };
-            unquote(value)
-                .is_some_and(|value| strings.admits(&value) || strings.fold(&value).is_some())
-        }
-        (Some(_), None) => true,
-        (None, _) => !property.required,
-    }
+    found.is_some_and(|(_, value)| {
+        unquote(value).is_some_and(|value| strings.admits(&value) || strings.fold(&value).is_some())
+    })
 }
 
 /// The tag that a property holds, if it tells variants apart.

@@ -1,0 +1,38 @@
+use serde::Deserialize;
+use tool_core::ToolType;
+
+#[derive(Deserialize, ToolType)]
+struct Short {
+    name: String,
+}
+
+#[derive(Deserialize, ToolType)]
+struct Long {
+    name: String,
+    size: u8,
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(untagged)]
+enum Prefix {
+    Short(Short),
+    Long(Long),
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(untagged)]
+enum Positions {
+    Short { name: String },
+    Pair(String, u8),
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(untagged)]
+enum Fine {
+    Long(Long),
+    Short(Short),
+}
+
+fn main() {
+    let _ = (Prefix::SCHEMA, Positions::SCHEMA, Fine::SCHEMA);
+}
