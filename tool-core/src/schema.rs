@@ -4,6 +4,23 @@
 //! [`ToolType::SCHEMA`](crate::ToolType::SCHEMA), rendered to JSON text while compiling
 //! and walked to judge a model's arguments. One tree, three readers:
 //! they cannot disagree.
+//!
+//! # Where a call is judged otherwise than by the letter of its schema
+//!
+//! Wider, because models and strict modes send it and nothing is lost:
+//!
+//! - `null` for whatever may be left out is leaving it out;
+//! - a value of an enum may differ by case alone;
+//! - the names of `#[serde(alias)]` and `#[serde(other)]` are taken and not shown.
+//!
+//! Narrower, because the schema could only say it at the cost of noise, or not at all:
+//!
+//! - a number beyond its Rust type is refused where the schema shows no bound;
+//! - so is an integer key of a map beyond the type of the keys;
+//! - a type that parses a string (an address, a date, a validated newtype) refuses what it can't
+//!   parse, in its own words;
+//! - a key that is given twice is refused: no schema can say that;
+//! - values nest at most 127 levels deep.
 
 #[doc(hidden)]
 pub mod check;

@@ -42,6 +42,18 @@ mod util;
 /// | `rename = "…"` | the key in the arguments; without it the parameter's own name |
 /// | `default = literal` | the parameter may be left out, and the schema says what it is then |
 /// | `default` | the parameter may be left out and is then `Default::default()` |
+/// | `range = 1..=14` | the numbers that are accepted; `0.5..1.0` for floats, either end may be open |
+/// | `length = 1..=64` | how many characters a string, items an array or members a map may have |
+/// | `pattern = "^[a-z]+$"` | a regular expression of ECMA 262 that the string holds (feature `regex`) |
+/// | `format = "email"` | a format for the model; the type enforces it, or nothing does |
+/// | `multiple_of = 5` | the step of a number |
+/// | `unique` | no item of the array occurs twice |
+/// | `example = literal` | an example that the schema shows |
+/// | `as = Type` | another type whose schema is true of what is decoded |
+/// | `schema = r#"{…}"#` | a JSON Schema in place of the type's own; a keyword that can't be enforced is an error |
+///
+/// A bound that does not fit its type, an empty range, a pattern that means something else to a
+/// model, and a default or an example that the schema refuses are compile errors.
 ///
 /// # Doc comments
 ///
@@ -55,9 +67,22 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Implements `ToolType` for a struct or an enum that stands in the signature of a tool.
 ///
-/// serde's attributes are read as serde reads them. Doc comments become descriptions; a field can
-/// have `#[param(description = "…")]` instead. On the type itself, `#[param(crate = path)]` says
-/// where `tool_core` is.
+/// serde's attributes are read as serde reads them, by its own code: names, defaults, aliases,
+/// `skip`, `flatten`, `transparent`, `from` and `try_from`, all four ways to tag an enum. `with`
+/// needs `#[param(as = Type)]` or `#[param(schema = …)]` to say what it reads. Doc comments become
+/// descriptions; those of unit variants are told beside the description of whatever uses the enum.
+///
+/// A field takes the keys of [`macro@tool`]'s `#[param(…)]`, apart from `rename` and `default`,
+/// which are serde's, and besides:
+///
+/// | key | meaning |
+/// |---|---|
+/// | `recursive` | the field leads back to a type that holds this one. A type that names itself needs no telling. |
+///
+/// On the type itself, `#[param(crate = path)]` says where `tool_core` is.
+///
+/// The variants of an untagged enum are tried in turn by serde. One that would take the values of
+/// a later one is a compile error.
 #[proc_macro_derive(ToolType, attributes(param, serde))]
 pub fn tool_type(item: TokenStream) -> TokenStream {
     emit::tool_type(item.into()).into()

@@ -58,7 +58,8 @@ fn word(random: &mut Random) -> &'static str {
         "x\ny",
         "127.0.0.1",
         "256",
-    ])
+    ];
+    WORDS[random.below(WORDS.len())]
 }
 
 fn number(random: &mut Random) -> Value {

@@ -76,3 +76,49 @@ const fn write(schema: Option<&Schema>, direction: Direction, out: &mut [u8]) ->
     sink.root(schema);
     sink.at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Property, Text};
+
+    const POINT: &Schema = &Schema::object(&[
+        Property::new(
+            Text::new("x"),
+            Text::new("→ länger als ein Byte 🦀"),
+            &Schema::integer(i128::MIN, i128::MAX),
+        ),
+        Property::new(
+            Text::new("y"),
+            Text::escaped("\"\n", "\\\"\\n"),
+            &Schema::nullable(&Schema::BOOLEAN),
+        ),
+    ]);
+    const LENGTH: usize = json_length(Some(POINT), Direction::Arguments);
+    static TEXT: JsonText<LENGTH> = JsonText::of(Some(POINT), Direction::Arguments);
+
+    #[test]
+    fn the_text_is_text_and_the_same_at_compile_time_and_at_run_time() {
+        let text = TEXT.as_str();
+        assert!(std::str::from_utf8(text.as_bytes()).is_ok());
+        assert_eq!(text, POINT.to_json());
+        let json: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            json["properties"]["x"]["description"],
+            "→ länger als ein Byte 🦀"
+        );
+        assert_eq!(json["properties"]["y"]["description"], "\"\n");
+        let last = text.chars().next_back();
+        assert_eq!(last, Some('}'));
+        // Made at run time, where an interpreter of the language can watch it.
+        let again = JsonText::<LENGTH>::of(Some(POINT), Direction::Arguments);
+        assert_eq!(again.as_str(), text);
+        assert_eq!(JsonText::<0>::of(None, Direction::Result).as_str(), "");
+    }
+
+    #[test]
+    #[should_panic(expected = "miscounted")]
+    fn a_wrong_length_makes_no_text() {
+        let _ = JsonText::<8>::of(Some(POINT), Direction::Arguments);
+    }
+}

@@ -308,9 +308,14 @@ impl Sink<'_> {
     }
 
     const fn tuple(&mut self, items: &[&'static Schema]) {
-        self.put("\"type\":\"array\",\"prefixItems\":");
-        self.list(items);
-        self.put(",\"items\":false");
+        if items.is_empty() {
+            // JSON Schema wants at least one item in `prefixItems`.
+            self.put("\"type\":\"array\",\"items\":{}");
+        } else {
+            self.put("\"type\":\"array\",\"prefixItems\":");
+            self.list(items);
+            self.put(",\"items\":false");
+        }
         self.lengths(
             Lengths::exactly(items.len()),
             ",\"minItems\":",
