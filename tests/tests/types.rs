@@ -136,6 +136,23 @@ accepts [] => "[]", [1, 2.0, -3] => "[1, 2, -3]"; refuses [1, "2"], {}, "[]" }
 type_test! { lists_of_options: Vec<Option<bool>>,
 {"type": "array", "items": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}},
 accepts [true, null] => "[Some(true), None]"; refuses [1] }
+type_test! { borrowed_paths: &std::path::Path, {"type": "string"}, accepts "a/b\n" => "\"a/b\\n\""; refuses 1 }
+type_test! { tuples: (bool, Option<String>),
+{"type": "array", "prefixItems": [{"type": "boolean"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}], "items": false, "minItems": 2, "maxItems": 2},
+accepts [true, null] => "(true, None)", [false, "a"] => "(false, Some(\"a\"))"; refuses [true], [true, "a", 1], {} }
+type_test! { units: (), {"type": "null"}, accepts null => "()"; refuses [], {} }
+type_test! { signed_nonzeros: std::num::NonZeroI8,
+{"anyOf": [{"type": "integer", "minimum": 1, "maximum": 127}, {"type": "integer", "minimum": -128, "maximum": -1}]},
+accepts (-128) => "-128", 1.0 => "1"; refuses 0, 128 }
+type_test! { unsigned_nonzeros: std::num::NonZeroU32, {"type": "integer", "minimum": 1}, accepts 7 => "7"; refuses 0 }
+type_test! { durations: std::time::Duration,
+{"type": "object", "properties": {"secs": {"type": "integer", "minimum": 0, "description": "Whole seconds."},
+ "nanos": {"type": "integer", "minimum": 0, "maximum": 999_999_999, "description": "Nanoseconds beyond them."}}, "required": ["secs", "nanos"], "additionalProperties": false},
+accepts {"secs": 1, "nanos": 500_000_000} => "1.5s"; refuses {"secs": 1}, [1, 2], 1.5 }
+type_test! { ranges: std::ops::Range<u8>,
+{"type": "object", "properties": {"start": {"type": "integer", "minimum": 0, "maximum": 255, "description": "First of the range."},
+ "end": {"type": "integer", "minimum": 0, "maximum": 255, "description": "End of the range, not part of it."}}, "required": ["start", "end"], "additionalProperties": false},
+accepts {"start": 1, "end": 3} => "1..3"; refuses {"start": 1}, [1, 3] }
 type_test! { slices: &[String], {"type": "array", "items": {"type": "string"}},
 accepts ["a", "b\n"] => "[\"a\", \"b\\n\"]"; refuses [1] }
 type_test! { borrowed_values: &Point,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -31,6 +32,14 @@ impl<T> Lend for [T] {
     type Held<'de> = Vec<T>;
 
     fn lend(held: &Vec<T>) -> &[T] {
+        held
+    }
+}
+
+impl Lend for Path {
+    type Held<'de> = PathBuf;
+
+    fn lend<'h>(held: &'h PathBuf) -> &'h Path {
         held
     }
 }

@@ -61,9 +61,14 @@ impl Snapshot {
         let duplicates: Vec<_> = named
             .iter()
             .filter(|(_, tools)| tools.len() > 1)
-            .map(|(name, tools)| Duplicate {
-                name: name.clone(),
-                locations: tools.iter().map(|tool| tool.location).collect(),
+            .map(|(name, tools)| {
+                let mut locations: Vec<_> = tools.iter().map(|tool| tool.location).collect();
+                // The linker's order is not the same in every build.
+                locations.sort_unstable_by_key(|place| (place.file, place.line));
+                Duplicate {
+                    name: name.clone(),
+                    locations,
+                }
             })
             .collect();
         if !duplicates.is_empty() {
