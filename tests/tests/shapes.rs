@@ -486,7 +486,8 @@ fn conversions_and_stand_ins() {
     subject.accepts(json!(4.0), "Even(4)");
     let odd = subject.call(&json!(3));
     assert!(
-        odd.content().ends_with("\n- value: 3 is odd"),
+        odd.content()
+            .ends_with("\n- value: 3 is odd; expected an integer from 0 to 255"),
         "{}",
         odd.content()
     );

@@ -300,8 +300,9 @@ fn a_type_that_refuses_what_its_schema_allows_is_heard() {
     assert_eq!(call("{\"even\":4.0}").content(), "Even(4)");
     let odd = call("{\"even\":3}");
     assert!(
-        odd.content()
-            .ends_with(":\n- even: 3 is odd; send an even number"),
+        odd.content().ends_with(
+            ":\n- even: 3 is odd; send an even number; expected an integer from 0 to 255"
+        ),
         "{}",
         odd.content()
     );

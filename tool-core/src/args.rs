@@ -97,8 +97,8 @@ impl Input {
     }
 }
 
-/// The words of a type that refuses what its schema allows: its own, unless they are serde's,
-/// which name Rust types.
+/// The words of a type that refuses what its schema allows: its own, unless they are serde's or
+/// name Rust types. What was expected follows, since a parser's own words may say little.
 fn refused(property: &Property, problem: &serde_json::Error) -> String {
     let problem = problem.to_string();
     let problem = problem
@@ -112,10 +112,16 @@ fn refused(property: &Property, problem: &serde_json::Error) -> String {
         "data did not",
         "number out of range",
     ];
-    if generic.iter().any(|start| problem.starts_with(start)) {
-        format!("not accepted; expected {}", expected(property.schema))
-    } else {
-        problem.to_owned()
+    let is_generic = generic.iter().any(|start| problem.starts_with(start));
+    let said = match is_generic || problem.contains("::") {
+        true => "not accepted",
+        false => problem,
+    };
+    let schema = property.schema;
+    let expected = expected(schema);
+    match schema.description() {
+        "" => format!("{said}; expected {expected}"),
+        described => format!("{said}; expected {expected} ({described})"),
     }
 }
 

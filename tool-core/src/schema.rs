@@ -78,6 +78,8 @@ pub(crate) enum Reading {
     Positional,
     /// That, and objects with more members: any other struct.
     Lax,
+    /// Numbers, strings or arrays besides: a type that reads itself in several ways.
+    Several,
 }
 
 /// The kinds of schema node.
@@ -236,6 +238,13 @@ impl Schema {
     /// The same schema with this description.
     pub const fn describe(mut self, description: Text) -> Schema {
         self.description = description;
+        self
+    }
+
+    /// The same schema of a type that serde reads in other ways besides.
+    #[allow(dead_code)] // for the types of other crates, which are all optional
+    pub(crate) const fn read_in_several_ways(mut self) -> Schema {
+        self.reading = Reading::Several;
         self
     }
 

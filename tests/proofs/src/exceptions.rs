@@ -13,6 +13,8 @@ use crate::subject::Subject;
 pub enum Exception {
     /// `null` stands for leaving out what may be left out: strict modes make models send it.
     NullForOptional,
+    /// Nothing, `null` and `""` are "no arguments": providers send all three for `{}`.
+    NoArguments,
     /// A value that differs from the right one by case alone is respelled: Anthropic's strict mode
     /// returns values so.
     Case,
@@ -71,6 +73,10 @@ fn holds_key(row: &str, key: i128) -> bool {
 /// The exceptions that explain why a tool and its judge differ over some arguments; `None` when
 /// nothing explains it.
 pub fn explain(subject: &Subject, arguments: &Value, is_accepted: bool) -> Option<Vec<Exception>> {
+    let is_nothing = arguments.is_null() || arguments == "";
+    if is_nothing && is_accepted == subject.accepts(&Value::Object(Map::new())) {
+        return Some(vec![Exception::NoArguments]);
+    }
     if is_accepted {
         let mut lax = Lax {
             row: subject.row.name,

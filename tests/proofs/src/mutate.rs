@@ -35,7 +35,7 @@ pub fn any(random: &mut Random, depth: usize) -> Value {
 }
 
 fn word(random: &mut Random) -> &'static str {
-    const WORDS: [&str; 22] = [
+    const WORDS: [&str; 31] = [
         "",
         "a",
         "ab",
@@ -58,6 +58,15 @@ fn word(random: &mut Random) -> &'static str {
         "x\ny",
         "127.0.0.1",
         "256",
+        "40000",
+        "99999999999999999999",
+        "also",
+        "likewise",
+        "disc",
+        "crimson",
+        "-0",
+        "DEEP-RED",
+        "Circle",
     ];
     WORDS[random.below(WORDS.len())]
 }
@@ -209,24 +218,29 @@ fn change_text(text: &mut String, random: &mut Random) {
 /// Something that stands in the schema, or next to it: a bound, a listed value, a whole member.
 fn constant(schema: &Value, random: &mut Random) -> Value {
     let mut place = random.below(count(schema));
-    let mut schema = schema.clone();
-    let whole = schema.clone();
-    let Some(found) = find(&mut schema, &mut place) else {
-        return Value::Null;
-    };
-    match found {
-        Value::Number(_) => {
-            let number = found
-                .as_i64()
-                .map(|number| number.saturating_add([-1, 0, 1][random.below(3)]));
+    match look(schema, &mut place) {
+        Some(found @ Value::Number(_)) => {
+            let step = [-1, 0, 1][random.below(3)];
+            let number = found.as_i64().map(|number| number.saturating_add(step));
             number.map_or_else(|| found.clone(), Value::from)
         }
-        Value::Object(_) if found.get("type").is_some() => {
-            let part = found.clone();
-            Sampler::within(&whole, &part).sample(random)
+        Some(part @ Value::Object(_)) if part.get("type").is_some() => {
+            Sampler::within(schema, part).sample(random)
         }
-        Value::String(_) => found.clone(),
+        Some(found @ Value::String(_)) => found.clone(),
         _ => any(random, 1),
+    }
+}
+
+fn look<'v>(value: &'v Value, place: &mut usize) -> Option<&'v Value> {
+    if *place == 0 {
+        return Some(value);
+    }
+    *place -= 1;
+    match value {
+        Value::Array(items) => items.iter().find_map(|item| look(item, place)),
+        Value::Object(members) => members.values().find_map(|member| look(member, place)),
+        _ => None,
     }
 }
 
@@ -249,6 +263,36 @@ fn collect_keys(schema: &Value, keys: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| collect_keys(item, keys)),
         _ => {}
     }
+}
+
+/// The same JSON with a number spelled in another way, a greater number, or more white space.
+pub fn spelling(text: &str, random: &mut Random) -> String {
+    const ENDS: [&str; 8] = [
+        "e0",
+        ".0",
+        ".00",
+        "E+0",
+        "0e-1",
+        "e1",
+        "00000000000000000000",
+        "000000000000000000000000000000000000000",
+    ];
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    // Behind a colon or a bracket and before the next sign: not in a string, not in a fraction.
+    let ends: Vec<_> = (1..text.len())
+        .filter(|&end| is_digit(end - 1) && matches!(bytes[end], b',' | b'}' | b']'))
+        .filter(|&end| {
+            let start = (0..end).rev().find(|&at| !is_digit(at)).unwrap_or(0);
+            matches!(bytes[start], b':' | b'[')
+                || bytes[start] == b',' && start > 0 && is_digit(start - 1)
+        })
+        .collect();
+    if ends.is_empty() || random.percent(20) {
+        return text.replace("\":", "\" : ").replace('}', "\n}");
+    }
+    let at = *random.pick(&ends);
+    format!("{}{}{}", &text[..at], random.pick(&ENDS), &text[at..])
 }
 
 /// Bytes with a few changes: what a model that is cut off, or a careless proxy, makes of a call.

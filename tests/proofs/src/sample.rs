@@ -1,12 +1,16 @@
 //! Values that a JSON Schema describes, made from its text alone.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use jsonschema::Validator;
 use serde_json::{Map, Number, Value};
 
 use crate::mutate;
 use crate::random::Random;
 
 /// Strings that patterns and formats of the table find: a sample is taken from those that fit.
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 37] = [
     "",
     "a",
     "b",
@@ -41,6 +45,9 @@ const WORDS: [&str; 34] = [
     "a@b.pt",
     "2026-11-21",
     "/tmp/x",
+    "1.2",
+    "[2001:db8::ff]:443",
+    "10.0.0.1:1",
 ];
 
 /// Makes values of one schema.
@@ -211,13 +218,23 @@ fn text(schema: &Value, random: &mut Random) -> String {
     }
 }
 
+thread_local! {
+    /// The judges of the patterns that were met.
+    static PATTERNS: RefCell<HashMap<String, Validator>> = RefCell::default();
+}
+
 /// Whether a word has the pattern of a schema, as the independent judge sees it.
 fn matches(schema: &Value, word: &str) -> bool {
-    let Some(pattern) = schema.get("pattern") else {
+    let Some(pattern) = schema["pattern"].as_str() else {
         return true;
     };
-    let schema = serde_json::json!({ "pattern": pattern });
-    jsonschema::is_valid(&schema, &Value::String(word.into()))
+    PATTERNS.with_borrow_mut(|judges| {
+        let judge = judges.entry(pattern.to_owned()).or_insert_with(|| {
+            let schema = serde_json::json!({ "pattern": pattern });
+            jsonschema::validator_for(&schema).expect("an emitted pattern is one")
+        });
+        judge.is_valid(&Value::String(word.into()))
+    })
 }
 
 fn integer(schema: &Value, random: &mut Random) -> Value {

@@ -154,11 +154,15 @@ pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
 /// Whether serde may take a value of `later` for one of `earlier` that the schema does not
 /// describe.
 const fn takes(earlier: &Schema, later: &Schema) -> bool {
+    if let Reading::Several = earlier.reading {
+        // Any, numbers, strings and arrays.
+        return matches!(json_type(later), 0 | 3 | 4 | 5);
+    }
     let Kind::Object(required) = earlier.kind else {
         return false;
     };
     match (&later.kind, earlier.reading) {
-        (_, Reading::Exact) => false,
+        (_, Reading::Exact | Reading::Several) => false,
         (Kind::Array(_) | Kind::Tuple(_), _) => true,
         (Kind::Map(_), Reading::Lax) => true,
         (Kind::Object(members), Reading::Lax) => {

@@ -13,6 +13,20 @@ pub const fn inner(schema: &'static Schema) -> &'static Schema {
     }
 }
 
+/// The narrower schema of a value that may be `null` where the wider one lets it.
+pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
+    match wide.kind {
+        Kind::Nullable(_) => Schema::nullable(narrow),
+        _ => *narrow,
+    }
+}
+
+/// The same member, described by another type than the one that decodes it.
+pub const fn stand_in(mut property: Property) -> Property {
+    property.exact = false;
+    property
+}
+
 /// The same member with a narrower schema.
 pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property {
     property.schema = schema;

@@ -19,6 +19,8 @@ pub struct Property {
     pub(crate) required: bool,
     /// Whether an absent value is decoded from `null`, as for an `Option`.
     pub(crate) nullable: bool,
+    /// Whether an absent value is filled in by something else than `null`.
+    pub(crate) filled: bool,
     /// Whether decoding alone enforces the schema, so that no walk over the tree is needed.
     pub(crate) exact: bool,
     /// Whether a result may leave it out though a call may not: `skip_serializing_if`.
@@ -43,6 +45,7 @@ impl Property {
             aliases: &[],
             required: !nullable,
             nullable,
+            filled: false,
             exact: false,
             skipped: false,
             flat: false,
@@ -70,6 +73,7 @@ impl Property {
     /// The same member, which may be left out.
     pub const fn optional(mut self) -> Property {
         self.required = false;
+        self.filled = true;
         self
     }
 
@@ -125,6 +129,11 @@ impl Property {
     /// Whether `null` stands for leaving it out: it is optional, and its type has no `null`.
     pub(crate) fn drops_null(&self) -> bool {
         !self.required && !self.nullable && !self.schema.admits_null()
+    }
+
+    /// Whether leaving it out means `null`, and nothing else.
+    pub(crate) fn takes_null(&self) -> bool {
+        self.nullable && !self.required && !self.filled && self.default.is_empty()
     }
 
     pub(crate) fn is_called(&self, key: &str) -> bool {

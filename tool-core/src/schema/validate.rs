@@ -35,7 +35,7 @@ pub(crate) struct Normal {
 /// The same arguments in the form that decoding wants, or everything that is wrong with them.
 ///
 /// The form differs where the schema is laxer than serde: an integer spelled `20.0`, `null` for a
-/// member that may be left out, an enum value in another case. `is_lenient` adds what
+/// member that may be left out, an absent `Option` in a newtype, an enum value in another case. `is_lenient` adds what
 /// [`lenient`] knows.
 pub(crate) fn normalise(
     schema: &Schema,

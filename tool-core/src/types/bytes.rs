@@ -6,6 +6,6 @@ use crate::schema::Schema;
 
 // They would take the bytes of a string too. The schema does not say so, and the walk refuses it.
 schemas! {
-    Bytes => Schema::array(u8::SCHEMA);
-    BytesMut => Schema::array(u8::SCHEMA);
+    Bytes => Schema::array(u8::SCHEMA).read_in_several_ways();
+    BytesMut => Schema::array(u8::SCHEMA).read_in_several_ways();
 }

@@ -23,7 +23,7 @@ schemas! {
         Text::new("Fri"),
         Text::new("Sat"),
         Text::new("Sun"),
-    ]);
+    ]).read_in_several_ways();
     Month => Schema::strings(&[
         Text::new("January"),
         Text::new("February"),
@@ -37,7 +37,7 @@ schemas! {
         Text::new("October"),
         Text::new("November"),
         Text::new("December"),
-    ]);
+    ]).read_in_several_ways();
 }
 
 /// All but the first and the last second of a `TimeDelta`, which can't have every nanosecond: 2^63

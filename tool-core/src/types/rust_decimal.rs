@@ -8,5 +8,5 @@ use crate::types::text;
 // written as a string unless the crate's feature `serde-float` is on, which is why that feature
 // does not go together with this one.
 schemas! {
-    Decimal => text("Decimal number as a string, such as 12.50.");
+    Decimal => text("Decimal number as a string, such as 12.50.").read_in_several_ways();
 }

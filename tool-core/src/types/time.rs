@@ -12,13 +12,13 @@ use crate::types::text;
 // All of them would read arrays of numbers too; the walk refuses those. `Timestamp` is left out: it
 // can't be decoded inside of an enum that serde buffers.
 schemas! {
-    Date => Schema::format("date");
-    Time => text("Time of day with a fraction, such as 08:30:00.0.");
-    PlainDateTime => text("Date and time without time zone, such as 2026-11-21 08:30:00.0.");
-    UtcDateTime => text("Date and time in UTC, such as 2026-11-21 08:30:00.0.");
-    OffsetDateTime => text("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.");
-    UtcOffset => text("Offset from UTC, such as +01:00:00.");
-    SignedDuration => text("Seconds with a fraction, such as 90.5.");
+    Date => Schema::format("date").read_in_several_ways();
+    Time => text("Time of day with a fraction, such as 08:30:00.0.").read_in_several_ways();
+    PlainDateTime => text("Date and time without time zone, such as 2026-11-21 08:30:00.0.").read_in_several_ways();
+    UtcDateTime => text("Date and time in UTC, such as 2026-11-21 08:30:00.0.").read_in_several_ways();
+    OffsetDateTime => text("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.").read_in_several_ways();
+    UtcOffset => text("Offset from UTC, such as +01:00:00.").read_in_several_ways();
+    SignedDuration => text("Seconds with a fraction, such as 90.5.").read_in_several_ways();
     Weekday => Schema::strings(&[
         Text::new("Monday"),
         Text::new("Tuesday"),
@@ -27,7 +27,7 @@ schemas! {
         Text::new("Friday"),
         Text::new("Saturday"),
         Text::new("Sunday"),
-    ]);
+    ]).read_in_several_ways();
     Month => Schema::strings(&[
         Text::new("January"),
         Text::new("February"),
@@ -41,5 +41,5 @@ schemas! {
         Text::new("October"),
         Text::new("November"),
         Text::new("December"),
-    ]);
+    ]).read_in_several_ways();
 }

@@ -42,6 +42,10 @@ impl Member<'_> {
                 __tool_core::schema::Property::new(#name, #description, #schema)
             },
         };
+        if self.constraints.stand_in.is_some() {
+            // It is the type itself that decodes.
+            property = quote!(__tool_core::__private::constrain::stand_in(#property));
+        }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
             property = quote! {
@@ -68,7 +72,10 @@ impl Member<'_> {
 
     // Input:  #[param(range = 1..=14)] days: u8
     // Output: const __TOOL_NARROW_0: &Schema = const {
-    //             &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14))
+    //             &as_nullable_as(
+    //                 <u8 as ToolType>::SCHEMA,
+    //                 const { &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14)) },
+    //             )
     //         };
     //
     // A constant of its own for each narrowed schema, so that one build shows every misfit.
@@ -100,7 +107,8 @@ impl Member<'_> {
                 let narrow = narrowed(&schema, narrowing);
                 quote!(&#narrow)
             });
-        quote!(const { #narrow })
+        // An item of a tuple, or the inside of a newtype, keeps its `null`.
+        quote!(const { &__tool_core::__private::constrain::as_nullable_as(#base, const { #narrow }) })
     }
 
     // Input:  #[param(default = 5)] days: u8

@@ -257,12 +257,9 @@ fn recur(ty: &mut Type, own: &Ident) -> bool {
                 *ty = parse_quote!(__tool_core::__private::Recursive<#ty>);
                 return true;
             }
-            inner_types(path).fold(false, |found, inner| recur(inner, own) || found)
+            all(inner_types(path), own)
         }
-        Type::Tuple(tuple) => tuple
-            .elems
-            .iter_mut()
-            .fold(false, |found, ty| recur(ty, own) || found),
+        Type::Tuple(tuple) => all(tuple.elems.iter_mut(), own),
         Type::Array(array) => recur(&mut array.elem, own),
         Type::Slice(slice) => recur(&mut slice.elem, own),
         Type::Reference(reference) => recur(&mut reference.elem, own),
@@ -270,6 +267,11 @@ fn recur(ty: &mut Type, own: &Ident) -> bool {
         Type::Group(group) => recur(&mut group.elem, own),
         _ => false,
     }
+}
+
+/// Replaces in every one of these types, and says whether there was anything to replace.
+fn all<'t>(types: impl Iterator<Item = &'t mut Type>, own: &Ident) -> bool {
+    types.filter_map(|ty| recur(ty, own).then_some(())).count() > 0
 }
 
 /// Replaces the innermost type, the last if there are several, by a reference to it.

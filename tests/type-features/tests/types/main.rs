@@ -102,8 +102,10 @@ impl Echo {
         assert!(head.starts_with("invalid arguments for echo "), "{text}");
         assert!(reason.len() > 12, "{text}");
         assert!(!text.contains("::"), "{text}");
+        // The description of the schema follows, in which `Time` is a word.
+        let said = text.rsplit_once("; expected").map_or(text, |(said, _)| said);
         for name in &self.names {
-            assert!(!text.contains(name), "{text}");
+            assert!(!said.contains(name), "{text}");
         }
     }
 }

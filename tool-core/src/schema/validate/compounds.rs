@@ -140,14 +140,24 @@ impl<'t> Walker<'t> {
             }
             true
         });
-        for (property, _) in known
-            .iter()
-            .zip(seen)
-            .filter(|(p, seen)| p.required && !seen)
-        {
-            self.report(&path.key(property.name()), || {
-                format!("missing; expected {}", expected(property.schema))
-            });
+        for (property, _) in known.iter().zip(seen).filter(|(_, seen)| !seen) {
+            if property.required {
+                self.report(&path.key(property.name()), || {
+                    format!("missing; expected {}", expected(property.schema))
+                });
+            } else if property.takes_null() {
+                self.add_null(property);
+            }
+        }
+    }
+
+    /// Adds a member to the object that was written last. serde lets an `Option` be absent, but
+    /// not a newtype of one, nor one that is read `with` a function.
+    fn add_null(&mut self, property: &Property) {
+        if let Some(output) = &mut self.output {
+            output.pop();
+            let comma = if output.ends_with('{') { "" } else { "," };
+            output.push_str(&format!("{comma}\"{}\":null}}", property.name.json));
         }
     }
 

@@ -42,7 +42,7 @@ impl Range {
             (from, to) => {
                 let (from, to) = (from.map(float).transpose()?, to.map(float).transpose()?);
                 if let (Some(from), Some(to)) = (from, to)
-                    && (from > to || from == to && is_exclusive)
+                    && (from > to || is_exclusive && from >= to)
                 {
                     return Err(EMPTY);
                 }
