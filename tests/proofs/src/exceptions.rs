@@ -44,7 +44,7 @@ fn is_parsed(row: &str) -> bool {
 }
 
 /// Other names that rows accept: alias and name.
-const ALIASES: [(&str, &str, &str); 6] = [
+pub const ALIASES: [(&str, &str, &str); 6] = [
     ("aliased", "also", "name"),
     ("aliased", "likewise", "name"),
     ("alias_in_flat", "also", "name"),

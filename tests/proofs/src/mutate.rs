@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::exceptions::ALIASES;
 use crate::random::Random;
 use crate::sample::Sampler;
 
@@ -205,12 +206,13 @@ fn change_object(members: &mut Map<String, Value>, schema: &Value, random: &mut 
 }
 
 fn change_text(text: &mut String, random: &mut Random) {
-    match random.below(6) {
+    match random.below(7) {
         0 => *text = text.to_uppercase(),
         1 => *text = text.to_lowercase(),
         2 => text.push('x'),
         3 => drop(text.pop()),
         4 => text.push('\u{1f980}'),
+        5 => *text = random.pick(&ALIASES).1.to_owned(),
         _ => *text = word(random).to_owned(),
     }
 }
@@ -246,7 +248,8 @@ fn look<'v>(value: &'v Value, place: &mut usize) -> Option<&'v Value> {
 
 /// A key of any object in the schema.
 fn key_of(schema: &Value, random: &mut Random) -> String {
-    let mut keys = vec!["zzz".to_owned()];
+    let aliases = ALIASES.iter().map(|(_, alias, _)| (*alias).to_owned());
+    let mut keys: Vec<String> = aliases.take(if random.percent(30) { 9 } else { 1 }).collect();
     collect_keys(schema, &mut keys);
     random.pick(&keys).clone()
 }
