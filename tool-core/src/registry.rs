@@ -1,5 +1,8 @@
 //! [`Registry`]: the tools of a program, found by name, listed in order, called.
 
+mod builder;
+mod error;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::future::Future;
@@ -12,9 +15,12 @@ use crate::call::{CallHead, ToolCall, ToolResult};
 use crate::dialect::{Dialect, Rendered};
 use crate::error::ToolError;
 use crate::output::Outcome;
-use crate::spec::Location;
 use crate::telemetry::Telemetry;
 use crate::tool::{StaticTool, ToolEntry};
+
+pub use builder::RegistryBuilder;
+use error::Duplicate;
+pub use error::{MissingTools, RegistryError};
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]
@@ -262,121 +268,3 @@ impl fmt::Debug for Registry {
         f.debug_set().entries(names).finish()
     }
 }
-
-/// Collects the tools of a [`Registry`].
-#[derive(Clone, Default)]
-pub struct RegistryBuilder {
-    tools: Vec<ToolEntry>,
-    is_lenient: bool,
-}
-
-impl RegistryBuilder {
-    /// Takes every tool that is linked into this program; see [`Registry::linked`].
-    pub fn linked(mut self) -> Self {
-        let linked = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
-        self.tools.extend(linked);
-        self
-    }
-
-    /// Takes these tools, made by [`tools!`](crate::tools).
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
-        self.tools.extend(tools);
-        self
-    }
-
-    /// Forgives what models get wrong most: a number, a truth value, an array or an object that
-    /// comes in quotes, and one value where a list is wanted. Each case is told by
-    /// [`ToolResult::coercions`].
-    ///
-    /// ```
-    /// use tool_core::{Registry, ToolCall, tool, tools};
-    ///
-    /// /// Adds numbers.
-    /// #[tool]
-    /// fn sum(numbers: Vec<i64>) -> i64 {
-    ///     numbers.iter().sum()
-    /// }
-    ///
-    /// let strict = Registry::builder().tools(tools![sum]).build()?;
-    /// let lenient = Registry::builder().tools(tools![sum]).lenient().build()?;
-    /// let call = ToolCall::new("call_1", "sum", r#"{"numbers":"5"}"#);
-    /// assert!(strict.call_blocking(call.clone()).is_error());
-    /// let result = lenient.call_blocking(call);
-    /// assert_eq!(result.content(), "5");
-    /// assert_eq!(result.coercions()[0].path(), "numbers");
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn lenient(mut self) -> Self {
-        self.is_lenient = true;
-        self
-    }
-
-    /// The registry.
-    ///
-    /// # Errors
-    ///
-    /// When two tools have one name.
-    pub fn build(self) -> Result<Registry, RegistryError> {
-        let snapshot = Snapshot::new(self.tools)?;
-        Ok(Registry {
-            current: Arc::new(RwLock::new(Arc::new(snapshot))),
-            is_lenient: self.is_lenient,
-        })
-    }
-}
-
-/// Tools of one name met in a registry.
-#[derive(Clone, Debug)]
-pub struct RegistryError {
-    duplicates: Vec<Duplicate>,
-}
-
-#[derive(Clone, Debug)]
-struct Duplicate {
-    name: String,
-    locations: Vec<Location>,
-}
-
-impl fmt::Display for RegistryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Duplicate { name, locations } in &self.duplicates {
-            writeln!(f, "{} tools are named `{name}`:", locations.len())?;
-            for location in locations {
-                writeln!(f, "  {location}")?;
-            }
-        }
-        f.write_str(
-            "give one another name with `#[tool(name = \"…\")]`, \
-             keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
-             or choose the tools with `Registry::builder().tools(tools![…])`",
-        )
-    }
-}
-
-impl std::error::Error for RegistryError {}
-
-/// Tools that [`Registry::expect`] did not find.
-#[derive(Clone, Debug)]
-pub struct MissingTools {
-    missing: Vec<String>,
-}
-
-impl MissingTools {
-    /// Their names.
-    pub fn names(&self) -> &[String] {
-        &self.missing
-    }
-}
-
-impl fmt::Display for MissingTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "these tools are not in the registry: {}; a crate whose tools are wanted must be named \
-             somewhere, for example by `use weather_tools as _;`, or the linker leaves it out",
-            self.missing.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for MissingTools {}

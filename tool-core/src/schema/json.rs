@@ -3,9 +3,12 @@
 //! One function serves both passes of the compile-time rendering: it measures when it is given
 //! too little room and writes when it is given enough, so the two can't drift apart.
 
+mod members;
+mod names;
 mod sink;
 
-use self::sink::{Names, Sink};
+use self::names::Names;
+use self::sink::Sink;
 use super::Schema;
 
 /// Which way the values of a schema go. It matters for what may be left out: a call should leave

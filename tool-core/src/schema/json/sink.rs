@@ -1,105 +1,9 @@
 //! The writer itself: constant functions over slices.
 
-use crate::schema::check::same;
+use super::names::{Names, find};
 use crate::schema::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings, Text,
+    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings, Text,
 };
-
-/// The most recursive types that one schema may hold.
-const RECURSIVE: usize = 16;
-
-/// The names that references in a tree refer to.
-#[derive(Clone, Copy)]
-pub(super) struct Names {
-    names: [&'static str; RECURSIVE],
-    count: usize,
-}
-
-impl Names {
-    pub(super) const NONE: Names = Names {
-        names: [""; RECURSIVE],
-        count: 0,
-    };
-
-    /// Adds the names of all references below `schema`.
-    pub(super) const fn collect(&mut self, schema: &Schema) {
-        match schema.kind {
-            Kind::Reference(reference) => {
-                if !self.hold(reference.name) {
-                    assert!(
-                        self.count < RECURSIVE,
-                        "more than 16 recursive types in one schema; split the tool"
-                    );
-                    self.names[self.count] = reference.name;
-                    self.count += 1;
-                }
-            }
-            Kind::Nullable(inner) => self.collect(inner),
-            Kind::Array(rule) => self.collect(rule.items),
-            Kind::Map(rule) => self.collect(rule.values),
-            Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
-                let mut at = 0;
-                while at < schemas.len() {
-                    self.collect(schemas[at]);
-                    at += 1;
-                }
-            }
-            Kind::Object(properties) => {
-                let mut at = 0;
-                while at < properties.len() {
-                    self.collect(properties[at].schema);
-                    at += 1;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    const fn hold(&self, name: &str) -> bool {
-        let mut at = 0;
-        while at < self.count {
-            if same(self.names[at], name) {
-                return true;
-            }
-            at += 1;
-        }
-        false
-    }
-}
-
-/// The schema of this name in a tree.
-const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
-    if same(schema.name, name) {
-        return Some(schema);
-    }
-    match schema.kind {
-        Kind::Nullable(inner) => find(inner, name),
-        Kind::Array(rule) => find(rule.items, name),
-        Kind::Map(rule) => find(rule.values, name),
-        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
-            let mut at = 0;
-            while at < schemas.len() {
-                if let Some(found) = find(schemas[at], name) {
-                    return Some(found);
-                }
-                at += 1;
-            }
-            None
-        }
-        Kind::Object(properties) => {
-            let mut at = 0;
-            while at < properties.len() {
-                if let Some(found) = find(properties[at].schema, name) {
-                    return Some(found);
-                }
-                at += 1;
-            }
-            None
-        }
-        _ => None,
-    }
-}
 
 pub(super) struct Sink<'a> {
     pub(super) out: &'a mut [u8],
@@ -109,7 +13,7 @@ pub(super) struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    const fn put(&mut self, text: &str) {
+    pub(super) const fn put(&mut self, text: &str) {
         self.put_bytes(text.as_bytes());
     }
 
@@ -158,14 +62,14 @@ impl Sink<'_> {
     }
 
     /// A schema inside of another.
-    const fn schema(&mut self, schema: &Schema, description: Text) {
+    pub(super) const fn schema(&mut self, schema: &Schema, description: Text) {
         self.put("{");
         let start = self.at;
         self.content(schema, description, start);
         self.put("}");
     }
 
-    const fn content(&mut self, schema: &Schema, description: Text, start: usize) {
+    pub(super) const fn content(&mut self, schema: &Schema, description: Text, start: usize) {
         if schema.name.is_empty() || !self.names.hold(schema.name) {
             self.body(schema);
         } else {
@@ -202,7 +106,7 @@ impl Sink<'_> {
         self.put("\"");
     }
 
-    const fn describe(&mut self, description: Text, notes: Text, start: usize) {
+    pub(super) const fn describe(&mut self, description: Text, notes: Text, start: usize) {
         if description.is_empty() && notes.is_empty() {
             return;
         }
@@ -219,7 +123,7 @@ impl Sink<'_> {
     }
 
     /// A comma, unless nothing stands before it.
-    const fn separate(&mut self, start: usize) {
+    pub(super) const fn separate(&mut self, start: usize) {
         if self.at > start {
             self.put(",");
         }
@@ -336,7 +240,7 @@ impl Sink<'_> {
         self.put("]");
     }
 
-    const fn nullable(&mut self, inner: &Schema) {
+    pub(super) const fn nullable(&mut self, inner: &Schema) {
         self.put("\"anyOf\":[");
         self.schema(inner, Text::EMPTY);
         self.put(",{\"type\":\"null\"}]");
@@ -392,94 +296,6 @@ impl Sink<'_> {
             self.put(maximum);
             self.whole(lengths.maximum as i128);
         }
-    }
-
-    const fn object(&mut self, properties: &'static [Property]) {
-        self.put("\"type\":\"object\",\"properties\":{");
-        let start = self.at;
-        let others = self.properties(properties, start);
-        self.put("}");
-        if self.required(properties, false) {
-            self.put("]");
-        }
-        self.put(",\"additionalProperties\":");
-        match others {
-            Some(values) => self.schema(values, values.description),
-            None => self.put("false"),
-        }
-    }
-
-    /// Writes the members and gives the schema of all others, if there may be others.
-    const fn properties(
-        &mut self,
-        properties: &'static [Property],
-        start: usize,
-    ) -> Option<&'static Schema> {
-        let mut others = None;
-        let mut at = 0;
-        while at < properties.len() {
-            let property = &properties[at];
-            match property.schema.kind {
-                Kind::Object(inner) if property.flat => {
-                    if let Some(values) = self.properties(inner, start) {
-                        others = Some(values);
-                    }
-                }
-                Kind::Map(rule) if property.flat => others = Some(rule.values),
-                _ => {
-                    self.separate(start);
-                    self.property(property);
-                }
-            }
-            at += 1;
-        }
-        others
-    }
-
-    const fn property(&mut self, property: &Property) {
-        self.put("\"");
-        self.put(property.name.json);
-        self.put("\":{");
-        let start = self.at;
-        if property.nullable && self.is_result {
-            self.nullable(property.schema);
-            self.describe(property.text(), property.schema.notes, start);
-        } else {
-            self.content(property.schema, property.text(), start);
-        }
-        if !property.default.is_empty() && !self.is_result {
-            self.separate(start);
-            self.put("\"default\":");
-            self.put(property.default);
-        }
-        if !property.example.is_empty() {
-            self.separate(start);
-            self.put("\"examples\":[");
-            self.put(property.example);
-            self.put("]");
-        }
-        self.put("}");
-    }
-
-    /// Writes the list of required members up to its closing bracket, and says whether it began.
-    const fn required(&mut self, properties: &'static [Property], mut some: bool) -> bool {
-        let mut at = 0;
-        while at < properties.len() {
-            let property = &properties[at];
-            match property.schema.kind {
-                Kind::Object(inner) if property.flat => some = self.required(inner, some),
-                _ => {
-                    if property.required && !(property.skipped && self.is_result) {
-                        self.put(if some { ",\"" } else { ",\"required\":[\"" });
-                        self.put(property.name.json);
-                        self.put("\"");
-                        some = true;
-                    }
-                }
-            }
-            at += 1;
-        }
-        some
     }
 
     const fn whole(&mut self, number: i128) {
