@@ -39,7 +39,7 @@ impl<T> Lend for [T] {
 impl Lend for Path {
     type Held<'de> = PathBuf;
 
-    fn lend<'h>(held: &'h PathBuf) -> &'h Path {
+    fn lend(held: &PathBuf) -> &Path {
         held
     }
 }

@@ -51,10 +51,14 @@ pub const fn default(mut property: Property, json: &'static str) -> Property {
     property
 }
 
-/// The schema of a type of this name.
+/// The schema of a type of this name. A newtype of a named type goes by the name of that: it is
+/// what a recursive type refers to.
 pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
     Schema {
-        name,
+        name: match schema.name.is_empty() {
+            true => name,
+            false => schema.name,
+        },
         is_input_only: schema.is_input_only || is_input_only,
         ..schema
     }

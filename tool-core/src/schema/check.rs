@@ -51,6 +51,8 @@ const fn admits(schema: &Schema, literal: &Literal) -> bool {
                 && *number <= range.maximum
                 && (range.multiple_of == 0 || *number % range.multiple_of == 0)
         }
+        // A literal of more than 53 bits is as near to its bounds as a float can be.
+        #[allow(clippy::cast_precision_loss)]
         (Kind::Number(_), Literal::Integer(number)) => admits_number(schema, *number as f64),
         (Kind::Number(_), Literal::Number(number)) => admits_number(schema, *number),
         (Kind::String(rule), Literal::String(_, length)) => rule.lengths.admits(*length),

@@ -1,7 +1,17 @@
 //! Numbers by their digits: JSON does not say how wide they are.
 
+use std::borrow::Cow;
+
 /// The digits of a number that is whole, however it is spelled: `20.0` and `2e1` are `20`.
-pub(super) fn whole_number(text: &str) -> Option<String> {
+pub(super) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
+        return Some(Cow::Borrowed(text));
+    }
+    respelled(text).map(Cow::Owned)
+}
+
+fn respelled(text: &str) -> Option<String> {
     let Decimal {
         sign,
         digits,

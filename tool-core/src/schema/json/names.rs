@@ -22,15 +22,13 @@ impl Names {
     /// Adds the names of all references below `schema`.
     pub(super) const fn collect(&mut self, schema: &Schema) {
         match schema.kind {
-            Kind::Reference(reference) => {
-                if !self.hold(reference.name) {
-                    assert!(
-                        self.count < RECURSIVE,
-                        "more than 16 recursive types in one schema; split the tool"
-                    );
-                    self.names[self.count] = reference.name;
-                    self.count += 1;
-                }
+            Kind::Reference(reference) if !self.hold(reference.name) => {
+                assert!(
+                    self.count < RECURSIVE,
+                    "more than 16 recursive types in one schema; split the tool"
+                );
+                self.names[self.count] = reference.name;
+                self.count += 1;
             }
             Kind::Nullable(inner) => self.collect(inner),
             Kind::Array(rule) => self.collect(rule.items),

@@ -1,5 +1,6 @@
 //! Arrays and objects.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::{Path, Walker};
@@ -77,10 +78,9 @@ impl<'t> Walker<'t> {
         let mut seen = HashSet::new();
         self.members(|walker, quoted, key, first| {
             let path = path.key(key);
-            if seen.contains(key) {
+            if !seen.insert(key.clone()) {
                 return walker.duplicate(&path);
             }
-            seen.insert(key.to_owned());
             if !is_key(rule.keys, key) {
                 walker.cursor.value();
                 walker.report(&path, || {
@@ -117,7 +117,7 @@ impl<'t> Walker<'t> {
                     walker.report(&path, || unknown(key, &known));
                     return false;
                 };
-                if !other_keys.insert(key.to_owned()) {
+                if !other_keys.insert(key.clone()) {
                     return walker.duplicate(&path);
                 }
                 walker.write_key(quoted, first);
@@ -190,7 +190,7 @@ impl<'t> Walker<'t> {
 
     /// Hands every member of an object to `each`: its key as it stands, its key as text, and
     /// whether no member was written before. `each` says whether it wrote the member.
-    fn members(&mut self, mut each: impl FnMut(&mut Self, &'t str, &str, bool) -> bool) {
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &'t str, &Cow<'t, str>, bool) -> bool) {
         let mut first = true;
         self.write("{");
         self.cursor.eat(b'{');
@@ -279,7 +279,9 @@ fn canonical(value: &serde_json::Value) -> String {
         }
         serde_json::Value::Number(number) => {
             let text = number.to_string();
-            crate::schema::numbers::whole_number(&text).unwrap_or(text)
+            crate::schema::numbers::whole_number(&text)
+                .unwrap_or(Cow::Borrowed(&text))
+                .into_owned()
         }
         other => other.to_string(),
     }
