@@ -89,6 +89,34 @@ mod bare {
         pub height: ::std::option::Option<::std::primitive::f64>,
     }
 
+    /// Every form of variant.
+    #[derive(::serde::Deserialize, ::tool_core::ToolType)]
+    #[serde(tag = "kind")]
+    pub(super) enum Shape {
+        Nothing,
+        Square {
+            #[param(range = 1.0..=9.0, example = 2.0)]
+            side: ::std::primitive::f64,
+            #[serde(default, alias = "within")]
+            inside: ::std::vec::Vec<Shape>,
+        },
+    }
+
+    /// Bounds of every kind.
+    #[::tool_core::tool]
+    pub(super) fn constrained(
+        #[param(range = 1..=5, multiple_of = 2, default = 4)] number: ::std::primitive::u8,
+        #[param(length = 1..=3, pattern = "^a", example = "ab")] word: &::std::primitive::str,
+        #[param(schema = r#"{"type":["integer","null"]}"#)] any: ::serde_json::Value,
+        shape: Shape,
+    ) -> ::std::string::String {
+        let sides = match shape {
+            Shape::Nothing => 0,
+            Shape::Square { side: _, inside } => inside.len(),
+        };
+        ::std::format!("{number} {word} {any} {sides}")
+    }
+
     /// Every form of parameter.
     #[::tool_core::tool(read_only, destructive = false)]
     pub(super) fn synchronous(
@@ -156,6 +184,7 @@ fn call(name: &str, arguments: &str) -> String {
         .tools(tools![
             bare::synchronous,
             bare::asynchronous,
+            bare::constrained,
             bare::nothing,
             bare::primitives::primitive,
         ])
@@ -179,6 +208,8 @@ fn shadowed_prelude_names_do_not_reach_generated_code() {
 
 #[test]
 fn shadowed_result_is_still_told_from_a_value() {
+    let arguments = r#"{"word":"abc","any":null,"shape":{"kind":"Square","side":2,"within":[]}}"#;
+    assert_eq!(call("constrained", arguments), "4 abc null 0");
     assert!(call("asynchronous", r#"{"fail":true}"#).contains("as told"));
     let place = call("asynchronous", r#"{"fail":false}"#);
     assert_eq!(place, r#"{"name":"x","country":"","height":null}"#);

@@ -597,3 +597,48 @@ fn unions_in_unions_are_checked_in_bounded_time() {
         3
     );
 }
+
+mod elsewhere {
+    pub(crate) use serde as own_serde;
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(
+    crate = "elsewhere::own_serde",
+    bound(deserialize = "T: Deserialize<'de>, U: Default")
+)]
+struct Bounded<T, U: Default> {
+    values: Vec<Option<T>>,
+    #[serde(skip)]
+    unused: U,
+}
+
+#[test]
+fn bounds_and_the_path_of_serde_are_serdes_business() {
+    struct NoSchema;
+    impl Default for NoSchema {
+        fn default() -> Self {
+            NoSchema
+        }
+    }
+    impl std::fmt::Debug for NoSchema {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("NoSchema")
+        }
+    }
+    /// Takes a value.
+    #[tool(unlinked)]
+    fn take(value: Bounded<u8, NoSchema>) -> String {
+        format!("{value:?}")
+    }
+    let registry = Registry::builder().tools(tools![take]).build().unwrap();
+    let result = registry.call_blocking(ToolCall::new(
+        "id",
+        "take",
+        json!({"value": {"values": [1, null]}}),
+    ));
+    assert_eq!(
+        result.content(),
+        "Bounded { values: [Some(1), None], unused: NoSchema }"
+    );
+}

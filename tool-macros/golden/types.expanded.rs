@@ -20,26 +20,29 @@ const _: () = {
     {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
             __tool_core::__private::named(
-                (__tool_core::schema::Schema::object(const {
-                    &[
-                        __tool_core::__private::property::<
-                            i32,
-                        >(
-                                __tool_core::__private::text("seaLevel", "seaLevel"),
-                                __tool_core::__private::text(
-                                    "Metres above the sea.",
-                                    "Metres above the sea.",
-                                ),
-                            )
-                            .optional(),
-                        __tool_core::__private::property::<
-                            Option<T>,
-                        >(
-                            __tool_core::__private::text("name", "name"),
-                            __tool_core::__private::text("", ""),
-                        ),
-                    ]
-                }))
+                (__tool_core::__private::structure(
+                    const {
+                        &[
+                            __tool_core::__private::property::<
+                                i32,
+                            >(
+                                    __tool_core::__private::text("seaLevel", "seaLevel"),
+                                    __tool_core::__private::text(
+                                        "Metres above the sea.",
+                                        "Metres above the sea.",
+                                    ),
+                                )
+                                .optional(),
+                            __tool_core::__private::property::<
+                                Option<T>,
+                            >(
+                                __tool_core::__private::text("name", "name"),
+                                __tool_core::__private::text("", ""),
+                            ),
+                        ]
+                    },
+                    false,
+                ))
                     .describe(
                         __tool_core::__private::text(
                             "A place on Earth.",
@@ -50,11 +53,11 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: bool = false;
+        const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
     impl<T: Clone> __tool_core::__private::Recurse for Place<T> {
-        const NAME: &'static str = "Place";
+        const NAME: &'static ::core::primitive::str = "Place";
     }
 };
 #[derive(ToolType)]
@@ -71,11 +74,11 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: bool = <f64 as __tool_core::ToolType>::EXACT;
+        const EXACT: ::core::primitive::bool = <f64 as __tool_core::ToolType>::EXACT;
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Metres {
-        const NAME: &'static str = "Metres";
+        const NAME: &'static ::core::primitive::str = "Metres";
     }
     impl __tool_core::MapKey for Metres
     where
@@ -114,11 +117,11 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: bool = false;
+        const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Unit {
-        const NAME: &'static str = "Unit";
+        const NAME: &'static ::core::primitive::str = "Unit";
     }
     impl __tool_core::MapKey for Unit {}
 };
@@ -135,11 +138,11 @@ const _: () = {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
             __tool_core::schema::Schema::ANY
         };
-        const EXACT: bool = false;
+        const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Bits {
-        const NAME: &'static str = "Bits";
+        const NAME: &'static ::core::primitive::str = "Bits";
     }
 };
 ::core::compile_error! {

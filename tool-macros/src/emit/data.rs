@@ -36,12 +36,12 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
             const SCHEMA: &'static __tool_core::schema::Schema = &const { #schema };
-            const EXACT: bool = #exact;
+            const EXACT: ::core::primitive::bool = #exact;
         }
 
         #[automatically_derived]
         impl #parameters __tool_core::__private::Recurse for #ident #arguments #conditions {
-            const NAME: &'static str = #name;
+            const NAME: &'static ::core::primitive::str = #name;
         }
 
         #key
