@@ -285,6 +285,44 @@ impl ToolType for Even {
     const SCHEMA: &'static tool_core::schema::Schema = u8::SCHEMA;
 }
 
+#[derive(Debug, Deserialize, ToolType)]
+struct EvenPair {
+    name: String,
+    even: Even,
+}
+
+#[test]
+fn a_refusal_inside_of_a_value_has_its_path() {
+    /// Takes even numbers.
+    #[tool(unlinked)]
+    fn take_even(pairs: Vec<EvenPair>, more: HashMap<String, Even>) -> String {
+        format!("{pairs:?} {more:?}")
+    }
+    let registry = Registry::builder()
+        .tools(tools![take_even])
+        .build()
+        .unwrap();
+    for (text, said) in [
+        (
+            r#"{"more":{}, "pairs":[ {"name":"[a]","even":4}, {"even" : 3.0,
+                "name":"b"}]}"#,
+            ":\n- pairs[1].even: 3 is odd; send an even number",
+        ),
+        (
+            r#"{"pairs":[],"more":{"x":2,"y z":5,"z":4}}"#,
+            ":\n- more.y z: 5 is odd; send an even number",
+        ),
+        // At the end of a list it might be the list itself that is refused: nothing wrong is said.
+        (
+            r#"{"pairs":[],"more":{"x":5}}"#,
+            ":\n- more: 5 is odd; send an even number; expected an object",
+        ),
+    ] {
+        let result = registry.call_blocking(ToolCall::new("id", "take_even", text));
+        assert!(result.content().ends_with(said), "{}", result.content());
+    }
+}
+
 #[test]
 fn a_type_that_refuses_what_its_schema_allows_is_heard() {
     /// Takes an even number.

@@ -12,7 +12,7 @@ use serde_json::Deserializer;
 use serde_json::de::StrRead;
 
 use crate::schema::cursor::unquote;
-use crate::schema::validate::{Normal, conforms, normalise};
+use crate::schema::validate::{Normal, conforms, normalise, path_at};
 use crate::schema::words::expected;
 use crate::schema::{Property, Schema};
 use crate::violation::{Coercion, Violations};
@@ -87,8 +87,16 @@ impl Input {
         let respelled = self.respelled.get_or_init(|| respelled);
         fill(&respelled.text, schema.properties(), slots).map_err(|stop| {
             let violations = match stop {
-                Stop::Value(property, problem) => {
-                    Violations::one(property.name(), refused(property, &problem))
+                Stop::Value(property, problem, at) => {
+                    let value = respelled.text.get(at..).unwrap_or_default();
+                    let inner = path_at(value, offset(value, &problem));
+                    let path = format!("{}{inner}", property.name());
+                    // The schema is that of the parameter, not of what stands inside of it.
+                    let refused = match inner.is_empty() {
+                        true => refused(&problem, Some(property.schema)),
+                        false => refused(&problem, None),
+                    };
+                    Violations::one(&path, refused)
                 }
                 Stop::Shape => Violations::one("", "could not be read".into()),
             };
@@ -99,7 +107,7 @@ impl Input {
 
 /// The words of a type that refuses what its schema allows: its own, unless they are serde's or
 /// name Rust types. What was expected follows, since a parser's own words may say little.
-fn refused(property: &Property, problem: &serde_json::Error) -> String {
+fn refused(problem: &serde_json::Error, schema: Option<&Schema>) -> String {
     let problem = problem.to_string();
     let problem = problem
         .rfind(" at line ")
@@ -117,7 +125,9 @@ fn refused(property: &Property, problem: &serde_json::Error) -> String {
         true => "not accepted",
         false => problem,
     };
-    let schema = property.schema;
+    let Some(schema) = schema else {
+        return said.to_owned();
+    };
     let expected = expected(schema);
     match schema.description() {
         "" => format!("{said}; expected {expected}"),
@@ -125,12 +135,20 @@ fn refused(property: &Property, problem: &serde_json::Error) -> String {
     }
 }
 
+/// Where in `text` an error of `serde_json` stands.
+fn offset(text: &str, problem: &serde_json::Error) -> usize {
+    let before = text
+        .split_inclusive('\n')
+        .take(problem.line().saturating_sub(1));
+    before.map(str::len).sum::<usize>() + problem.column()
+}
+
 /// Why [`fill`] stopped.
 enum Stop<'p> {
     /// The text is not the expected object.
     Shape,
-    /// A parameter's value does not decode.
-    Value(&'p Property, serde_json::Error),
+    /// A parameter's value, which stands at this place of the text, does not decode.
+    Value(&'p Property, serde_json::Error, usize),
 }
 
 /// One pass over the top level of `text`.
@@ -196,7 +214,7 @@ fn value<'a, 'p>(
     };
     let length = slot
         .decode(&text[at..])
-        .map_err(|problem| Stop::Value(property, problem))?;
+        .map_err(|problem| Stop::Value(property, problem, at))?;
     if checked.is_some_and(|checked| checked != length) {
         return Err(Stop::Shape);
     }
@@ -214,7 +232,8 @@ fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), S
     };
     slot.decode(stand_in)
         .map(|_| ())
-        .map_err(|problem| Stop::Value(property, problem))
+        // It stands nowhere.
+        .map_err(|problem| Stop::Value(property, problem, usize::MAX))
 }
 
 /// The next byte that is not white space, and its place; 0 at the end.

@@ -9,6 +9,7 @@ mod scalars;
 mod unions;
 
 use self::path::Path;
+pub(crate) use self::path::path_at;
 use super::cursor::Cursor;
 use super::words::{expected, shorten};
 use super::{Kind, Schema};

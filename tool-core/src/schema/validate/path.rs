@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::words::shorten;
 
 /// A place in the arguments; lives on the stack and costs nothing until it is printed.
@@ -53,6 +54,44 @@ impl fmt::Display for Path<'_> {
                 };
                 write!(f, "{dot}{}", shorten(key))
             }
+        }
+    }
+}
+
+/// The path to the innermost value that ends at or behind an offset of some JSON text, below the
+/// value as a whole: `[2].name`, or nothing.
+pub(crate) fn path_at(text: &str, offset: usize) -> String {
+    let mut path = String::new();
+    let mut cursor = Cursor::new(text);
+    loop {
+        let (open, close) = match cursor.peek() {
+            b'{' => (b'{', b'}'),
+            b'[' => (b'[', b']'),
+            _ => return path,
+        };
+        cursor.eat(open);
+        let mut index = 0;
+        loop {
+            if cursor.eat(close) || cursor.peek() == 0 {
+                return path;
+            }
+            let key = (open == b'{').then(|| cursor.key());
+            let inner = cursor.clone();
+            cursor.value();
+            // What stands between two values belongs to the whole.
+            if inner.position() < offset && offset <= cursor.position() {
+                match key.map(unquote) {
+                    Some(key) => {
+                        path.push('.');
+                        path.push_str(&shorten(&key.unwrap_or_default()));
+                    }
+                    None => path.push_str(&format!("[{index}]")),
+                }
+                cursor = inner;
+                break;
+            }
+            cursor.eat(b',');
+            index += 1;
         }
     }
 }
