@@ -69,10 +69,12 @@ impl Violations {
         Mark(self.listed.len(), self.more)
     }
 
-    /// Drops everything behind a mark.
-    pub(crate) fn forget(&mut self, mark: Mark) {
-        self.listed.truncate(mark.0);
-        self.more = mark.1;
+    /// Takes everything behind a mark.
+    pub(crate) fn split_off(&mut self, mark: Mark) -> Violations {
+        Violations {
+            listed: self.listed.split_off(mark.0),
+            more: std::mem::replace(&mut self.more, mark.1).saturating_sub(mark.1),
+        }
     }
 
     pub(crate) fn append(&mut self, other: Violations) {

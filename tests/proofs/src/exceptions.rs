@@ -197,8 +197,9 @@ impl Lax<'_> {
             let known = schema["properties"].get(key);
             let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
             if value.is_null() && known.is_some() && !is_required && !is_map(schema) {
-                rows.iter_mut()
-                    .for_each(|(_, used)| used.push(Exception::NullForOptional));
+                for (_, used) in &mut rows {
+                    used.push(Exception::NullForOptional);
+                }
                 continue;
             }
             let patterned = schema["patternProperties"]
@@ -209,7 +210,9 @@ impl Lax<'_> {
             rows = product(&rows, &spellings, |row: &mut Map<_, _>, value| {
                 row.insert(key.to_owned(), value);
             });
-            rows.iter_mut().for_each(|(_, all)| all.extend(&used));
+            for (_, all) in &mut rows {
+                all.extend(&used);
+            }
         }
         rows.into_iter()
             .map(|(members, used)| (Value::Object(members), used))

@@ -1,5 +1,9 @@
 //! Values that a schema does not describe, or only just: mutations of those that it does.
 
+mod text;
+
+pub use text::{bytes, spelling};
+
 use serde_json::{Map, Value, json};
 
 use crate::exceptions::ALIASES;
@@ -212,8 +216,8 @@ fn change_text(text: &mut String, random: &mut Random) {
         2 => text.push('x'),
         3 => drop(text.pop()),
         4 => text.push('\u{1f980}'),
-        5 => *text = random.pick(&ALIASES).1.to_owned(),
-        _ => *text = word(random).to_owned(),
+        5 => random.pick(&ALIASES).1.clone_into(text),
+        _ => word(random).clone_into(text),
     }
 }
 
@@ -249,7 +253,9 @@ fn look<'v>(value: &'v Value, place: &mut usize) -> Option<&'v Value> {
 /// A key of any object in the schema.
 fn key_of(schema: &Value, random: &mut Random) -> String {
     let aliases = ALIASES.iter().map(|(_, alias, _)| (*alias).to_owned());
-    let mut keys: Vec<String> = aliases.take(if random.percent(30) { 9 } else { 1 }).collect();
+    let mut keys: Vec<String> = aliases
+        .take(if random.percent(30) { 9 } else { 1 })
+        .collect();
     collect_keys(schema, &mut keys);
     random.pick(&keys).clone()
 }
@@ -266,85 +272,4 @@ fn collect_keys(schema: &Value, keys: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| collect_keys(item, keys)),
         _ => {}
     }
-}
-
-/// The same JSON with a number spelled in another way, a greater number, or more white space.
-pub fn spelling(text: &str, random: &mut Random) -> String {
-    const ENDS: [&str; 8] = [
-        "e0",
-        ".0",
-        ".00",
-        "E+0",
-        "0e-1",
-        "e1",
-        "00000000000000000000",
-        "000000000000000000000000000000000000000",
-    ];
-    let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    // Behind a colon or a bracket and before the next sign: not in a string, not in a fraction.
-    let ends: Vec<_> = (1..text.len())
-        .filter(|&end| is_digit(end - 1) && matches!(bytes[end], b',' | b'}' | b']'))
-        .filter(|&end| {
-            let start = (0..end).rev().find(|&at| !is_digit(at)).unwrap_or(0);
-            matches!(bytes[start], b':' | b'[')
-                || bytes[start] == b',' && start > 0 && is_digit(start - 1)
-        })
-        .collect();
-    if ends.is_empty() || random.percent(20) {
-        return text.replace("\":", "\" : ").replace('}', "\n}");
-    }
-    let at = *random.pick(&ends);
-    format!("{}{}{}", &text[..at], random.pick(&ENDS), &text[at..])
-}
-
-/// Bytes with a few changes: what a model that is cut off, or a careless proxy, makes of a call.
-pub fn bytes(mut text: Vec<u8>, random: &mut Random) -> Vec<u8> {
-    const TOKENS: [&str; 24] = [
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        ":",
-        "\"",
-        "\\",
-        "null",
-        "true",
-        "-",
-        "e9",
-        "1e400",
-        ".0",
-        "0",
-        "\\ud800",
-        "\\u0000",
-        " ",
-        "\n",
-        "[[[[[[[[[[[[[[[[",
-        "{\"value\":",
-        "123456789012345678901234567890123456789012",
-        "\u{feff}",
-        "\"\":",
-    ];
-    for _ in 0..=random.below(3) {
-        let at = random.below(text.len() + 1);
-        let end = (at + random.below(6)).min(text.len());
-        match random.below(6) {
-            0 => text.truncate(at),
-            1 => drop(text.drain(at..end)),
-            2 => drop(text.splice(at..at, random.pick(&TOKENS).bytes())),
-            3 => drop(text.splice(at..end, random.pick(&TOKENS).bytes())),
-            4 => {
-                let part = text[at..end].to_vec();
-                let times = if random.percent(3) { 300 } else { 2 };
-                drop(text.splice(at..at, part.repeat(times)));
-            }
-            _ => {
-                if let Some(byte) = text.get_mut(at) {
-                    *byte = u8::try_from(random.next() & 0xff).unwrap_or(0);
-                }
-            }
-        }
-    }
-    text
 }

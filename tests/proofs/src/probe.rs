@@ -55,3 +55,20 @@ pub fn mutated(subject: &Subject, random: &mut Random) {
     let changed = mutate::bytes(valid.to_string().into_bytes(), random);
     text(subject, &String::from_utf8_lossy(&changed));
 }
+
+thread_local! {
+    static SUBJECTS: Vec<Subject> = Subject::all();
+}
+
+/// Probes one tool. The first two bytes choose it, all of them seed the random numbers, and the
+/// rest is what the probe may use as it stands.
+pub fn one(data: &[u8], probe: impl FnOnce(&Subject, &mut Random, &[u8])) {
+    let Some((choice, rest)) = data.split_first_chunk() else {
+        return;
+    };
+    let mut random = Random::of_bytes(data);
+    SUBJECTS.with(|subjects| {
+        let place = usize::from(u16::from_le_bytes(*choice)) % subjects.len();
+        probe(&subjects[place], &mut random, rest);
+    });
+}

@@ -1,4 +1,4 @@
-//! Random numbers that come out the same in every run: SplitMix64.
+//! Random numbers that come out the same in every run: `SplitMix64`.
 
 /// A source of random numbers.
 #[derive(Clone, Debug)]
@@ -12,14 +12,19 @@ impl Random {
 
     /// A source of its own for a named thing, so that a new neighbour changes nothing for it.
     pub fn named(name: &str, seed: u64) -> Random {
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        Random(Random::of_bytes(name.as_bytes()).0 ^ seed)
+    }
+
+    /// A source that depends on some bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Random {
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        Random(hash ^ seed)
+        Random(hash)
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,7 +35,7 @@ impl Random {
     /// A number below `end`, or 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end.max(1)).unwrap_or(u64::MAX);
-        usize::try_from(self.next() % end).unwrap_or(0)
+        usize::try_from(self.word() % end).unwrap_or(0)
     }
 
     /// Whether something of this chance in a hundred happens.

@@ -162,7 +162,17 @@ impl<'s> Sampler<'s> {
                     Some(pattern) if pattern.contains("\\s") => {
                         (*random.pick(&["a", "é", "\u{1f980}", "\n", "7"])).to_owned()
                     }
-                    Some(_) => (*random.pick(&["0", "1", "2", "7", "42", "100"])).to_owned(),
+                    Some(_) => (*random.pick(&[
+                        "0",
+                        "1",
+                        "2",
+                        "7",
+                        "42",
+                        "256",
+                        "40000",
+                        "9223372036854775808",
+                    ]))
+                    .to_owned(),
                     None => random.pick(&WORDS).to_string(),
                 };
                 if members.get(&key).is_none() {
@@ -250,7 +260,7 @@ fn integer(schema: &Value, random: &mut Random) -> Value {
         2 if bound("maximum").is_none() => i128::from(i32::MAX) + 1,
         3 if bound("maximum").is_none() => i128::from(u64::MAX),
         4 if bound("minimum").is_none() => i128::from(i64::MIN),
-        _ => least + i128::from(random.next() % u64::try_from(most - least + 1).unwrap_or(1)),
+        _ => least + i128::from(random.word() % u64::try_from(most - least + 1).unwrap_or(1)),
     };
     let mut number = number - number.rem_euclid(step);
     if number < least && least <= most {

@@ -31,15 +31,17 @@ pub fn received<T: Any>() -> Option<T> {
     value.downcast().ok().map(|value| *value)
 }
 
+/// Sends what some arguments decode to, and compares what arrives; `None` when they are refused.
+pub type RoundTrip = fn(&Subject, &Value) -> Option<Result<(), String>>;
+
 /// A row of the table.
 pub struct Row {
     /// The name of the row and of its tool.
     pub name: &'static str,
     /// The tool.
     pub tool: ToolEntry,
-    /// For a type that serialises: sends what these arguments decode to, and compares what
-    /// arrives. `None` when the arguments are refused.
-    pub round_trip: Option<fn(&Subject, &Value) -> Option<Result<(), String>>>,
+    /// For a type that serialises.
+    pub round_trip: Option<RoundTrip>,
 }
 
 /// A row with all that is needed to judge calls of its tool.

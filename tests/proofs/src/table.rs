@@ -1,5 +1,14 @@
 //! The table: one tool for each type and each combination of constraints.
 
+// The oddest types are the point.
+#![allow(
+    clippy::linkedlist,
+    clippy::option_option,
+    clippy::redundant_allocation,
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref
+)]
+
 mod constrained;
 mod containers;
 mod enums;

@@ -44,7 +44,13 @@ fn a_tool_accepts_what_its_schema_describes() {
             };
             judge(subject, &text, &mut tally);
         }
-        if tally.accepted < pairs / 40 || tally.refused < pairs / 40 {
+        // Hardly any string is a socket's address.
+        let few = if subject.row.name.starts_with("parsed_") {
+            200
+        } else {
+            40
+        };
+        if tally.accepted < pairs / few || tally.refused < pairs / few {
             one_sided.push(format!(
                 "{}: {} and {}",
                 subject.row.name, tally.accepted, tally.refused

@@ -46,7 +46,7 @@ impl<const LENGTH: usize> JsonText<LENGTH> {
     #[allow(unsafe_code)]
     pub const fn as_str(&self) -> &str {
         // Validating again costs 1.6 s of compile time for 400 tools.
-        // SAFETY: `of` is the only constructor. It fills the bytes through `Sink::put` alone,
+        // SAFETY: `of` is the only constructor. It fills the bytes through `Sink::put_bytes` alone,
         // which copies whole `&str`s (or ASCII digits) one behind the other from the first byte
         // on, and it asserts that they end at the last. A row of whole UTF-8 texts is UTF-8.
         unsafe { core::str::from_utf8_unchecked(&self.0) }

@@ -99,6 +99,7 @@ super::table! {
         recursive_inside: Holder;
         recursive_many: Vec<Option<Chain>>;
         recursive_optional: Option<Expression>;
+        recursive_wrapped: Wrapper;
     }
     read {
         recursive_borrowed: &Tree;

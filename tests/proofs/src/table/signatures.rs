@@ -44,6 +44,7 @@ fn mixed(
 /// Takes its arguments in an async function.
 #[tool(unlinked)]
 async fn later(first: u8, second: Option<String>) {
+    std::future::ready(()).await;
     ran((first, second));
 }
 

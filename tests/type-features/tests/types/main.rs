@@ -103,7 +103,9 @@ impl Echo {
         assert!(reason.len() > 12, "{text}");
         assert!(!text.contains("::"), "{text}");
         // The description of the schema follows, in which `Time` is a word.
-        let said = text.rsplit_once("; expected").map_or(text, |(said, _)| said);
+        let said = text
+            .rsplit_once("; expected")
+            .map_or(text, |(said, _)| said);
         for name in &self.names {
             assert!(!said.contains(name), "{text}");
         }

@@ -16,7 +16,14 @@ impl Walker<'_> {
     ) {
         let start = self.cursor.clone();
         let text = self.cursor.value();
+        let end = self.cursor.clone();
         let members = members(text);
+        // Where it is plain which is meant, its mistakes are the mistakes.
+        let mut meant = schemas
+            .iter()
+            .filter(|schema| leads(schema, text, &members, false));
+        let meant = meant.next().filter(|_| meant.next().is_none());
+        let mut mistakes = None;
         let (found, written) = (self.found.mark(), self.output.as_ref().map(String::len));
         for candidate in schemas
             .iter()
@@ -34,23 +41,28 @@ impl Walker<'_> {
             if self.found.mark() == found {
                 return;
             }
-            self.found.forget(found);
+            let own = self.found.split_off(found);
+            if meant.is_some_and(|meant| std::ptr::eq(meant, candidate)) {
+                mistakes = Some(own);
+            }
             self.coercions.truncate(coercions);
             if let (Some(output), Some(length)) = (&mut self.output, written) {
                 output.truncate(length);
             }
         }
-        // It is none of them. Where it was plain which was meant, its mistakes are the mistakes.
-        let mut meant = schemas
-            .iter()
-            .filter(|schema| leads(schema, text, &members, false));
-        if let (Some(candidate), None) = (meant.next(), meant.next()) {
-            self.cursor = start;
-            self.value(candidate, path, depth);
-            // Something else was wrong on the way, such as a budget that ran out.
-            if self.found.mark() != found {
-                return;
+        // It is none of them. A second walk would double at every level.
+        match (meant, mistakes) {
+            (_, Some(mistakes)) => self.found.append(mistakes),
+            (Some(candidate), None) => {
+                self.cursor = start;
+                self.value(candidate, path, depth);
             }
+            (None, None) => {}
+        }
+        self.cursor = end;
+        // Something else was wrong on the way, such as a budget that ran out.
+        if self.found.mark() != found {
+            return;
         }
         let leads_none = !schemas
             .iter()

@@ -34,9 +34,15 @@ impl MapKey for String {}
 impl MapKey for Box<str> {}
 impl MapKey for Cow<'_, str> {}
 
-// serde makes an `f32` of a number that is too big for it: infinity.
+/// The first number that rounds to no `f32`: half a step above the greatest.
+const ABOVE_F32: f64 = 3.402_823_567_797_336_6e38;
+
+// serde makes an `f32` of a number that is too big for it: infinity. One that rounds to the
+// greatest is not: `f32::MAX` itself is written as 3.4028235e38, a little above it.
 impl ToolType for f32 {
-    const SCHEMA: &'static Schema = &Schema::of(Kind::Number(NumberRange::up_to(f32::MAX as f64)));
+    const SCHEMA: &'static Schema = &Schema::of(Kind::Number(NumberRange::up_to(f64::from_bits(
+        ABOVE_F32.to_bits() - 1,
+    ))));
 }
 
 /// What an integer type shows of its limits: a model needs no telling that a number of days is

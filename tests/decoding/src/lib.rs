@@ -1,0 +1,1 @@
+//! Constrained decoding; see `tests/decoding.rs`.
