@@ -613,6 +613,29 @@ struct Bounded<T, U: Default> {
     unused: U,
 }
 
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(untagged)]
+enum Guess {
+    Known(Key),
+    Other(String),
+}
+
+#[test]
+fn another_case_is_folded_only_where_nothing_fits_as_it_is() {
+    /// Takes guesses.
+    #[tool(unlinked)]
+    fn take(value: Guess, size: u8) -> String {
+        format!("{value:?} {size}")
+    }
+    let registry = Registry::builder().tools(tools![take]).build().unwrap();
+    // The second argument has to be respelled, which must not change the first.
+    for (size, seen) in [("1", "Other(\"LOW\") 1"), ("1.0", "Other(\"LOW\") 1")] {
+        let arguments = format!("{{\"value\":\"LOW\",\"size\":{size}}}");
+        let result = registry.call_blocking(ToolCall::new("id", "take", arguments));
+        assert_eq!(result.content(), seen);
+    }
+}
+
 #[test]
 fn bounds_and_the_path_of_serde_are_serdes_business() {
     struct NoSchema;

@@ -27,6 +27,14 @@ pub const fn stand_in(mut property: Property) -> Property {
     property
 }
 
+/// A copy that nothing refers to by name: what refers to the type means all of its values.
+const fn unnamed(schema: &Schema) -> Schema {
+    Schema {
+        name: "",
+        ..*schema
+    }
+}
+
 /// The same member with a narrower schema.
 pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property {
     property.schema = schema;
@@ -36,7 +44,7 @@ pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property
 
 /// `range = 1..=14` of whole numbers.
 pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i128>) -> Schema {
-    let mut narrow = *schema;
+    let mut narrow = unnamed(schema);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
             panic!("the ends of this range must be written as floats, such as `1.0..=14.0`");
@@ -64,7 +72,7 @@ pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i1
 
 /// `range = 0.5..1.0` of any numbers.
 pub const fn numbers(schema: &Schema, minimum: Option<Bound>, maximum: Option<Bound>) -> Schema {
-    let mut narrow = *schema;
+    let mut narrow = unnamed(schema);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
             panic!("the ends of this range must be whole, such as `1..=14`");
@@ -120,7 +128,10 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
         Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
         _ => panic!("a `length` fits a string, an array or a map only; use `range` for numbers"),
     };
-    Schema { kind, ..*schema }
+    Schema {
+        kind,
+        ..unnamed(schema)
+    }
 }
 
 /// `pattern = "^[a-z]+$"`, and the same for the `regex` crate.
@@ -133,7 +144,10 @@ pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Sch
         regex,
         ..rule
     });
-    Schema { kind, ..*schema }
+    Schema {
+        kind,
+        ..unnamed(schema)
+    }
 }
 
 /// `format = "email"`.
@@ -142,12 +156,15 @@ pub const fn format(schema: &Schema, format: &'static str) -> Schema {
         panic!("a `format` fits a string only; drop it");
     };
     let kind = Kind::String(StringRule { format, ..rule });
-    Schema { kind, ..*schema }
+    Schema {
+        kind,
+        ..unnamed(schema)
+    }
 }
 
 /// `multiple_of = 5` of whole numbers.
 pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
-    let mut narrow = *schema;
+    let mut narrow = unnamed(schema);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
             panic!("this step must be written as a float, such as `5.0`");
@@ -160,7 +177,7 @@ pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
 
 /// `multiple_of = 0.5` of any numbers.
 pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
-    let mut narrow = *schema;
+    let mut narrow = unnamed(schema);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
             panic!("this step must be whole, such as `5`");
@@ -180,7 +197,10 @@ pub const fn unique(schema: &Schema) -> Schema {
         is_unique: true,
         ..rule
     });
-    Schema { kind, ..*schema }
+    Schema {
+        kind,
+        ..unnamed(schema)
+    }
 }
 
 /// `example = literal`, as JSON text.

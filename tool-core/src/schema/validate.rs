@@ -62,6 +62,9 @@ struct Walker<'t> {
     /// The arguments in their normal form, when they are wanted.
     output: Option<String>,
     is_lenient: bool,
+    /// Whether a value of an enum may differ by case. Only where it can be respelled, and in a
+    /// union only when nothing fits as it is.
+    folds: bool,
     coercions: Vec<Coercion>,
     /// How many bytes may still be looked at more than once. Unions within unions could ask for
     /// exponentially many.
@@ -73,6 +76,7 @@ impl<'t> Walker<'t> {
         Walker {
             cursor: Cursor::new(text),
             found: Violations::default(),
+            folds: output.is_some(),
             output,
             is_lenient: false,
             coercions: Vec::new(),

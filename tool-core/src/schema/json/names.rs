@@ -95,3 +95,98 @@ pub(super) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schem
         _ => None,
     }
 }
+
+/// Stops the build when two unlike types below `schema` have one name: a reference to one would
+/// then describe the other.
+pub(super) const fn check(schema: &Schema, name: &str, definition: &Schema) {
+    if same(schema.name, name) {
+        assert!(
+            alike(schema, definition),
+            "two recursive types of one name meet in this schema, perhaps one type with different \
+             parameters; wrap one of them in a type of another name"
+        );
+        return;
+    }
+    match schema.kind {
+        Kind::Nullable(inner) => check(inner, name, definition),
+        Kind::Array(rule) => check(rule.items, name, definition),
+        Kind::Map(rule) => check(rule.values, name, definition),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                check(schemas[at], name, definition);
+                at += 1;
+            }
+        }
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                check(properties[at].schema, name, definition);
+                at += 1;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether two schemas describe the same values, as far as their types can differ.
+const fn alike(left: &Schema, right: &Schema) -> bool {
+    match (&left.kind, &right.kind) {
+        (Kind::Any, Kind::Any) | (Kind::Null, Kind::Null) | (Kind::Boolean, Kind::Boolean) => true,
+        (Kind::Integer(left), Kind::Integer(right)) => {
+            left.minimum == right.minimum
+                && left.maximum == right.maximum
+                && left.multiple_of == right.multiple_of
+        }
+        (Kind::Number(left), Kind::Number(right)) => {
+            left.minimum.is_some() == right.minimum.is_some()
+                && left.maximum.is_some() == right.maximum.is_some()
+        }
+        (Kind::String(left), Kind::String(right)) => {
+            same(left.pattern.as_str(), right.pattern.as_str())
+                && same(left.format, right.format)
+                && left.lengths.minimum == right.lengths.minimum
+                && left.lengths.maximum == right.lengths.maximum
+        }
+        (Kind::Enum(left), Kind::Enum(right)) => {
+            let mut at = 0;
+            while at < left.values.len() && at < right.values.len() {
+                if !same(left.values[at].as_str(), right.values[at].as_str()) {
+                    return false;
+                }
+                at += 1;
+            }
+            left.values.len() == right.values.len()
+        }
+        (Kind::Array(left), Kind::Array(right)) => alike(left.items, right.items),
+        (Kind::Map(left), Kind::Map(right)) => {
+            alike(left.keys, right.keys) && alike(left.values, right.values)
+        }
+        (Kind::AnyOf(left), Kind::AnyOf(right)) | (Kind::Tuple(left), Kind::Tuple(right)) => {
+            let mut at = 0;
+            while at < left.len() && at < right.len() {
+                if !alike(left[at], right[at]) {
+                    return false;
+                }
+                at += 1;
+            }
+            left.len() == right.len()
+        }
+        (Kind::Object(left), Kind::Object(right)) => {
+            let mut at = 0;
+            while at < left.len() && at < right.len() {
+                let is_alike = same(left[at].name(), right[at].name())
+                    && left[at].required == right[at].required
+                    && alike(left[at].schema, right[at].schema);
+                if !is_alike {
+                    return false;
+                }
+                at += 1;
+            }
+            left.len() == right.len()
+        }
+        (Kind::Nullable(left), Kind::Nullable(right)) => alike(left, right),
+        (Kind::Reference(left), Kind::Reference(right)) => same(left.name, right.name),
+        _ => false,
+    }
+}

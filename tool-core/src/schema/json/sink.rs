@@ -1,6 +1,6 @@
 //! The writer itself: constant functions over slices.
 
-use super::names::{Names, find};
+use super::names::{Names, check, find};
 use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings, Text,
 };
@@ -57,6 +57,7 @@ impl Sink<'_> {
                          leads back to it, `#[param(recursive)]`, in the type that the tool takes"
                     )
                 };
+                check(schema, name, definition);
                 self.body(definition);
                 self.describe(definition.description, definition.notes, start);
                 self.put("}");

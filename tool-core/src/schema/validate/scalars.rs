@@ -86,8 +86,7 @@ impl Walker<'_> {
         if strings.admits(&text) {
             return self.write(quoted);
         }
-        // Only where the text can be respelled: serde knows one case.
-        if self.output.is_some()
+        if self.folds
             && let Some(value) = strings.fold(&text)
         {
             self.write("\"");

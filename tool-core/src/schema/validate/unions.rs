@@ -25,31 +25,39 @@ impl Walker<'_> {
         let meant = meant.next().filter(|_| meant.next().is_none());
         let mut mistakes = None;
         let (found, written) = (self.found.mark(), self.output.as_ref().map(String::len));
-        for candidate in schemas
-            .iter()
-            .filter(|schema| leads(schema, text, &members, true))
-        {
-            let Some(left) = self.budget.checked_sub(text.len()) else {
-                return self.report(path, || {
-                    "too intricate to be checked; make it simpler".into()
-                });
-            };
-            self.budget = left;
-            let coercions = self.coercions.len();
-            self.cursor = start.clone();
-            self.value(candidate, path, depth);
-            if self.found.mark() == found {
-                return;
-            }
-            let own = self.found.split_off(found);
-            if meant.is_some_and(|meant| std::ptr::eq(meant, candidate)) {
-                mistakes = Some(own);
-            }
-            self.coercions.truncate(coercions);
-            if let (Some(output), Some(length)) = (&mut self.output, written) {
-                output.truncate(length);
+        // First as it is: what fits a later candidate exactly is no earlier one in another case.
+        let folds = self.folds;
+        for round in [false, true].into_iter().filter(|round| folds || !round) {
+            self.folds = round;
+            for candidate in schemas
+                .iter()
+                .filter(|schema| leads(schema, text, &members, true))
+            {
+                let Some(left) = self.budget.checked_sub(text.len()) else {
+                    self.folds = folds;
+                    return self.report(path, || {
+                        "too intricate to be checked; make it simpler".into()
+                    });
+                };
+                self.budget = left;
+                let coercions = self.coercions.len();
+                self.cursor = start.clone();
+                self.value(candidate, path, depth);
+                if self.found.mark() == found {
+                    self.folds = folds;
+                    return;
+                }
+                let own = self.found.split_off(found);
+                if meant.is_some_and(|meant| std::ptr::eq(meant, candidate)) {
+                    mistakes = Some(own);
+                }
+                self.coercions.truncate(coercions);
+                if let (Some(output), Some(length)) = (&mut self.output, written) {
+                    output.truncate(length);
+                }
             }
         }
+        self.folds = folds;
         // It is none of them. A second walk would double at every level.
         match (meant, mistakes) {
             (_, Some(mistakes)) => self.found.append(mistakes),
