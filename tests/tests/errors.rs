@@ -59,6 +59,7 @@ fn fail() -> Result<u8, Outage> {
 /// Fails behind an alias, and asynchronously.
 #[tool]
 async fn fail_aliased() -> Aliased<()> {
+    tokio::task::yield_now().await;
     Err(Outage { cause: Leak })
 }
 
