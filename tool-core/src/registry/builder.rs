@@ -28,7 +28,7 @@ impl RegistryBuilder {
 
     /// Forgives what models get wrong most: a number, a truth value, an array or an object that
     /// comes in quotes, and one value where a list is wanted. Each case is told by
-    /// [`ToolResult::coercions`].
+    /// [`ToolResult::coercions`](crate::ToolResult::coercions).
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

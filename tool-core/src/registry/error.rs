@@ -34,7 +34,7 @@ impl fmt::Display for RegistryError {
 
 impl std::error::Error for RegistryError {}
 
-/// Tools that [`Registry::expect`] did not find.
+/// Tools that [`Registry::expect`](crate::Registry::expect) did not find.
 #[derive(Clone, Debug)]
 pub struct MissingTools {
     pub(super) missing: Vec<String>,
