@@ -1,0 +1,61 @@
+//! tool-core: the registry of everything that is linked, called with the text as it came.
+
+#[allow(
+    dead_code,
+    reason = "fields are decoded, not read, and tools are found by the library"
+)]
+mod tools {
+    include!(concat!(env!("OUT_DIR"), "/tools.rs"));
+}
+
+use harness::now::now;
+use tool_core::dialect::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::{Registry, ToolCall};
+
+pub struct ToolCore {
+    registry: Registry,
+}
+
+impl harness::Contender for ToolCore {
+    type Tool = &'static str;
+
+    fn start() -> Self {
+        ToolCore {
+            registry: Registry::linked().expect("unlike names"),
+        }
+    }
+
+    fn find(&self, name: &'static str) -> Self::Tool {
+        name
+    }
+
+    fn call(&self, tool: &Self::Tool, arguments: &str, look: impl FnOnce(Result<&str, &str>)) {
+        let call = ToolCall::new("call_1", *tool, arguments);
+        let result = now(self.registry.call(call));
+        if result.is_error() {
+            look(Err(result.content()));
+        } else {
+            look(Ok(result.content()));
+        }
+    }
+
+    const FORMS: &'static [&'static str] = &[
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "mcp",
+    ];
+
+    fn list(&self, form: &str) -> Vec<u8> {
+        let rendered = match form {
+            "openai-chat" => self.registry.render(&OpenAiChat::default()),
+            "openai-responses" => self.registry.render(&OpenAiResponses::default()),
+            "anthropic" => self.registry.render(&Anthropic::default()),
+            "gemini" => self.registry.render(&Gemini::default()),
+            "mcp" => self.registry.render(&Mcp::default()),
+            _ => panic!("no form {form}"),
+        };
+        rendered.into_string().into_bytes()
+    }
+}
