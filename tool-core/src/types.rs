@@ -1,7 +1,6 @@
 //! [`ToolType`]: the types that a signature may hold, and their schemas.
 
 /// The schemas of types whose `Deserialize` may refuse more than the schema says, in its own words.
-#[allow(unused_macros, reason = "only optional features use it")]
 macro_rules! schemas {
     ($($type:ty => $schema:expr;)*) => {$(
         impl $crate::types::ToolType for $type {
@@ -93,6 +92,27 @@ pub trait ToolType {
 const fn text(description: &'static str) -> Schema {
     Schema::STRING.describe(crate::schema::Text::new(description))
 }
+
+/// The months as `chrono` and `time` write them.
+#[cfg(any(feature = "chrono", feature = "time"))]
+const MONTHS: &Schema = &{
+    use crate::schema::Text;
+    Schema::strings(&[
+        Text::new("January"),
+        Text::new("February"),
+        Text::new("March"),
+        Text::new("April"),
+        Text::new("May"),
+        Text::new("June"),
+        Text::new("July"),
+        Text::new("August"),
+        Text::new("September"),
+        Text::new("October"),
+        Text::new("November"),
+        Text::new("December"),
+    ])
+    .read_in_several_ways()
+};
 
 /// A type that can be the key of a map: one that is a string in JSON.
 ///

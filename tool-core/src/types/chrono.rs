@@ -3,7 +3,7 @@
 use chrono::{DateTime, Month, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 
 use crate::schema::{IntegerRange, Kind, Schema, Text};
-use crate::types::{ToolType, text};
+use crate::types::{MONTHS, ToolType, text};
 
 impl<Z: TimeZone> ToolType for DateTime<Z> {
     const SCHEMA: &'static Schema = &Schema::format("date-time");
@@ -24,20 +24,7 @@ schemas! {
         Text::new("Sat"),
         Text::new("Sun"),
     ]).read_in_several_ways();
-    Month => Schema::strings(&[
-        Text::new("January"),
-        Text::new("February"),
-        Text::new("March"),
-        Text::new("April"),
-        Text::new("May"),
-        Text::new("June"),
-        Text::new("July"),
-        Text::new("August"),
-        Text::new("September"),
-        Text::new("October"),
-        Text::new("November"),
-        Text::new("December"),
-    ]).read_in_several_ways();
+    Month => *MONTHS;
 }
 
 /// All but the first and the last second of a `TimeDelta`, which can't have every nanosecond: 2^63

@@ -6,7 +6,7 @@ use time::{
 };
 
 use crate::schema::{Schema, Text};
-use crate::types::text;
+use crate::types::{MONTHS, text};
 
 // The form of the dates with times is the crate's own: a space for the `T`, always a fraction.
 // All of them would read arrays of numbers too; the walk refuses those. `Timestamp` is left out: it
@@ -28,18 +28,5 @@ schemas! {
         Text::new("Saturday"),
         Text::new("Sunday"),
     ]).read_in_several_ways();
-    Month => Schema::strings(&[
-        Text::new("January"),
-        Text::new("February"),
-        Text::new("March"),
-        Text::new("April"),
-        Text::new("May"),
-        Text::new("June"),
-        Text::new("July"),
-        Text::new("August"),
-        Text::new("September"),
-        Text::new("October"),
-        Text::new("November"),
-        Text::new("December"),
-    ]).read_in_several_ways();
+    Month => *MONTHS;
 }

@@ -121,16 +121,8 @@ integers! {
     i128: i128::MIN, i128::MAX, shows false, false;
 }
 
-/// Strings that a type parses: decoding refuses the others, in the words of the type.
-macro_rules! parsed {
-    ($($type:ty => $schema:expr;)*) => {$(
-        impl ToolType for $type {
-            const SCHEMA: &'static Schema = &$schema;
-        }
-    )*};
-}
-
-parsed! {
+// Strings that a type parses: decoding refuses the others, in the words of the type.
+schemas! {
     Path => Schema::STRING;
     PathBuf => Schema::STRING;
     Box<Path> => Schema::STRING;
