@@ -19,6 +19,8 @@ use crate::violation::{Coercion, Violations};
 
 /// The arguments of one call.
 pub struct Input {
+    /// What they should be: the parameters, in the order of the slots.
+    schema: &'static Schema,
     text: String,
     /// Whether a value in quotes is taken for the value; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
@@ -39,8 +41,9 @@ pub enum Refusal {
 pub struct InvalidArguments(pub(crate) Violations);
 
 impl Input {
-    pub(crate) fn new(text: String, is_lenient: bool) -> Input {
+    pub(crate) fn new(schema: &'static Schema, text: String, is_lenient: bool) -> Input {
         Input {
+            schema,
             text,
             is_lenient,
             respelled: OnceLock::new(),
@@ -55,27 +58,18 @@ impl Input {
     }
 
     /// Fills one slot a parameter, or says everything that is wrong.
-    ///
-    /// `schema` is the object schema of the parameters, in the order of the slots.
-    pub fn read<'a>(
-        &'a self,
-        schema: &Schema,
-        slots: &mut [&mut dyn Decode<'a>],
-    ) -> Result<(), Refusal> {
-        match fill(&self.text, schema.properties(), slots) {
+    pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
+        match fill(&self.text, self.schema.properties(), slots) {
             Ok(()) => Ok(()),
-            Err(_) => self.settle(schema, slots),
+            Err(_) => self.settle(slots),
         }
     }
 
     /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
     /// came.
     #[cold]
-    fn settle<'a>(
-        &'a self,
-        schema: &Schema,
-        slots: &mut [&mut dyn Decode<'a>],
-    ) -> Result<(), Refusal> {
+    fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
+        let schema = self.schema;
         if let Err(error) = serde_json::from_str::<IgnoredAny>(&self.text) {
             return Err(Refusal::Malformed(error.to_string()));
         }

@@ -1,21 +1,31 @@
 //! What generated code refers to. Not part of the public interface: it changes with the macros.
 
+pub use core::primitive::u8;
+pub use core::{option::Option, option::Option::*, result::Result::*};
+
 pub use linkme;
 
 pub use crate::args::{Input, Refusal, Slot};
 pub use crate::lend::Lend;
-pub use crate::output::{Displayed, Failure, NoOutput, Outcome, Output, Plain, Returned};
+pub use crate::output::{Failure, Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
-pub use crate::schema::json::{Direction, JsonText, json_length};
-pub use crate::schema::{check, constrain};
+pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
-pub use crate::tool::{Invoke, Running, StaticTool};
+pub use crate::tool::{Begun, Ended, Invoke, StaticTool, Tool};
+pub use crate::types::{MapKey, ToolType};
+
+/// Traits of the second choice, where a type lacks the first. They come without names, so that
+/// these mean what they mean to the user.
+pub mod second_choice {
+    pub use crate::output::{Displayed as _, NoOutput as _, Plain as _};
+}
 
 use std::marker::PhantomData;
 
-use crate::schema::{Kind, Property, Reading, Reference, Schema, Strings, Text};
-use crate::types::ToolType;
+use crate::schema::{Kind, Reading, Reference, Strings};
+use crate::spec::Location;
+use crate::tool::Running;
 
 /// What is decoded for a borrowed parameter.
 pub type Held<'de, T> = <T as Lend>::Held<'de>;
@@ -25,21 +35,43 @@ pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'
     Box::pin(future)
 }
 
+/// Where the attribute stands that this is written for.
+#[track_caller]
+pub const fn here(module: &'static str) -> Location {
+    let place = core::panic::Location::caller();
+    Location {
+        file: place.file(),
+        line: place.line(),
+        module,
+    }
+}
+
 /// Text whose JSON form the macro has written.
 pub const fn text(plain: &'static str, json: &'static str) -> Text {
     Text::escaped(plain, json)
 }
 
+/// A parameter or a field of type `T`, whose name and description are the same in JSON.
+pub const fn property<T: ToolType + ?Sized>(
+    name: &'static str,
+    description: &'static str,
+) -> Property {
+    property_of::<T>(
+        Text::escaped(name, name),
+        Text::escaped(description, description),
+    )
+}
+
 /// A parameter or a field of type `T`.
-pub const fn property<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
+pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
     let mut property = Property::new(name, description, T::SCHEMA);
     property.exact = T::EXACT;
     property
 }
 
-/// An `Option<&T>` parameter.
-pub const fn optional_property<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
-    let mut property = property::<T>(name, description).optional();
+/// The member of an `Option<&T>` parameter, made from that of a `T`.
+pub const fn optional(property: Property) -> Property {
+    let mut property = property.optional();
     property.nullable = true;
     property
 }
@@ -149,26 +181,14 @@ fn target<T: ToolType>() -> &'static Schema {
     T::SCHEMA
 }
 
-/// The entry of a tool whose attribute was in error: it lets the rest of the crate compile, so
+/// What stands for a tool whose attribute was in error: it lets the rest of the crate compile, so
 /// that no second error follows the first. The build has failed already.
-pub const BROKEN: &StaticTool = &StaticTool {
-    spec: BROKEN_SPEC.build(),
-    invoke: Invoke::Sync(|_| Err(Refusal::Malformed(String::new()))),
-};
+pub struct Broken;
 
-/// The spec of such a tool.
-pub const BROKEN_SPEC: StaticSpec = StaticSpec {
-    name: "broken",
-    title: None,
-    description: "",
-    when_to_use: None,
-    returns: None,
-    annotations: [None; 4],
-    file: "",
-    line: 0,
-    module: "",
-    parameters: &Schema::object(&[]),
-    parameters_json: "{}",
-    output: None,
-    output_json: "",
-};
+impl Tool for Broken {
+    const SOURCE: StaticSpec = StaticSpec {
+        name: "broken",
+        ..StaticSpec::EMPTY
+    };
+    const INVOKE: Invoke = Invoke::Sync(|_| Err(Refusal::Malformed(String::new())));
+}

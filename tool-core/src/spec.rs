@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::schema::Schema;
+use crate::schema::json::JsonTexts;
+use crate::schema::{Property, Schema};
 
 /// What a tool is: its name, its texts, its schemas and its behaviour.
 #[derive(Clone, Debug)]
@@ -24,21 +25,20 @@ pub struct ToolSpec {
     pub annotations: Annotations,
     /// Where the function stands.
     pub location: Location,
-    parameters: &'static Schema,
-    parameters_json: Cow<'static, str>,
+    parameters: Schema,
     output: Option<&'static Schema>,
-    output_json: Cow<'static, str>,
+    texts: fn() -> JsonTexts,
 }
 
 impl ToolSpec {
     /// The schema of the arguments: an object.
     pub fn parameters(&self) -> &Schema {
-        self.parameters
+        &self.parameters
     }
 
     /// The schema of the arguments as JSON text.
     pub fn parameters_json(&self) -> &str {
-        &self.parameters_json
+        (self.texts)().parameters
     }
 
     /// The schema of the result, when its type is a [`ToolType`](crate::ToolType).
@@ -48,7 +48,7 @@ impl ToolSpec {
 
     /// The schema of the result as JSON text.
     pub fn output_json(&self) -> Option<&str> {
-        self.output.map(|_| &*self.output_json)
+        self.output.map(|_| (self.texts)().output)
     }
 
     /// The text that a model reads: the description, when to use the tool, what it returns.
@@ -121,18 +121,31 @@ pub struct StaticSpec {
     pub returns: Option<&'static str>,
     /// read-only, destructive, idempotent, open world
     pub annotations: [Option<bool>; 4],
-    pub file: &'static str,
-    pub line: u32,
-    pub module: &'static str,
-    pub parameters: &'static Schema,
-    pub parameters_json: &'static str,
+    pub location: Location,
+    pub parameters: &'static [Property],
     pub output: Option<&'static Schema>,
-    pub output_json: &'static str,
 }
 
 impl StaticSpec {
-    /// The spec.
-    pub const fn build(self) -> ToolSpec {
+    /// What a spec says when nothing is said.
+    pub const EMPTY: StaticSpec = StaticSpec {
+        name: "",
+        title: None,
+        description: "",
+        when_to_use: None,
+        returns: None,
+        annotations: [None; 4],
+        location: Location {
+            file: "",
+            line: 0,
+            module: "",
+        },
+        parameters: &[],
+        output: None,
+    };
+
+    /// The spec, with the JSON texts of its schemas.
+    pub(crate) const fn build(self, texts: fn() -> JsonTexts) -> ToolSpec {
         const fn text(text: Option<&'static str>) -> Option<Cow<'static, str>> {
             match text {
                 Some(text) => Some(Cow::Borrowed(text)),
@@ -152,15 +165,10 @@ impl StaticSpec {
                 idempotent,
                 open_world,
             },
-            location: Location {
-                file: self.file,
-                line: self.line,
-                module: self.module,
-            },
-            parameters: self.parameters,
-            parameters_json: Cow::Borrowed(self.parameters_json),
+            location: self.location,
+            parameters: Schema::object(self.parameters),
             output: self.output,
-            output_json: Cow::Borrowed(self.output_json),
+            texts,
         }
     }
 }

@@ -17,11 +17,11 @@ pub struct mistakes {}
 #[cfg(unix)]
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core as __tool_core;
+    use ::tool_core::__private as __tool;
     #[automatically_derived]
-    impl __tool_core::Tool for mistakes {
-        const SPEC: __tool_core::ToolSpec = __tool_core::__private::BROKEN_SPEC.build();
-        const ENTRY: &'static __tool_core::__private::StaticTool = __tool_core::__private::BROKEN;
+    impl __tool::Tool for mistakes {
+        const SOURCE: __tool::StaticSpec = __tool::Broken::SOURCE;
+        const INVOKE: __tool::Invoke = __tool::Broken::INVOKE;
     }
 };
 ::core::compile_error! {

@@ -27,154 +27,53 @@ pub(crate) fn parameters<'a>(
 pub(crate) struct parameters {}
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use toolbox as __tool_core;
+    use toolbox::__private as __tool;
     #[allow(unused_imports)]
-    use __tool_core::__private::{Displayed as _, NoOutput as _, Plain as _};
-    const __TOOL_PARAMETERS: &__tool_core::schema::Schema = &__tool_core::schema::Schema::object(const {
-        &[
-            __tool_core::__private::property::<
-                String,
-            >(
-                __tool_core::__private::text("owned", "owned"),
-                __tool_core::__private::text("Owned.", "Owned."),
-            ),
-            __tool_core::__private::property::<
-                str,
-            >(
-                __tool_core::__private::text("borrowed", "borrowed"),
-                __tool_core::__private::text("", ""),
-            ),
-            __tool_core::__private::property::<
-                Option<u8>,
-            >(
-                __tool_core::__private::text("maybe", "maybe"),
-                __tool_core::__private::text("", ""),
-            ),
-            __tool_core::__private::optional_property::<
-                str,
-            >(
-                __tool_core::__private::text("maybe_borrowed", "maybe_borrowed"),
-                __tool_core::__private::text("", ""),
-            ),
-            __tool_core::__private::property::<
-                [Vec<u8>],
-            >(
-                __tool_core::__private::text("items", "items"),
-                __tool_core::__private::text("", ""),
-            ),
-            __tool_core::__private::default(
-                __tool_core::__private::property::<
-                    i64,
-                >(
-                    __tool_core::__private::text("number", "number"),
-                    __tool_core::__private::text(
-                        "With \"quotes\".",
-                        "With \\\"quotes\\\".",
-                    ),
-                ),
-                "-5",
-            ),
-            __tool_core::__private::property::<
-                Vec<String>,
-            >(
-                    __tool_core::__private::text("unset", "unset"),
-                    __tool_core::__private::text("", ""),
-                )
-                .optional(),
-            __tool_core::__private::property::<
-                Kind<'_>,
-            >(
-                __tool_core::__private::text("type", "type"),
-                __tool_core::__private::text("", ""),
-            ),
-            #[cfg(unix)]
-            __tool_core::__private::property::<
-                bool,
-            >(
-                __tool_core::__private::text("conditional", "conditional"),
-                __tool_core::__private::text("", ""),
-            ),
-        ]
-    });
-    const __TOOL_OUTPUT: ::core::option::Option<&__tool_core::schema::Schema> = <__tool_core::__private::Output<
-        &'_ str,
-    >>::SCHEMA;
-    static __TOOL_PARAMETERS_JSON: __tool_core::__private::JsonText<
-        {
-            __tool_core::__private::json_length(
-                ::core::option::Option::Some(__TOOL_PARAMETERS),
-                __tool_core::__private::Direction::Arguments,
-            )
-        },
-    > = __tool_core::__private::JsonText::of(
-        ::core::option::Option::Some(__TOOL_PARAMETERS),
-        __tool_core::__private::Direction::Arguments,
-    );
-    static __TOOL_OUTPUT_JSON: __tool_core::__private::JsonText<
-        {
-            __tool_core::__private::json_length(
-                __TOOL_OUTPUT,
-                __tool_core::__private::Direction::Result,
-            )
-        },
-    > = __tool_core::__private::JsonText::of(
-        __TOOL_OUTPUT,
-        __tool_core::__private::Direction::Result,
-    );
-    static __TOOL_ENTRY: __tool_core::__private::StaticTool = __tool_core::__private::StaticTool {
-        spec: <parameters as __tool_core::Tool>::SPEC,
-        invoke: __tool_core::__private::Invoke::Sync(__tool_invoke),
-    };
+    use __tool::second_choice::*;
     #[automatically_derived]
-    impl __tool_core::Tool for parameters {
-        const SPEC: __tool_core::ToolSpec = __tool_core::__private::StaticSpec {
+    impl __tool::Tool for parameters {
+        const SOURCE: __tool::StaticSpec = __tool::StaticSpec {
             name: "parameters",
-            title: ::core::option::Option::None,
             description: "Every way to take an argument.",
-            when_to_use: ::core::option::Option::None,
-            returns: ::core::option::Option::None,
-            annotations: [
-                ::core::option::Option::None,
-                ::core::option::Option::None,
-                ::core::option::Option::None,
-                ::core::option::Option::None,
+            location: __tool::here(::core::module_path!()),
+            parameters: &[
+                __tool::property::<String>("owned", "Owned."),
+                __tool::property::<str>("borrowed", ""),
+                __tool::property::<Option<u8>>("maybe", ""),
+                __tool::optional(__tool::property::<str>("maybe_borrowed", "")),
+                __tool::property::<[Vec<u8>]>("items", ""),
+                __tool::default(
+                    __tool::property_of::<
+                        i64,
+                    >(
+                        __tool::text("number", "number"),
+                        __tool::text("With \"quotes\".", "With \\\"quotes\\\"."),
+                    ),
+                    "-5",
+                ),
+                __tool::property::<Vec<String>>("unset", "").optional(),
+                __tool::property::<Kind<'_>>("type", ""),
+                #[cfg(unix)]
+                __tool::property::<bool>("conditional", ""),
             ],
-            file: ::core::file!(),
-            line: ::core::line!(),
-            module: ::core::module_path!(),
-            parameters: __TOOL_PARAMETERS,
-            parameters_json: __TOOL_PARAMETERS_JSON.as_str(),
-            output: __TOOL_OUTPUT,
-            output_json: __TOOL_OUTPUT_JSON.as_str(),
-        }
-            .build();
-        const ENTRY: &'static __tool_core::__private::StaticTool = &__TOOL_ENTRY;
+            output: <__tool::Output<&'_ str>>::SCHEMA,
+            ..__tool::StaticSpec::EMPTY
+        };
+        const INVOKE: __tool::Invoke = __tool::Invoke::Sync(__tool_invoke);
     }
-    fn __tool_invoke<'__tool>(
-        __tool_input: &'__tool __tool_core::__private::Input,
-    ) -> ::core::result::Result<
-        __tool_core::__private::Outcome,
-        __tool_core::__private::Refusal,
-    > {
-        let mut __tool_0 = __tool_core::__private::Slot::<String>::new();
-        let mut __tool_1 = __tool_core::__private::Slot::<
-            __tool_core::__private::Held<'_, str>,
-        >::new();
-        let mut __tool_2 = __tool_core::__private::Slot::<Option<u8>>::new();
-        let mut __tool_3 = __tool_core::__private::Slot::<
-            ::core::option::Option<__tool_core::__private::Held<'_, str>>,
-        >::new();
-        let mut __tool_4 = __tool_core::__private::Slot::<
-            __tool_core::__private::Held<'_, [Vec<u8>]>,
-        >::new();
-        let mut __tool_5 = __tool_core::__private::Slot::<i64>::new();
-        let mut __tool_6 = __tool_core::__private::Slot::<Vec<String>>::new();
-        let mut __tool_7 = __tool_core::__private::Slot::<Kind<'_>>::new();
+    fn __tool_invoke(__tool_input: &__tool::Input) -> __tool::Ended {
+        let mut __tool_0 = __tool::Slot::<String>::new();
+        let mut __tool_1 = __tool::Slot::<__tool::Held<'_, str>>::new();
+        let mut __tool_2 = __tool::Slot::<Option<u8>>::new();
+        let mut __tool_3 = __tool::Slot::<__tool::Option<__tool::Held<'_, str>>>::new();
+        let mut __tool_4 = __tool::Slot::<__tool::Held<'_, [Vec<u8>]>>::new();
+        let mut __tool_5 = __tool::Slot::<i64>::new();
+        let mut __tool_6 = __tool::Slot::<Vec<String>>::new();
+        let mut __tool_7 = __tool::Slot::<Kind<'_>>::new();
         #[cfg(unix)]
-        let mut __tool_8 = __tool_core::__private::Slot::<bool>::new();
+        let mut __tool_8 = __tool::Slot::<bool>::new();
         __tool_input
             .read(
-                __TOOL_PARAMETERS,
                 &mut [
                     &mut __tool_0,
                     &mut __tool_1,
@@ -188,55 +87,40 @@ const _: () = {
                     &mut __tool_8,
                 ],
             )?;
-        let __tool_0 = __tool_0.take();
-        let __tool_1 = __tool_1.take();
-        let __tool_2 = __tool_2.take();
-        let __tool_3 = __tool_3.take();
-        let __tool_4 = __tool_4.take();
-        let __tool_5 = __tool_5.take();
-        let __tool_6 = __tool_core::__private::Slot::<
-            Vec<String>,
-        >::take_or_default(__tool_6);
-        let __tool_7 = __tool_7.take();
-        #[cfg(unix)]
-        let __tool_8 = __tool_8.take();
-        ::core::result::Result::Ok(
-            match __tool_core::__private::Returned(
+        __tool::Ok(
+            match __tool::Returned(
                     parameters(
-                        __tool_0,
-                        __tool_core::__private::Lend::lend(&__tool_1),
-                        __tool_2,
-                        __tool_3.as_ref().map(__tool_core::__private::Lend::lend),
-                        __tool_core::__private::Lend::lend(&__tool_4),
-                        __tool_5,
-                        __tool_6,
-                        __tool_7,
+                        __tool_0.take(),
+                        __tool::Lend::lend(&__tool_1.take()),
+                        __tool_2.take(),
+                        __tool_3.take().as_ref().map(__tool::Lend::lend),
+                        __tool::Lend::lend(&__tool_4.take()),
+                        __tool_5.take(),
+                        __tool::Slot::<Vec<String>>::take_or_default(__tool_6),
+                        __tool_7.take(),
                         #[cfg(unix)]
-                        __tool_8,
+                        __tool_8.take(),
                     ),
                 )
                 .split()
             {
-                ::core::result::Result::Ok(__tool_value) => {
-                    __tool_core::__private::Outcome::value(&__tool_value)
-                }
-                ::core::result::Result::Err(__tool_error) => {
-                    __tool_core::__private::Failure(__tool_error).outcome()
-                }
+                __tool::Ok(__tool_value) => __tool::Outcome::value(&__tool_value),
+                __tool::Err(__tool_error) => __tool::Failure(__tool_error).outcome(),
             },
         )
     }
-    const _: () = __tool_core::__private::check::fits(
-        <i64 as __tool_core::ToolType>::SCHEMA,
-        &__tool_core::__private::Literal::Integer(-5i128),
+    const _: () = __tool::check::fits(
+        <i64 as __tool::ToolType>::SCHEMA,
+        &__tool::Literal::Integer(-5i128),
         "the default -5 is no value that the schema of `number` describes; give one that a call could send",
     );
-    #[__tool_core::__private::linkme::distributed_slice(__tool_core::__private::LINKED)]
-    #[linkme(crate = __tool_core::__private::linkme)]
-    static __TOOL_LINK: &__tool_core::__private::StaticTool = &__TOOL_ENTRY;
-    #[cfg(not(test))]
-    #[unsafe(
-        export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
+    #[__tool::linkme::distributed_slice(__tool::LINKED)]
+    #[linkme(crate = __tool::linkme)]
+    #[cfg_attr(
+        not(test),
+        unsafe(
+            export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
+        )
     )]
-    static __TOOL_NAME: ::core::primitive::u8 = 0;
+    static __TOOL_LINK: &__tool::StaticTool = <parameters as __tool::Tool>::ENTRY;
 };

@@ -12,43 +12,25 @@ struct Place<T: Clone> {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core as __tool_core;
+    use ::tool_core::__private as __tool;
     #[automatically_derived]
-    impl<T: Clone> __tool_core::ToolType for Place<T>
+    impl<T: Clone> __tool::ToolType for Place<T>
     where
-        Option<T>: __tool_core::ToolType,
+        Option<T>: __tool::ToolType,
     {
-        const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            __tool_core::__private::named(
-                (__tool_core::__private::structure(
+        const SCHEMA: &'static __tool::Schema = &const {
+            __tool::named(
+                (__tool::structure(
                     const {
                         &[
-                            __tool_core::__private::property::<
-                                i32,
-                            >(
-                                    __tool_core::__private::text("seaLevel", "seaLevel"),
-                                    __tool_core::__private::text(
-                                        "Metres above the sea.",
-                                        "Metres above the sea.",
-                                    ),
-                                )
+                            __tool::property::<i32>("seaLevel", "Metres above the sea.")
                                 .optional(),
-                            __tool_core::__private::property::<
-                                Option<T>,
-                            >(
-                                __tool_core::__private::text("name", "name"),
-                                __tool_core::__private::text("", ""),
-                            ),
+                            __tool::property::<Option<T>>("name", ""),
                         ]
                     },
                     false,
                 ))
-                    .describe(
-                        __tool_core::__private::text(
-                            "A place on Earth.",
-                            "A place on Earth.",
-                        ),
-                    ),
+                    .describe(__tool::text("A place on Earth.", "A place on Earth.")),
                 "Place",
                 false,
             )
@@ -56,7 +38,7 @@ const _: () = {
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl<T: Clone> __tool_core::__private::Recurse for Place<T> {
+    impl<T: Clone> __tool::Recurse for Place<T> {
         const NAME: &'static ::core::primitive::str = "Place";
     }
 };
@@ -64,25 +46,21 @@ const _: () = {
 struct Metres(f64);
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core as __tool_core;
+    use ::tool_core::__private as __tool;
     #[automatically_derived]
-    impl __tool_core::ToolType for Metres {
-        const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            __tool_core::__private::named(
-                *<f64 as __tool_core::ToolType>::SCHEMA,
-                "Metres",
-                false,
-            )
+    impl __tool::ToolType for Metres {
+        const SCHEMA: &'static __tool::Schema = &const {
+            __tool::named(*<f64 as __tool::ToolType>::SCHEMA, "Metres", false)
         };
-        const EXACT: ::core::primitive::bool = <f64 as __tool_core::ToolType>::EXACT;
+        const EXACT: ::core::primitive::bool = <f64 as __tool::ToolType>::EXACT;
     }
     #[automatically_derived]
-    impl __tool_core::__private::Recurse for Metres {
+    impl __tool::Recurse for Metres {
         const NAME: &'static ::core::primitive::str = "Metres";
     }
-    impl __tool_core::MapKey for Metres
+    impl __tool::MapKey for Metres
     where
-        for<'__key> f64: __tool_core::MapKey,
+        for<'__key> f64: __tool::MapKey,
     {}
 };
 #[derive(ToolType)]
@@ -94,24 +72,21 @@ enum Unit {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use crate::toolbox as __tool_core;
+    use crate::toolbox::__private as __tool;
     #[automatically_derived]
-    impl __tool_core::ToolType for Unit {
-        const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            __tool_core::__private::named(
-                __tool_core::__private::strings(
+    impl __tool::ToolType for Unit {
+        const SCHEMA: &'static __tool::Schema = &const {
+            __tool::named(
+                __tool::strings(
                     const {
                         &[
-                            __tool_core::__private::text("celsius", "celsius"),
-                            __tool_core::__private::text(
-                                "degrees-fahrenheit",
-                                "degrees-fahrenheit",
-                            ),
+                            __tool::text("celsius", "celsius"),
+                            __tool::text("degrees-fahrenheit", "degrees-fahrenheit"),
                         ]
                     },
                     const { &[] },
                     false,
-                    __tool_core::__private::text("", ""),
+                    __tool::text("", ""),
                 ),
                 "Unit",
                 false,
@@ -120,10 +95,10 @@ const _: () = {
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl __tool_core::__private::Recurse for Unit {
+    impl __tool::Recurse for Unit {
         const NAME: &'static ::core::primitive::str = "Unit";
     }
-    impl __tool_core::MapKey for Unit {}
+    impl __tool::MapKey for Unit {}
 };
 #[derive(ToolType)]
 union Bits {
@@ -132,16 +107,14 @@ union Bits {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core as __tool_core;
+    use ::tool_core::__private as __tool;
     #[automatically_derived]
-    impl __tool_core::ToolType for Bits {
-        const SCHEMA: &'static __tool_core::schema::Schema = &const {
-            __tool_core::schema::Schema::ANY
-        };
+    impl __tool::ToolType for Bits {
+        const SCHEMA: &'static __tool::Schema = &const { __tool::Schema::ANY };
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl __tool_core::__private::Recurse for Bits {
+    impl __tool::Recurse for Bits {
         const NAME: &'static ::core::primitive::str = "Bits";
     }
 };

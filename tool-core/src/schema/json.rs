@@ -1,127 +1,241 @@
 //! Writes a schema tree as JSON text, in constants as well as at run time.
 //!
-//! One function serves both passes of the compile-time rendering: it measures when it is given
-//! too little room and writes when it is given enough, so the two can't drift apart.
+//! The compiler asks for a tool's texts when it writes the program, not when it checks it: they
+//! are constants of functions that know the tool by its type. A type can't say how long an array
+//! is, so a text is written into a buffer that holds nearly every one, and then moved into the
+//! smallest of some rooms that it fits.
 
 mod members;
 mod names;
 mod sink;
 
+use std::marker::PhantomData;
+
 use self::names::Names;
 use self::sink::Sink;
-use super::Schema;
+use super::{Property, Schema};
+use crate::tool::Tool;
 
 /// Which way the values of a schema go. It matters for what may be left out: a call should leave
 /// it out, while serde writes a result's `None` as `null`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(super) enum Direction {
     /// From a model to a tool.
     Arguments,
     /// From a tool to a model.
     Result,
 }
 
-/// The JSON text of a schema, rendered while compiling.
-///
-/// Only [`JsonText::of`] makes one, so its bytes are text: see [`JsonText::as_str`].
-pub struct JsonText<const LENGTH: usize>([u8; LENGTH]);
+/// The JSON texts of a tool's two schemas.
+#[derive(Clone, Copy)]
+pub(crate) struct JsonTexts {
+    pub(crate) parameters: &'static str,
+    /// Empty for none.
+    pub(crate) output: &'static str,
+}
 
-impl<const LENGTH: usize> JsonText<LENGTH> {
-    /// Renders `schema`, whose JSON text is `LENGTH` bytes long; no schema has no text.
-    ///
-    /// # Panics
-    ///
-    /// When `LENGTH` is not what [`json_length`] says.
-    pub const fn of(schema: Option<&Schema>, direction: Direction) -> Self {
-        let mut bytes = [0; LENGTH];
-        let length = write(schema, direction, &mut bytes);
-        assert!(
-            length == LENGTH,
-            "the length of a schema's text was miscounted"
-        );
-        JsonText(bytes)
+impl JsonTexts {
+    /// The texts of a tool, rendered while compiling.
+    pub(crate) fn of<T: Tool>() -> JsonTexts {
+        const { JsonTexts::render::<T>() }
     }
 
-    /// The text.
     #[allow(unsafe_code)]
-    pub const fn as_str(&self) -> &str {
+    const fn render<T: Tool>() -> JsonTexts {
+        let draft = &T::DRAFT;
+        let (both, _) = room::<T>().split_at(draft.length);
+        let (parameters, output) = both.split_at(draft.middle);
         // Validating again costs 1.6 s of compile time for 400 tools.
-        // SAFETY: `of` is the only constructor. It fills the bytes through `Sink::put_bytes` alone,
-        // which copies whole `&str`s (or ASCII digits) one behind the other from the first byte
-        // on, and it asserts that they end at the last. A row of whole UTF-8 texts is UTF-8.
-        unsafe { core::str::from_utf8_unchecked(&self.0) }
+        // SAFETY: the bytes are written by `Sink` alone, which copies whole `&str`s and ASCII
+        // digits one behind the other from the first byte on. The first text ends at `middle`,
+        // and the second at `length`. A row of whole UTF-8 texts is UTF-8.
+        unsafe {
+            JsonTexts {
+                parameters: core::str::from_utf8_unchecked(parameters),
+                output: core::str::from_utf8_unchecked(output),
+            }
+        }
     }
 }
 
-/// How many bytes the JSON text of a schema takes; 0 for none.
-pub const fn json_length(schema: Option<&Schema>, direction: Direction) -> usize {
-    write(schema, direction, &mut [])
+/// How many bytes of JSON a tool's schemas mostly take at most.
+const MOSTLY: usize = 4096;
+
+/// The JSON texts of a tool's two schemas, one behind the other, for the compiler alone.
+pub struct Draft {
+    bytes: [u8; MOSTLY],
+    /// Where the text of the parameters ends.
+    middle: usize,
+    /// How long both are together. More than there are bytes when they don't fit.
+    length: usize,
+}
+
+impl Draft {
+    /// Renders the schema of the arguments and that of the result, if there is one.
+    pub(crate) const fn new(
+        parameters: &'static [Property],
+        output: Option<&'static Schema>,
+    ) -> Draft {
+        let mut bytes = [0; MOSTLY];
+        let (middle, length) = write_both(parameters, output, &mut bytes);
+        Draft {
+            bytes,
+            middle,
+            length,
+        }
+    }
+}
+
+/// Room for the texts of a tool.
+struct Room<T, const BYTES: usize>(PhantomData<T>);
+
+impl<T: Tool, const BYTES: usize> Room<T, BYTES> {
+    const TEXTS: &'static [u8] = &Self::texts();
+
+    const fn texts() -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        let draft = &T::DRAFT;
+        if draft.length > MOSTLY {
+            write_both(T::SOURCE.parameters, T::SOURCE.output, &mut bytes);
+        } else {
+            let (text, _) = draft.bytes.split_at(draft.length);
+            let (place, _) = bytes.split_at_mut(draft.length);
+            place.copy_from_slice(text);
+        }
+        bytes
+    }
+}
+
+/// The smallest room that the texts of a tool fit, and no other is ever made. What stays empty is
+/// a seventh on average.
+const fn room<T: Tool>() -> &'static [u8] {
+    const fn take<T: Tool, const BYTES: usize>() -> &'static [u8] {
+        Room::<T, BYTES>::TEXTS
+    }
+    macro_rules! smallest {
+        ($($bytes:literal)*) => {
+            match T::DRAFT.length {
+                $(0..=$bytes => take::<T, $bytes>(),)*
+                _ => panic!("the schema of this tool is longer than 4 MiB; split the tool"),
+            }
+        };
+    }
+    smallest! {
+        64 96 128 160 192 224 256 320 384 448 512 640 768 896 1024 1280 1536 1792 2048 2560 3072
+        3584 4096 6144 8192 12288 16384 24576 32768 49152 65536 98304 131072 196608 262144 524288
+        1048576 2097152 4194304
+    }
+}
+
+/// Writes both texts as far as there is room, and says where each ends.
+const fn write_both(
+    parameters: &'static [Property],
+    output: Option<&'static Schema>,
+    out: &mut [u8],
+) -> (usize, usize) {
+    let middle = write(&Schema::object(parameters), Direction::Arguments, 0, out);
+    match output {
+        Some(output) => (middle, write(output, Direction::Result, middle, out)),
+        None => (middle, middle),
+    }
 }
 
 /// The JSON text of a schema of arguments, rendered at run time.
 pub(super) fn to_string(schema: &Schema) -> String {
-    let mut bytes = vec![0; json_length(Some(schema), Direction::Arguments)];
-    write(Some(schema), Direction::Arguments, &mut bytes);
+    let mut bytes = vec![0; write(schema, Direction::Arguments, 0, &mut [])];
+    write(schema, Direction::Arguments, 0, &mut bytes);
     String::from_utf8(bytes).expect("a schema is written from whole strings")
 }
 
-/// Writes as much as there is room for and says how much room is needed.
-const fn write(schema: Option<&Schema>, direction: Direction, out: &mut [u8]) -> usize {
-    let Some(schema) = schema else { return 0 };
-    let mut names = Names::NONE;
-    names.collect(schema);
-    let mut sink = Sink {
-        out,
-        at: 0,
-        is_result: matches!(direction, Direction::Result),
-        names,
-    };
+/// Writes as much as there is room for, from `start` on, and says where the text ends.
+const fn write(schema: &Schema, direction: Direction, start: usize, out: &mut [u8]) -> usize {
+    let is_result = matches!(direction, Direction::Result);
+    let mut sink = Sink::new(out, start, is_result, Names::NONE);
     sink.root(schema);
+    if sink.has_references {
+        // Few schemas are recursive, so they alone pay for the search.
+        let mut names = Names::NONE;
+        names.collect(schema);
+        sink = Sink::new(sink.out, start, is_result, names);
+        sink.root(schema);
+    }
     sink.at
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Property, Text};
+    use crate::args::Refusal;
+    use crate::schema::Text;
+    use crate::spec::StaticSpec;
+    use crate::tool::Invoke;
 
-    const POINT: &Schema = &Schema::object(&[
-        Property::new(
-            Text::new("x"),
-            Text::new("→ länger als ein Byte 🦀"),
-            &Schema::integer(i128::MIN, i128::MAX),
-        ),
-        Property::new(
-            Text::new("y"),
-            Text::escaped("\"\n", "\\\"\\n"),
-            &Schema::nullable(&Schema::BOOLEAN),
-        ),
-    ]);
-    const LENGTH: usize = json_length(Some(POINT), Direction::Arguments);
-    static TEXT: JsonText<LENGTH> = JsonText::of(Some(POINT), Direction::Arguments);
+    const OUTPUT: &Schema = &Schema::integer(-10, 9);
 
-    #[test]
-    fn the_text_is_text_and_the_same_at_compile_time_and_at_run_time() {
-        let text = TEXT.as_str();
-        assert!(std::str::from_utf8(text.as_bytes()).is_ok());
-        assert_eq!(text, POINT.to_json());
-        let json: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            json["properties"]["x"]["description"],
-            "→ länger als ein Byte 🦀"
-        );
-        assert_eq!(json["properties"]["y"]["description"], "\"\n");
-        let last = text.chars().next_back();
-        assert_eq!(last, Some('}'));
-        // Made at run time, where an interpreter of the language can watch it.
-        let again = JsonText::<LENGTH>::of(Some(POINT), Direction::Arguments);
-        assert_eq!(again.as_str(), text);
-        assert_eq!(JsonText::<0>::of(None, Direction::Result).as_str(), "");
+    macro_rules! tools {
+        ($($tool:ident: $parameters:expr;)*) => {$(
+            struct $tool;
+
+            impl Tool for $tool {
+                const SOURCE: StaticSpec = StaticSpec {
+                    parameters: $parameters,
+                    output: Some(OUTPUT),
+                    ..StaticSpec::EMPTY
+                };
+                const INVOKE: Invoke = Invoke::Sync(|_| Err(Refusal::Malformed(String::new())));
+            }
+        )*};
+    }
+
+    tools! {
+        Point: &[
+            Property::new(
+                Text::new("x"),
+                Text::new("→ länger als ein Byte 🦀"),
+                &Schema::integer(i128::MIN, i128::MAX),
+            ),
+            Property::new(
+                Text::new("y"),
+                Text::escaped("\"\n", "\\\"\\n"),
+                &Schema::nullable(&Schema::BOOLEAN),
+            ),
+        ];
+        Wide: &[Property::new(
+            Text::new("n"),
+            Text::EMPTY,
+            &Schema::strings(&[Text::new("some value of an enum with a long name"); 200]),
+        )];
     }
 
     #[test]
-    #[should_panic(expected = "miscounted")]
-    fn a_wrong_length_makes_no_text() {
-        let _ = JsonText::<8>::of(Some(POINT), Direction::Arguments);
+    fn the_text_is_text_and_the_same_at_compile_time_and_at_run_time() {
+        let JsonTexts {
+            parameters: text,
+            output,
+        } = JsonTexts::of::<Point>();
+        assert!(std::str::from_utf8(text.as_bytes()).is_ok());
+        assert_eq!(text, Schema::object(Point::SOURCE.parameters).to_json());
+        let json: serde_json::Value = serde_json::from_str(text).unwrap();
+        let x = &json["properties"]["x"];
+        assert_eq!(x["description"], "→ länger als ein Byte 🦀");
+        assert!(text.contains(&format!("\"minimum\":{},", i128::MIN)));
+        assert!(text.contains(&format!("\"maximum\":{},", i128::MAX)));
+        assert_eq!(json["properties"]["y"]["description"], "\"\n");
+        assert_eq!(text.chars().next_back(), Some('}'));
+        assert_eq!(output, r#"{"type":"integer","minimum":-10,"maximum":9}"#);
+        // Made at run time, where an interpreter of the language can watch it.
+        let draft = Draft::new(Point::SOURCE.parameters, None);
+        assert_eq!(&draft.bytes[..draft.length], text.as_bytes());
+    }
+
+    #[test]
+    fn a_text_that_the_draft_cant_hold_is_written_anew() {
+        let JsonTexts {
+            parameters: text,
+            output,
+        } = JsonTexts::of::<Wide>();
+        assert!(text.len() > MOSTLY);
+        assert_eq!(text, Schema::object(Wide::SOURCE.parameters).to_json());
+        assert_eq!(output, OUTPUT.to_json());
     }
 }

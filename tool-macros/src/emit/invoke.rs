@@ -5,88 +5,77 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned;
 
+use super::under;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, result, without_lifetimes};
+use crate::model::types::{Passing, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
-// Output: fn __tool_invoke<'__tool>(__tool_input: &'__tool Input) -> Result<Running<'__tool>, Refusal> {
+// Output: fn __tool_invoke(__tool_input: &Input) -> Begun<'_> {
 //             let mut __tool_0 = Slot::<Held<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
-//             __tool_input.read(__TOOL_PARAMETERS, &mut [&mut __tool_0, &mut __tool_1])?;
-//             let __tool_0 = __tool_0.take();
-//             let __tool_1 = __tool_1.take();
-//             Ok(boxed(async move { outcome of f(lend(&__tool_0), __tool_1).await }))
+//             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+//             Ok(boxed(async move { outcome of f(lend(&__tool_0.take()), __tool_1.take()).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
-    let private = quote!(__tool_core::__private);
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let (cfgs, ty) = (&parameter.cfgs, held(parameter));
+        let ty = held(parameter);
         let local = value(at, parameter, parameter.passing.inner().span());
-        quote!(#(#cfgs)* let mut #local = #private::Slot::<#ty>::new();)
+        under(
+            &parameter.cfgs,
+            quote!(let mut #local = __tool::Slot::<#ty>::new();),
+        )
     });
     let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let cfgs = &parameter.cfgs;
         // The spans make "can't be decoded" underline the type.
         let (first, last) = ends(parameter.passing.inner());
         let local = value(at, parameter, last);
-        let place = quote_spanned!(first=> &mut #local);
-        quote!(#(#cfgs)* #place)
+        under(&parameter.cfgs, quote_spanned!(first=> &mut #local))
     });
-    let values = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let cfgs = &parameter.cfgs;
+    let outcome = outcome(tool);
+    let (returned, outcome) = if tool.is_async {
+        // The span makes "is not `Send`" underline the function's name.
+        let boxed = quote_spanned! {tool.ident.span()=>
+            __tool::boxed(async move { #outcome })
+        };
+        (quote!(__tool::Begun<'_>), boxed)
+    } else {
+        (quote!(__tool::Ended), outcome)
+    };
+    quote! {
+        fn __tool_invoke(__tool_input: &__tool::Input) -> #returned {
+            #(#slots)*
+            __tool_input.read(&mut [#(#places),*])?;
+            __tool::Ok(#outcome)
+        }
+    }
+}
+
+// Input:  fn f(city: &str) -> Result<Forecast, Error>
+// Output: match Returned(f(Lend::lend(&__tool_0.take()))).split() {
+//             Ok(__tool_value) => Outcome::value(&__tool_value),
+//             Err(__tool_error) => Failure(__tool_error).outcome(),
+//         }
+fn outcome(tool: &Tool) -> TokenStream {
+    let ident = &tool.ident;
+    let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // The span makes "has no default" underline the type.
         let span = parameter.passing.inner().span();
         let local = value(at, parameter, span);
         let taken = match parameter.when_absent {
             WhenAbsent::OfType => {
                 let ty = held(parameter);
-                quote_spanned!(span=> __tool_core::__private::Slot::<#ty>::take_or_default(#local))
+                quote_spanned!(span=> __tool::Slot::<#ty>::take_or_default(#local))
             }
             _ => quote!(#local.take()),
         };
-        quote!(#(#cfgs)* let #local = #taken;)
-    });
-    let outcome = outcome(tool);
-    let (returned, outcome) = if tool.is_async {
-        // The span makes "is not `Send`" underline the function's name.
-        let boxed = quote_spanned! {tool.ident.span()=>
-            __tool_core::__private::boxed(async move { #outcome })
-        };
-        (quote!(#private::Running<'__tool>), boxed)
-    } else {
-        (quote!(#private::Outcome), outcome)
-    };
-    quote! {
-        fn __tool_invoke<'__tool>(
-            __tool_input: &'__tool #private::Input,
-        ) -> ::core::result::Result<#returned, #private::Refusal> {
-            #(#slots)*
-            __tool_input.read(__TOOL_PARAMETERS, &mut [#(#places),*])?;
-            #(#values)*
-            ::core::result::Result::Ok(#outcome)
-        }
-    }
-}
-
-// Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: match Returned(f(Lend::lend(&__tool_0))).split() {
-//             Ok(__tool_value) => Outcome::value(&__tool_value),
-//             Err(__tool_error) => Failure(__tool_error).outcome(),
-//         }
-fn outcome(tool: &Tool) -> TokenStream {
-    let private = quote!(__tool_core::__private);
-    let ident = &tool.ident;
-    let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let cfgs = &parameter.cfgs;
-        let local = value(at, parameter, parameter.passing.inner().span());
         let argument = match parameter.passing {
-            Passing::Owned(_) => quote!(#local),
-            Passing::Borrowed(_) => quote!(#private::Lend::lend(&#local)),
+            Passing::Owned(_) => taken,
+            Passing::Borrowed(_) => quote!(__tool::Lend::lend(&#taken)),
             Passing::OptionallyBorrowed(_) => {
-                quote!(#local.as_ref().map(#private::Lend::lend))
+                quote!(#taken.as_ref().map(__tool::Lend::lend))
             }
         };
-        quote!(#(#cfgs)* #argument)
+        under(&parameter.cfgs, argument)
     });
     let wait = tool.is_async.then(|| quote!(.await));
     // The spans make "can't be serialized" and "can't be displayed" underline the type.
@@ -99,12 +88,12 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let value = Ident::new("__tool_value", success.1);
     let error = Ident::new("__tool_error", failure.0);
-    let success = quote_spanned!(success.0=> __tool_core::__private::Outcome::value(&#value));
-    let failure = quote_spanned!(failure.0=> __tool_core::__private::Failure(#error).outcome());
+    let success = quote_spanned!(success.0=> __tool::Outcome::value(&#value));
+    let failure = quote_spanned!(failure.0=> __tool::Failure(#error).outcome());
     quote! {
-        match #private::Returned(#ident(#(#arguments),*)#wait).split() {
-            ::core::result::Result::Ok(#value) => #success,
-            ::core::result::Result::Err(#error) => #failure,
+        match __tool::Returned(#ident(#(#arguments),*)#wait).split() {
+            __tool::Ok(#value) => #success,
+            __tool::Err(#error) => #failure,
         }
     }
 }
@@ -112,14 +101,14 @@ fn outcome(tool: &Tool) -> TokenStream {
 /// The type that is decoded for a parameter.
 fn held(parameter: &Parameter) -> TokenStream {
     let inner = parameter.passing.inner();
-    let ty = without_lifetimes(inner);
+    let ty = &parameter.erased;
     match parameter.passing {
-        Passing::Owned(_) => ty,
+        Passing::Owned(_) => ty.clone(),
         Passing::Borrowed(_) => {
-            quote_spanned!(inner.span()=> __tool_core::__private::Held<'_, #ty>)
+            quote_spanned!(inner.span()=> __tool::Held<'_, #ty>)
         }
         Passing::OptionallyBorrowed(_) => quote_spanned! {inner.span()=>
-            ::core::option::Option<__tool_core::__private::Held<'_, #ty>>
+            __tool::Option<__tool::Held<'_, #ty>>
         },
     }
 }

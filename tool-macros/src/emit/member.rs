@@ -6,6 +6,7 @@ use quote::{quote, quote_spanned};
 use super::{json_schema, option, text};
 use crate::model::constraints::{Constraints, Narrowing, StandIn};
 use crate::model::json_schema::read;
+use crate::util::json;
 use crate::util::literal::Literal;
 
 /// What a member is made of.
@@ -18,46 +19,58 @@ pub(super) struct Member<'m> {
     pub(super) constraints: &'m Constraints,
     /// The constant that holds its narrowed schema. Where a type has parameters there can be none.
     pub(super) constant: Option<Ident>,
-    /// `property`, or `optional_property` for what is optional without its type saying so.
-    pub(super) constructor: TokenStream,
+    /// Whether it is optional without its type saying so.
+    pub(super) is_optional: bool,
 }
 
 impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             property::<u8>(text("days", "days"), text("How many days.", "How many days.")),
+    //             property::<u8>("days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
-        let name = text(self.key);
-        let description = text(self.description.unwrap_or_default());
-        let constructor = &self.constructor;
-        // The span makes "has no schema" underline the type.
+        let description = self.description.unwrap_or_default();
+        let is_plain = |text: &str| json::escape(text) == text;
+        // The spans make "has no schema" underline the type.
         let mut property = match self.base() {
-            Base::Type(ty) => quote_spanned! {self.span=>
-                __tool_core::__private::#constructor::<#ty>(#name, #description)
-            },
-            Base::Schema(schema) => quote! {
-                __tool_core::schema::Property::new(#name, #description, #schema)
-            },
+            Base::Type(ty) if is_plain(self.key) && is_plain(description) => {
+                let name = self.key;
+                quote_spanned! {self.span=>
+                    __tool::property::<#ty>(#name, #description)
+                }
+            }
+            Base::Type(ty) => {
+                let (name, description) = (text(self.key), text(description));
+                quote_spanned! {self.span=>
+                    __tool::property_of::<#ty>(#name, #description)
+                }
+            }
+            Base::Schema(schema) => {
+                let (name, description) = (text(self.key), text(description));
+                quote!(__tool::Property::new(#name, #description, #schema))
+            }
         };
+        if self.is_optional {
+            property = quote!(__tool::optional(#property));
+        }
         if self.constraints.stand_in.is_some() {
             // It is the type itself that decodes.
-            property = quote!(__tool_core::__private::constrain::stand_in(#property));
+            property = quote!(__tool::constrain::stand_in(#property));
         }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
             property = quote! {
-                __tool_core::__private::constrain::narrow(
+                __tool::constrain::narrow(
                     #property,
-                    __tool_core::__private::constrain::inner(#schema),
+                    __tool::constrain::inner(#schema),
                 )
             };
         }
         if let Some((example, _)) = &self.constraints.example {
             let example = example.json();
-            property = quote!(__tool_core::__private::constrain::example(#property, #example));
+            property = quote!(__tool::constrain::example(#property, #example));
         }
         property
     }
@@ -85,20 +98,20 @@ impl Member<'_> {
             return None;
         }
         let schema = self.narrow();
-        Some(quote!(const #constant: &__tool_core::schema::Schema = #schema;))
+        Some(quote!(const #constant: &__tool::Schema = #schema;))
     }
 
     fn narrow(&self) -> TokenStream {
         let base = match self.base() {
             Base::Type(ty) => {
-                quote_spanned!(self.span=> <#ty as __tool_core::ToolType>::SCHEMA)
+                quote_spanned!(self.span=> <#ty as __tool::ToolType>::SCHEMA)
             }
             Base::Schema(schema) => schema,
         };
         if self.constraints.narrowings.is_empty() {
             return base;
         }
-        let inner = quote!(__tool_core::__private::constrain::inner(#base));
+        let inner = quote!(__tool::constrain::inner(#base));
         let narrow = self
             .constraints
             .narrowings
@@ -108,7 +121,7 @@ impl Member<'_> {
                 quote!(&#narrow)
             });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
-        quote!(const { &__tool_core::__private::constrain::as_nullable_as(#base, const { #narrow }) })
+        quote!(const { &__tool::constrain::as_nullable_as(#base, const { #narrow }) })
     }
 
     // Input:  #[param(default = 5)] days: u8
@@ -123,7 +136,7 @@ impl Member<'_> {
             self.key,
         );
         quote_spanned! {span=>
-            const _: () = __tool_core::__private::check::fits(#schema, &#constant, #message);
+            const _: () = __tool::check::fits(#schema, &#constant, #message);
         }
     }
 
@@ -136,7 +149,7 @@ impl Member<'_> {
                     Base::Schema(quote!(const { &#schema }))
                 }
                 // `check` has reported it.
-                Err(_) => Base::Schema(quote!(&__tool_core::schema::Schema::ANY)),
+                Err(_) => Base::Schema(quote!(&__tool::Schema::ANY)),
             },
             None => Base::Type(self.ty.clone()),
         }
@@ -153,13 +166,13 @@ fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> Toke
     macro_rules! call {
         ($name:ident, $($argument:ident),*) => {
             quote_spanned!(*span=>
-                __tool_core::__private::constrain::$name(#schema $(, #$argument)*)
+                __tool::constrain::$name(#schema $(, #$argument)*)
             )
         };
     }
     let bound = |value: f64, is_exclusive: bool| {
         let json = Literal::Number(value).json();
-        quote!(__tool_core::__private::constrain::bound(#value, #json, #is_exclusive))
+        quote!(__tool::constrain::bound(#value, #json, #is_exclusive))
     };
     match narrowing {
         Narrowing::Integers(from, to) => {

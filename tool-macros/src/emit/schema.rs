@@ -5,24 +5,23 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 
 use super::member::Member;
+use super::under;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, without_lifetimes};
+use crate::model::types::Passing;
 
 // Input:  fn f(/// City name.
 //              city: &str, days: Option<u8>)
-// Output: &Schema::object(const { &[
-//             property::<str>(text("city", "city"), text("City name.", "City name.")),
-//             property::<Option<u8>>(text("days", "days"), text("", "")),
-//         ] })
+// Output: &[
+//             property::<str>("city", "City name."),
+//             property::<Option<u8>>("days", ""),
+//         ]
 pub(super) fn parameters(tool: &Tool) -> TokenStream {
-    let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let cfgs = &parameter.cfgs;
-        let property = property(at, parameter);
-        quote!(#(#cfgs)* #property)
-    });
-    quote! {
-        &__tool_core::schema::Schema::object(const { &[#(#properties),*] })
-    }
+    let properties = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(at, parameter)| under(&parameter.cfgs, property(at, parameter)));
+    quote!(&[#(#properties),*])
 }
 
 fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
@@ -30,14 +29,11 @@ fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
     Member {
         key,
         description: parameter.description.as_deref(),
-        ty: without_lifetimes(inner),
+        ty: parameter.erased.clone(),
         span: inner.span(),
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
-        constructor: match parameter.passing {
-            Passing::OptionallyBorrowed(_) => quote!(optional_property),
-            _ => quote!(property),
-        },
+        is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
     }
 }
 
@@ -48,7 +44,7 @@ fn property(at: usize, parameter: &Parameter) -> TokenStream {
         WhenAbsent::OfType => quote!(#property.optional()),
         WhenAbsent::Literal(literal, _) => {
             let json = literal.json();
-            quote!(__tool_core::__private::default(#property, #json))
+            quote!(__tool::default(#property, #json))
         }
     }
 }

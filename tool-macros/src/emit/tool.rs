@@ -1,7 +1,7 @@
 //! A tool's handler and its static entry.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, format_ident, quote};
 
 use super::{block, invoke, option, schema};
 use crate::model::tool::Tool;
@@ -9,22 +9,14 @@ use crate::model::types::without_lifetimes;
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
-//         const _: () = { schemas; impl Tool for f; fn __tool_invoke; the link }
+//         const _: () = { impl Tool for f; constants; fn __tool_invoke; the link }
 pub(super) fn tool(tool: &Tool) -> TokenStream {
     let Tool {
         krate, ident, cfgs, ..
     } = tool;
-    let private = quote!(__tool_core::__private);
     let handler = handler(tool);
-    let parameters = schema::parameters(tool);
     let constants = schema::constants(tool);
-    let output = output(tool);
-    let spec = spec(tool);
-    let parameters_json = {
-        let schema = quote!(::core::option::Option::Some(__TOOL_PARAMETERS));
-        json(&private, &schema, &quote!(Arguments))
-    };
-    let output_json = json(&private, &quote!(__TOOL_OUTPUT), &quote!(Result));
+    let source = source(tool);
     let invoke = invoke::function(tool);
     let kind = if tool.is_async {
         quote!(Async)
@@ -35,21 +27,12 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
-        use #private::{Displayed as _, NoOutput as _, Plain as _};
-
-        const __TOOL_PARAMETERS: &__tool_core::schema::Schema = #parameters;
-        const __TOOL_OUTPUT: ::core::option::Option<&__tool_core::schema::Schema> = #output;
-        static __TOOL_PARAMETERS_JSON: #parameters_json;
-        static __TOOL_OUTPUT_JSON: #output_json;
-        static __TOOL_ENTRY: #private::StaticTool = #private::StaticTool {
-            spec: <#ident as __tool_core::Tool>::SPEC,
-            invoke: #private::Invoke::#kind(__tool_invoke),
-        };
+        use __tool::second_choice::*;
 
         #[automatically_derived]
-        impl __tool_core::Tool for #ident {
-            const SPEC: __tool_core::ToolSpec = #spec;
-            const ENTRY: &'static #private::StaticTool = &__TOOL_ENTRY;
+        impl __tool::Tool for #ident {
+            const SOURCE: __tool::StaticSpec = #source;
+            const INVOKE: __tool::Invoke = __tool::Invoke::#kind(__tool_invoke);
         }
 
         #invoke
@@ -60,13 +43,6 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     quote!(#handler #block)
 }
 
-// Input:  SCHEMA, Result
-// Output: JsonText<{ json_length(SCHEMA, Direction::Result) }> = JsonText::of(SCHEMA, Direction::Result)
-fn json(private: &TokenStream, schema: &TokenStream, direction: &TokenStream) -> TokenStream {
-    let arguments = quote!(#schema, #private::Direction::#direction);
-    quote!(#private::JsonText<{ #private::json_length(#arguments) }> = #private::JsonText::of(#arguments))
-}
-
 /// The handler of a tool with mistakes, so that nothing else of the crate fails on its absence.
 pub(super) fn stand_in(tool: &Tool) -> TokenStream {
     let Tool {
@@ -75,9 +51,9 @@ pub(super) fn stand_in(tool: &Tool) -> TokenStream {
     let handler = handler(tool);
     let implementation = quote! {
         #[automatically_derived]
-        impl __tool_core::Tool for #ident {
-            const SPEC: __tool_core::ToolSpec = __tool_core::__private::BROKEN_SPEC.build();
-            const ENTRY: &'static __tool_core::__private::StaticTool = __tool_core::__private::BROKEN;
+        impl __tool::Tool for #ident {
+            const SOURCE: __tool::StaticSpec = __tool::Broken::SOURCE;
+            const INVOKE: __tool::Invoke = __tool::Broken::INVOKE;
         }
     };
     let block = block(krate, cfgs, &implementation);
@@ -101,64 +77,81 @@ fn handler(tool: &Tool) -> TokenStream {
     }
 }
 
-fn spec(tool: &Tool) -> TokenStream {
-    let private = quote!(__tool_core::__private);
+// Input:  /// Weather forecast.
+//         #[tool(read_only)] fn f(city: &str) -> Forecast
+// Output: StaticSpec {
+//             name: "f",
+//             description: "Weather forecast.",
+//             annotations: [Some(true), None, None, None],
+//             location: here(module_path!()),
+//             parameters: &[property::<str>("city", "")],
+//             output: <Output<Forecast>>::SCHEMA,
+//             ..StaticSpec::EMPTY
+//         }
+fn source(tool: &Tool) -> TokenStream {
     let Tool {
         name, description, ..
     } = tool;
-    let title = option(tool.title.as_ref());
-    let when_to_use = option(tool.when_to_use.as_ref());
-    let returns = option(tool.returns.as_ref());
-    let annotations = tool.annotations.map(option);
+    let texts = [
+        ("title", tool.title.as_ref().map(ToTokens::to_token_stream)),
+        (
+            "when_to_use",
+            tool.when_to_use.as_ref().map(ToTokens::to_token_stream),
+        ),
+        (
+            "returns",
+            tool.returns.as_ref().map(ToTokens::to_token_stream),
+        ),
+    ];
+    let texts = texts.into_iter().filter_map(|(field, text)| {
+        let (field, text) = (format_ident!("{field}"), text?);
+        Some(quote!(#field: __tool::Some(#text),))
+    });
+    let is_annotated = tool.annotations.iter().any(Option::is_some);
+    let annotations = is_annotated.then(|| {
+        let annotations = tool.annotations.map(option);
+        quote!(annotations: [#(#annotations),*],)
+    });
+    let parameters = schema::parameters(tool);
+    let output = output(tool).map(|output| quote!(output: #output,));
     quote! {
-        #private::StaticSpec {
+        __tool::StaticSpec {
             name: #name,
-            title: #title,
             description: #description,
-            when_to_use: #when_to_use,
-            returns: #returns,
-            annotations: [#(#annotations),*],
-            file: ::core::file!(),
-            line: ::core::line!(),
-            module: ::core::module_path!(),
-            parameters: __TOOL_PARAMETERS,
-            parameters_json: __TOOL_PARAMETERS_JSON.as_str(),
-            output: __TOOL_OUTPUT,
-            output_json: __TOOL_OUTPUT_JSON.as_str(),
+            #(#texts)*
+            #annotations
+            location: __tool::here(::core::module_path!()),
+            parameters: #parameters,
+            #output
+            ..__tool::StaticSpec::EMPTY
         }
-        .build()
     }
 }
 
 // Input:  -> Result<Forecast, Error>
 // Output: <Output<Result<Forecast, Error>>>::SCHEMA
-fn output(tool: &Tool) -> TokenStream {
+fn output(tool: &Tool) -> Option<TokenStream> {
     match &tool.output {
         // A type without a name has no schema.
-        None | Some(syn::Type::ImplTrait(_) | syn::Type::Never(_)) => {
-            quote!(::core::option::Option::None)
-        }
+        None | Some(syn::Type::ImplTrait(_) | syn::Type::Never(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            quote!(<__tool_core::__private::Output<#ty>>::SCHEMA)
+            Some(quote!(<__tool::Output<#ty>>::SCHEMA))
         }
     }
 }
 
 /// Puts the tool into `Registry::linked()`, once.
 fn link(tool: &Tool) -> TokenStream {
-    let private = quote!(__tool_core::__private);
+    let ident = &tool.ident;
     let symbol = symbol(&tool.name.value());
     quote! {
-        #[#private::linkme::distributed_slice(#private::LINKED)]
-        #[linkme(crate = #private::linkme)]
-        static __TOOL_LINK: &#private::StaticTool = &__TOOL_ENTRY;
-
+        #[__tool::linkme::distributed_slice(__tool::LINKED)]
+        #[linkme(crate = __tool::linkme)]
         // A second tool of this name would define the symbol again, and rustc then shows the name
         // of the symbol. A test may hold a crate twice, as itself and as a dependency.
-        #[cfg(not(test))]
-        #[unsafe(export_name = #symbol)]
-        static __TOOL_NAME: ::core::primitive::u8 = 0;
+        #[cfg_attr(not(test), unsafe(export_name = #symbol))]
+        static __TOOL_LINK: &__tool::StaticTool = <#ident as __tool::Tool>::ENTRY;
     }
 }
 

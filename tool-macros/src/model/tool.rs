@@ -1,12 +1,12 @@
 //! The model of a `#[tool]` function.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 
 use super::constraints::Constraints;
 use super::description;
 use super::told::{Argument, Told};
-use super::types::{Passing, peel};
+use super::types::{Passing, peel, without_lifetimes};
 use crate::attr::{Function, Keys, ParameterKind};
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -41,6 +41,8 @@ pub(crate) struct Parameter {
     pub(crate) description: Option<String>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
+    /// The type behind the borrow, where no lifetime of the function means anything.
+    pub(crate) erased: TokenStream,
     pub(crate) constraints: Constraints,
     pub(crate) when_absent: WhenAbsent,
 }
@@ -154,12 +156,14 @@ fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) 
                 format!("`{name}` is described twice, here and on the parameter; keep one of them"),
             );
         }
+        let passing = Passing::of(ty);
         parameters.push(Parameter {
             key: renamed.unwrap_or_else(|| LitStr::new(&name, ident.span())),
             ident: ident.clone(),
             cfgs: cfgs(&written.attrs),
             description: own.or(listed.map(|listed| listed.text.clone())),
-            passing: Passing::of(ty),
+            erased: without_lifetimes(passing.inner()),
+            passing,
             ty: (**ty).clone(),
             constraints,
             when_absent,

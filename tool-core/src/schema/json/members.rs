@@ -5,17 +5,19 @@ use crate::schema::{Kind, Property, Schema};
 
 impl Sink<'_> {
     pub(super) const fn object(&mut self, properties: &'static [Property]) {
-        self.put("\"type\":\"object\",\"properties\":{");
+        self.ascii(b"\"type\":\"object\",\"properties\":{");
         let start = self.at;
         let others = self.properties(properties, start);
-        self.put("}");
+        self.ascii(b"}");
         if self.required(properties, false) {
-            self.put("]");
+            self.ascii(b"\"]");
         }
-        self.put(",\"additionalProperties\":");
         match others {
-            Some(values) => self.schema(values, values.description),
-            None => self.put("false"),
+            Some(values) => {
+                self.ascii(b",\"additionalProperties\":");
+                self.schema(values, values.description);
+            }
+            None => self.ascii(b",\"additionalProperties\":false"),
         }
     }
 
@@ -37,7 +39,11 @@ impl Sink<'_> {
                 }
                 Kind::Map(rule) if property.flat => others = Some(rule.values),
                 _ => {
-                    self.separate(start);
+                    if self.at > start {
+                        self.ascii(b",\"")
+                    } else {
+                        self.ascii(b"\"")
+                    };
                     self.property(property);
                 }
             }
@@ -47,31 +53,35 @@ impl Sink<'_> {
     }
 
     const fn property(&mut self, property: &Property) {
-        self.put("\"");
         self.put(property.name.json);
-        self.put("\":{");
+        self.ascii(b"\":{");
         let start = self.at;
+        let text = if size_of_val(property.description.json) > 0 {
+            property.description
+        } else {
+            property.schema.description
+        };
         if property.nullable && self.is_result {
             self.nullable(property.schema);
-            self.describe(property.text(), property.schema.notes, start);
+            self.describe(text, property.schema.notes, start);
         } else {
-            self.content(property.schema, property.text(), start);
+            self.content(property.schema, text, start);
         }
-        if !property.default.is_empty() && !self.is_result {
+        if size_of_val(property.default) > 0 && !self.is_result {
             self.separate(start);
-            self.put("\"default\":");
+            self.ascii(b"\"default\":");
             self.put(property.default);
         }
-        if !property.example.is_empty() {
+        if size_of_val(property.example) > 0 {
             self.separate(start);
-            self.put("\"examples\":[");
+            self.ascii(b"\"examples\":[");
             self.put(property.example);
-            self.put("]");
+            self.ascii(b"]");
         }
-        self.put("}");
+        self.ascii(b"}");
     }
 
-    /// Writes the list of required members up to its closing bracket, and says whether it began.
+    /// Writes the list of required members up to its closing quote, and says whether it began.
     const fn required(&mut self, properties: &'static [Property], mut some: bool) -> bool {
         let mut at = 0;
         while at < properties.len() {
@@ -80,9 +90,12 @@ impl Sink<'_> {
                 Kind::Object(inner) if property.flat => some = self.required(inner, some),
                 _ => {
                     if property.required && !(property.skipped && self.is_result) {
-                        self.put(if some { ",\"" } else { ",\"required\":[\"" });
+                        if some {
+                            self.ascii(b"\",\"")
+                        } else {
+                            self.ascii(b",\"required\":[\"")
+                        };
                         self.put(property.name.json);
-                        self.put("\"");
                         some = true;
                     }
                 }

@@ -5,51 +5,89 @@ use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings, Text,
 };
 
+/// What the compiler interprets costs by the call, some microseconds each whatever it does, so the
+/// functions that run for every piece of text avoid calls rather than steps.
 pub(super) struct Sink<'a> {
     pub(super) out: &'a mut [u8],
+    room: usize,
     pub(super) at: usize,
     pub(super) is_result: bool,
-    pub(super) names: Names,
+    names: Names,
+    /// Whether a reference was written, so that `names` must hold what it refers to.
+    pub(super) has_references: bool,
+}
+
+impl<'a> Sink<'a> {
+    /// A writer that begins at `at`.
+    pub(super) const fn new(
+        out: &'a mut [u8],
+        at: usize,
+        is_result: bool,
+        names: Names,
+    ) -> Sink<'a> {
+        Sink {
+            room: out.len(),
+            out,
+            at,
+            is_result,
+            names,
+            has_references: false,
+        }
+    }
 }
 
 impl Sink<'_> {
-    pub(super) const fn put(&mut self, text: &str) {
-        self.put_bytes(text.as_bytes());
-    }
-
-    /// Copies whole characters, if there is room for them.
+    /// Copies a text, if there is room for it.
     ///
     /// A loop over bytes trips rustc's `long_running_const_eval` at a few hundred KB, and safe
-    /// slicing costs the compiler six times as much, which doubled the time of checking a tool.
+    /// slicing costs the compiler five times as much, which doubled the time of checking a tool.
     #[allow(unsafe_code)]
-    const fn put_bytes(&mut self, bytes: &[u8]) {
-        let end = self.at + bytes.len();
-        if end <= self.out.len() {
+    pub(super) const fn put(&mut self, text: &str) {
+        // As `text.len()`, which is three calls.
+        let length = size_of_val(text);
+        let end = self.at + length;
+        if length > 0 && end <= self.room {
             // SAFETY: `at..end` lies inside `out`, as was just checked. `out` is borrowed mutably,
-            // so `bytes` is no part of it.
+            // so `text` is no part of it.
             unsafe {
-                let place = self.out.as_mut_ptr().add(self.at);
-                core::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+                let place = &raw mut self.out[self.at];
+                core::ptr::copy_nonoverlapping(&raw const *text as *const u8, place, length);
             }
+        }
+        self.at = end;
+    }
+
+    /// The same for punctuation and keywords, which are ASCII. That their length is known saves
+    /// most of the calls.
+    #[allow(unsafe_code)]
+    pub(super) const fn ascii<const LENGTH: usize>(&mut self, text: &'static [u8; LENGTH]) {
+        let end = self.at + LENGTH;
+        if end <= self.room {
+            // SAFETY: `at..end` lies inside `out`, as was just checked, and bytes need no alignment.
+            unsafe { *(&raw mut self.out[self.at] as *mut [u8; LENGTH]) = *text };
         }
         self.at = end;
     }
 
     /// A whole document: the schema, and the definitions that it refers to.
     pub(super) const fn root(&mut self, schema: &Schema) {
-        self.put("{");
+        self.ascii(b"{");
         let start = self.at;
         self.body(schema);
         self.describe(schema.description, schema.notes, start);
         if self.names.count > 0 {
             self.separate(start);
-            self.put("\"$defs\":{");
+            self.ascii(b"\"$defs\":{");
             let mut at = 0;
             while at < self.names.count {
                 let name = self.names.names[at];
-                self.put(if at > 0 { ",\"" } else { "\"" });
+                if at > 0 {
+                    self.ascii(b",\"")
+                } else {
+                    self.ascii(b"\"")
+                };
                 self.put(name);
-                self.put("\":{");
+                self.ascii(b"\":{");
                 let start = self.at;
                 let Some(definition) = find(schema, name) else {
                     panic!(
@@ -60,27 +98,27 @@ impl Sink<'_> {
                 check(schema, name, definition);
                 self.body(definition);
                 self.describe(definition.description, definition.notes, start);
-                self.put("}");
+                self.ascii(b"}");
                 at += 1;
             }
-            self.put("}");
+            self.ascii(b"}");
         }
-        self.put("}");
+        self.ascii(b"}");
     }
 
     /// A schema inside of another.
     pub(super) const fn schema(&mut self, schema: &Schema, description: Text) {
-        self.put("{");
+        self.ascii(b"{");
         let start = self.at;
         self.content(schema, description, start);
-        self.put("}");
+        self.ascii(b"}");
     }
 
     pub(super) const fn content(&mut self, schema: &Schema, description: Text, start: usize) {
-        if schema.name.is_empty() || !self.names.hold(schema.name) {
-            self.body(schema);
-        } else {
+        if self.names.count > 0 && self.names.hold(schema.name) {
             self.reference(schema.name);
+        } else {
+            self.body(schema);
         }
         self.describe(description, schema.notes, start);
     }
@@ -88,8 +126,8 @@ impl Sink<'_> {
     const fn body(&mut self, schema: &Schema) {
         match schema.kind {
             Kind::Any => {}
-            Kind::Null => self.put("\"type\":\"null\""),
-            Kind::Boolean => self.put("\"type\":\"boolean\""),
+            Kind::Null => self.ascii(b"\"type\":\"null\""),
+            Kind::Boolean => self.ascii(b"\"type\":\"boolean\""),
             Kind::Integer(range) => self.integer(range),
             Kind::Number(range) => self.numbers(range),
             Kind::String(rule) => self.string(rule),
@@ -99,7 +137,7 @@ impl Sink<'_> {
             Kind::Map(rule) => self.map(rule),
             Kind::Object(properties) => self.object(properties),
             Kind::AnyOf(schemas) => {
-                self.put("\"anyOf\":");
+                self.ascii(b"\"anyOf\":");
                 self.list(schemas);
             }
             Kind::Nullable(inner) => self.nullable(inner),
@@ -108,124 +146,134 @@ impl Sink<'_> {
     }
 
     const fn reference(&mut self, name: &str) {
-        self.put("\"$ref\":\"#/$defs/");
+        self.has_references = true;
+        self.ascii(b"\"$ref\":\"#/$defs/");
         self.put(name);
-        self.put("\"");
+        self.ascii(b"\"");
     }
 
     pub(super) const fn describe(&mut self, description: Text, notes: Text, start: usize) {
-        if description.is_empty() && notes.is_empty() {
+        let is_described = size_of_val(description.json) > 0;
+        let is_noted = size_of_val(notes.json) > 0;
+        if !is_described && !is_noted {
             return;
         }
-        self.separate(start);
-        self.put("\"description\":\"");
+        if self.at > start {
+            self.ascii(b",\"description\":\"")
+        } else {
+            self.ascii(b"\"description\":\"")
+        };
         self.put(description.json);
-        if !notes.is_empty() {
-            if !description.is_empty() {
-                self.put("\\n");
+        if is_noted {
+            if is_described {
+                self.ascii(b"\\n");
             }
             self.put(notes.json);
         }
-        self.put("\"");
+        self.ascii(b"\"");
     }
 
     /// A comma, unless nothing stands before it.
     pub(super) const fn separate(&mut self, start: usize) {
         if self.at > start {
-            self.put(",");
+            self.ascii(b",");
         }
     }
 
     const fn integer(&mut self, range: IntegerRange) {
-        self.put("\"type\":\"integer\"");
+        self.ascii(b"\"type\":\"integer\"");
         if range.shows_minimum {
-            self.put(",\"minimum\":");
+            self.ascii(b",\"minimum\":");
             self.whole(range.minimum);
         }
         if range.shows_maximum {
-            self.put(",\"maximum\":");
+            self.ascii(b",\"maximum\":");
             self.whole(range.maximum);
         }
         if range.multiple_of != 0 {
-            self.put(",\"multipleOf\":");
+            self.ascii(b",\"multipleOf\":");
             self.whole(range.multiple_of);
         }
     }
 
     const fn numbers(&mut self, range: NumberRange) {
-        self.put("\"type\":\"number\"");
+        self.ascii(b"\"type\":\"number\"");
         if let Some(bound) = range.minimum {
-            self.put(if bound.is_exclusive {
-                ",\"exclusiveMinimum\":"
+            if bound.is_exclusive {
+                self.ascii(b",\"exclusiveMinimum\":")
             } else {
-                ",\"minimum\":"
-            });
+                self.ascii(b",\"minimum\":")
+            };
             self.put(bound.json);
         }
         if let Some(bound) = range.maximum {
-            self.put(if bound.is_exclusive {
-                ",\"exclusiveMaximum\":"
+            if bound.is_exclusive {
+                self.ascii(b",\"exclusiveMaximum\":")
             } else {
-                ",\"maximum\":"
-            });
+                self.ascii(b",\"maximum\":")
+            };
             self.put(bound.json);
         }
         if let Some(step) = range.multiple_of {
-            self.put(",\"multipleOf\":");
+            self.ascii(b",\"multipleOf\":");
             self.put(step.json);
         }
     }
 
     const fn string(&mut self, rule: StringRule) {
-        self.put("\"type\":\"string\"");
+        self.ascii(b"\"type\":\"string\"");
         self.lengths(rule.lengths, ",\"minLength\":", ",\"maxLength\":");
-        if !rule.pattern.is_empty() {
-            self.put(",\"pattern\":\"");
+        if size_of_val(rule.pattern.json) > 0 {
+            self.ascii(b",\"pattern\":\"");
             self.put(rule.pattern.json);
-            self.put("\"");
+            self.ascii(b"\"");
         }
-        if !rule.format.is_empty() {
-            self.put(",\"format\":\"");
+        if size_of_val(rule.format) > 0 {
+            self.ascii(b",\"format\":\"");
             self.put(rule.format);
-            self.put("\"");
+            self.ascii(b"\"");
         }
     }
 
     const fn strings(&mut self, strings: Strings) {
         if strings.is_tag {
-            self.put("\"type\":\"string\",\"const\":\"");
+            self.ascii(b"\"type\":\"string\",\"const\":\"");
             self.put(strings.values[0].json);
-            self.put("\"");
+            self.ascii(b"\"");
             return;
         }
-        self.put("\"type\":\"string\",\"enum\":[");
+        self.ascii(b"\"type\":\"string\",\"enum\":[");
         let mut at = 0;
         while at < strings.values.len() {
-            self.put(if at > 0 { ",\"" } else { "\"" });
+            if at > 0 {
+                self.ascii(b",\"")
+            } else {
+                self.ascii(b"\"")
+            };
             self.put(strings.values[at].json);
-            self.put("\"");
+            self.ascii(b"\"");
             at += 1;
         }
-        self.put("]");
+        self.ascii(b"]");
     }
 
     const fn array(&mut self, rule: ArrayRule) {
-        self.put("\"type\":\"array\",\"items\":");
+        self.ascii(b"\"type\":\"array\",\"items\":");
         self.schema(rule.items, rule.items.description);
         self.lengths(rule.lengths, ",\"minItems\":", ",\"maxItems\":");
         if rule.is_unique {
-            self.put(",\"uniqueItems\":true");
+            self.ascii(b",\"uniqueItems\":true");
         }
     }
 
     const fn tuple(&mut self, items: &[&'static Schema]) {
         if items.is_empty() {
             // JSON Schema wants at least one item in `prefixItems`.
-            self.put("\"type\":\"array\",\"items\":{}");
+            self.ascii(b"\"type\":\"array\",\"items\":{}");
         } else {
-            self.put("\"type\":\"array\",\"prefixItems\":");
+            self.ascii(b"\"type\":\"array\",\"prefixItems\":");
             self.list(items);
-            self.put(",\"items\":false");
+            self.ascii(b",\"items\":false");
         }
         self.lengths(
             Lengths::exactly(items.len()),
@@ -235,58 +283,62 @@ impl Sink<'_> {
     }
 
     const fn list(&mut self, schemas: &[&'static Schema]) {
-        self.put("[");
+        self.ascii(b"[");
         let mut at = 0;
         while at < schemas.len() {
             if at > 0 {
-                self.put(",");
+                self.ascii(b",");
             }
             self.schema(schemas[at], schemas[at].description);
             at += 1;
         }
-        self.put("]");
+        self.ascii(b"]");
     }
 
     pub(super) const fn nullable(&mut self, inner: &Schema) {
-        self.put("\"anyOf\":[");
+        self.ascii(b"\"anyOf\":[");
         self.schema(inner, Text::EMPTY);
-        self.put(",{\"type\":\"null\"}]");
+        self.ascii(b",{\"type\":\"null\"}]");
     }
 
     const fn map(&mut self, rule: MapRule) {
-        self.put("\"type\":\"object\"");
+        self.ascii(b"\"type\":\"object\"");
         match rule.keys.kind {
             // Some keys and no other: the members of an object, none of them required.
             Kind::Enum(keys) => {
-                self.put(",\"properties\":{");
+                self.ascii(b",\"properties\":{");
                 let mut at = 0;
                 while at < keys.values.len() {
-                    self.put(if at > 0 { ",\"" } else { "\"" });
+                    if at > 0 {
+                        self.ascii(b",\"")
+                    } else {
+                        self.ascii(b"\"")
+                    };
                     self.put(keys.values[at].json);
-                    self.put("\":");
+                    self.ascii(b"\":");
                     self.schema(rule.values, rule.values.description);
                     at += 1;
                 }
-                self.put("},\"additionalProperties\":false");
+                self.ascii(b"},\"additionalProperties\":false");
             }
             Kind::Integer(range) => {
-                self.put(if range.minimum < 0 {
-                    ",\"patternProperties\":{\"^(0|-?[1-9][0-9]*)$\":"
+                if range.minimum < 0 {
+                    self.ascii(b",\"patternProperties\":{\"^(0|-?[1-9][0-9]*)$\":")
                 } else {
-                    ",\"patternProperties\":{\"^(0|[1-9][0-9]*)$\":"
-                });
+                    self.ascii(b",\"patternProperties\":{\"^(0|[1-9][0-9]*)$\":")
+                };
                 self.schema(rule.values, rule.values.description);
-                self.put("},\"additionalProperties\":false");
+                self.ascii(b"},\"additionalProperties\":false");
             }
             Kind::String(keys) if !keys.lengths.is_any() => {
                 // One character.
-                self.put(",\"patternProperties\":{\"^[\\\\s\\\\S]$\":");
+                self.ascii(b",\"patternProperties\":{\"^[\\\\s\\\\S]$\":");
                 self.schema(rule.values, rule.values.description);
-                self.put("},\"additionalProperties\":false");
+                self.ascii(b"},\"additionalProperties\":false");
             }
             _ => {
                 if !matches!(rule.values.kind, Kind::Any) || !rule.values.description.is_empty() {
-                    self.put(",\"additionalProperties\":");
+                    self.ascii(b",\"additionalProperties\":");
                     self.schema(rule.values, rule.values.description);
                 }
             }
@@ -306,22 +358,25 @@ impl Sink<'_> {
     }
 
     const fn whole(&mut self, number: i128) {
-        // 39 digits hold any i128.
-        let mut digits = [0; 39];
-        let mut at = digits.len();
-        let mut rest = number.unsigned_abs();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
         if number < 0 {
-            self.put("-");
+            self.ascii(b"-");
         }
-        let (_, digits) = digits.split_at(at);
-        self.put_bytes(digits);
+        let number = number.unsigned_abs();
+        let (mut digits, mut rest) = (1, number / 10);
+        while rest > 0 {
+            digits += 1;
+            rest /= 10;
+        }
+        let mut rest = number;
+        let mut place = self.at + digits;
+        self.at = place;
+        while digits > 0 {
+            digits -= 1;
+            place -= 1;
+            if place < self.room {
+                self.out[place] = b'0' + (rest % 10) as u8;
+            }
+            rest /= 10;
+        }
     }
 }
