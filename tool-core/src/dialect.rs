@@ -179,8 +179,8 @@ fn room(tool: &ToolSpec) -> usize {
 
 /// `name` and `description`, which all providers call so.
 fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
-    out.key("name").string(&tool.name);
-    out.key("description").string(&tool.prompt());
+    out.word("name").string(&tool.name);
+    out.word("description").string(&tool.prompt());
 }
 
 /// The id that a result answers to, of the type that it came in.

@@ -30,7 +30,7 @@ impl Dialect for Anthropic {
             for tool in tools {
                 out.object(|out| {
                     write_head(tool, out);
-                    out.key("input_schema").raw(tool.parameters_json());
+                    out.word("input_schema").raw(tool.parameters_json());
                 });
             }
         });

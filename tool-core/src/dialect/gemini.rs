@@ -36,7 +36,7 @@ impl Dialect for Gemini {
                 return;
             }
             out.object(|out| {
-                out.key("functionDeclarations").array(|out| {
+                out.word("functionDeclarations").array(|out| {
                     for tool in tools {
                         out.object(|out| write_tool(tool, out));
                     }
@@ -83,7 +83,7 @@ impl Dialect for Gemini {
 fn write_tool(tool: &ToolEntry, out: &mut JsonWriter) {
     write_head(tool, out);
     if !matches!(tool.parameters().kind(), Kind::Object([])) {
-        out.key("parametersJsonSchema").raw(tool.parameters_json());
+        out.word("parametersJsonSchema").raw(tool.parameters_json());
     }
 }
 

@@ -76,11 +76,11 @@ impl Dialect for Mcp {
                 out.object(|out| {
                     write_head(tool, out);
                     if let Some(title) = &tool.title {
-                        out.key("title").string(title);
+                        out.word("title").string(title);
                     }
-                    out.key("inputSchema").raw(tool.parameters_json());
+                    out.word("inputSchema").raw(tool.parameters_json());
                     if let Some(schema) = self.output_schema(tool) {
-                        out.key("outputSchema").raw(schema);
+                        out.word("outputSchema").raw(schema);
                     }
                     write_annotations(tool.annotations, out);
                 });
@@ -167,7 +167,7 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     if hints.iter().all(|(_, hint)| hint.is_none()) {
         return;
     }
-    out.key("annotations").object(|out| {
+    out.word("annotations").object(|out| {
         for (name, hint) in hints {
             if let Some(hint) = hint {
                 out.key(name).boolean(hint);

@@ -29,10 +29,10 @@ impl Dialect for OpenAiChat {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    out.key("type").string("function");
-                    out.key("function").object(|out| {
+                    out.word("type").string("function");
+                    out.word("function").object(|out| {
                         write_head(tool, out);
-                        out.key("parameters").raw(tool.parameters_json());
+                        out.word("parameters").raw(tool.parameters_json());
                     });
                 });
             }

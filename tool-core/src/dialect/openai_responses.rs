@@ -32,10 +32,10 @@ impl Dialect for OpenAiResponses {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    out.key("type").string("function");
+                    out.word("type").string("function");
                     write_head(tool, out);
-                    out.key("parameters").raw(tool.parameters_json());
-                    out.key("strict").boolean(false);
+                    out.word("parameters").raw(tool.parameters_json());
+                    out.word("strict").boolean(false);
                 });
             }
         });

@@ -1,5 +1,7 @@
 //! [`JsonWriter`]: JSON text piece by piece, without a tree in between.
 
+use serde_json::Value;
+
 /// Writes JSON text. Commas come by themselves.
 ///
 /// ```
@@ -14,8 +16,7 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct JsonWriter {
-    /// Bytes, because `serde_json` escapes straight into them.
-    json: Vec<u8>,
+    json: String,
     /// Whether something stands before the place that is written next. One flag does for every
     /// depth: what encloses a closed object or array has that before it.
     follows: bool,
@@ -29,34 +30,47 @@ impl JsonWriter {
 
     pub(super) fn with_capacity(bytes: usize) -> JsonWriter {
         JsonWriter {
-            json: Vec::with_capacity(bytes),
+            json: String::with_capacity(bytes),
             follows: false,
         }
     }
 
     /// An object, whose members `members` writes.
     pub fn object(&mut self, members: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
-        self.enclose(b'{', members, b'}')
+        self.enclose('{', members, '}')
     }
 
     /// An array, whose items `items` writes.
     pub fn array(&mut self, items: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
-        self.enclose(b'[', items, b']')
+        self.enclose('[', items, ']')
     }
 
     /// The key of a member, whose value is to be written next.
     pub fn key(&mut self, key: &str) -> &mut JsonWriter {
         self.string(key);
-        self.json.push(b':');
+        self.json.push(':');
+        self.follows = false;
+        self
+    }
+
+    /// The same for a key of ours, which is a word.
+    #[inline]
+    pub(super) fn word(&mut self, key: &'static str) -> &mut JsonWriter {
+        debug_assert!(!needs_escapes(key), "{key} is no word");
+        self.quote(key);
+        self.json.push(':');
         self.follows = false;
         self
     }
 
     /// A string.
-    #[allow(clippy::missing_panics_doc)] // A vector takes every string.
     pub fn string(&mut self, text: &str) -> &mut JsonWriter {
-        self.separate();
-        serde_json::to_writer(&mut self.json, text).expect("a vector takes every string");
+        if needs_escapes(text) {
+            self.separate();
+            self.json.push_str(&Value::from(text).to_string());
+        } else {
+            self.quote(text);
+        }
         self
     }
 
@@ -68,21 +82,20 @@ impl JsonWriter {
     /// A value that is JSON text already. It is copied, not checked.
     pub fn raw(&mut self, json: &str) -> &mut JsonWriter {
         self.separate();
-        self.json.extend_from_slice(json.as_bytes());
+        self.json.push_str(json);
         self
     }
 
     /// The text.
-    #[allow(clippy::missing_panics_doc)] // Only strings and brackets went in.
     pub fn into_string(self) -> String {
-        String::from_utf8(self.json).expect("only strings and brackets went in")
+        self.json
     }
 
     fn enclose(
         &mut self,
-        open: u8,
+        open: char,
         inside: impl FnOnce(&mut JsonWriter),
-        close: u8,
+        close: char,
     ) -> &mut JsonWriter {
         self.separate();
         self.json.push(open);
@@ -93,11 +106,58 @@ impl JsonWriter {
         self
     }
 
+    /// A string that is the same in JSON.
+    #[inline]
+    fn quote(&mut self, text: &str) {
+        self.separate();
+        self.json.push('"');
+        self.json.push_str(text);
+        self.json.push('"');
+    }
+
     /// A comma, unless nothing stands before it.
     fn separate(&mut self) {
         if self.follows {
-            self.json.push(b',');
+            self.json.push(',');
         }
         self.follows = true;
+    }
+}
+
+/// Whether a string stands in JSON otherwise than as it is.
+fn needs_escapes(text: &str) -> bool {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = EACH * 0x80;
+    // The high bit of each byte that is below `limit`, or of one above such a byte.
+    let below = |word: u64, limit: u64| word.wrapping_sub(EACH * limit) & !word & HIGH;
+    let is_special = |word: u64| {
+        let quote = word ^ (EACH * u64::from(b'"'));
+        let backslash = word ^ (EACH * u64::from(b'\\'));
+        below(word, 0x20) | below(quote, 1) | below(backslash, 1) != 0
+    };
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let is_special_byte = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    words
+        .iter()
+        .any(|word| is_special(u64::from_le_bytes(*word)))
+        || rest.iter().any(is_special_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_is_escaped_as_serde_json_does() {
+        for character in (0..=0x300).filter_map(char::from_u32) {
+            for length in 0..10 {
+                for place in 0..=length {
+                    let text = format!("{:é<place$}{character}{:~>1$}", "", length - place);
+                    let mut out = JsonWriter::new();
+                    out.string(&text);
+                    assert_eq!(out.into_string(), serde_json::to_string(&text).unwrap());
+                }
+            }
+        }
     }
 }

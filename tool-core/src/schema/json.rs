@@ -122,8 +122,8 @@ const fn room<T: Tool>() -> &'static [u8] {
     }
     smallest! {
         64 96 128 160 192 224 256 320 384 448 512 640 768 896 1024 1280 1536 1792 2048 2560 3072
-        3584 4096 6144 8192 12288 16384 24576 32768 49152 65536 98304 131072 196608 262144 524288
-        1048576 2097152 4194304
+        3584 4096 6144 8192 12_288 16_384 24_576 32_768 49_152 65_536 98_304 131_072 196_608
+        262_144 524_288 1_048_576 2_097_152 4_194_304
     }
 }
 
@@ -150,13 +150,13 @@ pub(super) fn to_string(schema: &Schema) -> String {
 /// Writes as much as there is room for, from `start` on, and says where the text ends.
 const fn write(schema: &Schema, direction: Direction, start: usize, out: &mut [u8]) -> usize {
     let is_result = matches!(direction, Direction::Result);
-    let mut sink = Sink::new(out, start, is_result, Names::NONE);
+    let mut names = Names::NONE;
+    let mut sink = Sink::new(out, start, is_result, &Names::NONE);
     sink.root(schema);
     if sink.has_references {
         // Few schemas are recursive, so they alone pay for the search.
-        let mut names = Names::NONE;
         names.collect(schema);
-        sink = Sink::new(sink.out, start, is_result, names);
+        sink = Sink::new(sink.out, start, is_result, &names);
         sink.root(schema);
     }
     sink.at

@@ -40,10 +40,10 @@ impl Sink<'_> {
                 Kind::Map(rule) if property.flat => others = Some(rule.values),
                 _ => {
                     if self.at > start {
-                        self.ascii(b",\"")
+                        self.ascii(b",\"");
                     } else {
-                        self.ascii(b"\"")
-                    };
+                        self.ascii(b"\"");
+                    }
                     self.property(property);
                 }
             }
@@ -91,10 +91,10 @@ impl Sink<'_> {
                 _ => {
                     if property.required && !(property.skipped && self.is_result) {
                         if some {
-                            self.ascii(b"\",\"")
+                            self.ascii(b"\",\"");
                         } else {
-                            self.ascii(b",\"required\":[\"")
-                        };
+                            self.ascii(b",\"required\":[\"");
+                        }
                         self.put(property.name.json);
                         some = true;
                     }

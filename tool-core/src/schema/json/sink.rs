@@ -12,7 +12,7 @@ pub(super) struct Sink<'a> {
     room: usize,
     pub(super) at: usize,
     pub(super) is_result: bool,
-    names: Names,
+    names: &'a Names,
     /// Whether a reference was written, so that `names` must hold what it refers to.
     pub(super) has_references: bool,
 }
@@ -23,7 +23,7 @@ impl<'a> Sink<'a> {
         out: &'a mut [u8],
         at: usize,
         is_result: bool,
-        names: Names,
+        names: &'a Names,
     ) -> Sink<'a> {
         Sink {
             room: out.len(),
@@ -41,7 +41,7 @@ impl Sink<'_> {
     ///
     /// A loop over bytes trips rustc's `long_running_const_eval` at a few hundred KB, and safe
     /// slicing costs the compiler five times as much, which doubled the time of checking a tool.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, clippy::ptr_as_ptr)]
     pub(super) const fn put(&mut self, text: &str) {
         // As `text.len()`, which is three calls.
         let length = size_of_val(text);
@@ -59,7 +59,7 @@ impl Sink<'_> {
 
     /// The same for punctuation and keywords, which are ASCII. That their length is known saves
     /// most of the calls.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, clippy::ptr_as_ptr)]
     pub(super) const fn ascii<const LENGTH: usize>(&mut self, text: &'static [u8; LENGTH]) {
         let end = self.at + LENGTH;
         if end <= self.room {
@@ -82,10 +82,10 @@ impl Sink<'_> {
             while at < self.names.count {
                 let name = self.names.names[at];
                 if at > 0 {
-                    self.ascii(b",\"")
+                    self.ascii(b",\"");
                 } else {
-                    self.ascii(b"\"")
-                };
+                    self.ascii(b"\"");
+                }
                 self.put(name);
                 self.ascii(b"\":{");
                 let start = self.at;
@@ -159,10 +159,10 @@ impl Sink<'_> {
             return;
         }
         if self.at > start {
-            self.ascii(b",\"description\":\"")
+            self.ascii(b",\"description\":\"");
         } else {
-            self.ascii(b"\"description\":\"")
-        };
+            self.ascii(b"\"description\":\"");
+        }
         self.put(description.json);
         if is_noted {
             if is_described {
@@ -200,18 +200,18 @@ impl Sink<'_> {
         self.ascii(b"\"type\":\"number\"");
         if let Some(bound) = range.minimum {
             if bound.is_exclusive {
-                self.ascii(b",\"exclusiveMinimum\":")
+                self.ascii(b",\"exclusiveMinimum\":");
             } else {
-                self.ascii(b",\"minimum\":")
-            };
+                self.ascii(b",\"minimum\":");
+            }
             self.put(bound.json);
         }
         if let Some(bound) = range.maximum {
             if bound.is_exclusive {
-                self.ascii(b",\"exclusiveMaximum\":")
+                self.ascii(b",\"exclusiveMaximum\":");
             } else {
-                self.ascii(b",\"maximum\":")
-            };
+                self.ascii(b",\"maximum\":");
+            }
             self.put(bound.json);
         }
         if let Some(step) = range.multiple_of {
@@ -246,10 +246,10 @@ impl Sink<'_> {
         let mut at = 0;
         while at < strings.values.len() {
             if at > 0 {
-                self.ascii(b",\"")
+                self.ascii(b",\"");
             } else {
-                self.ascii(b"\"")
-            };
+                self.ascii(b"\"");
+            }
             self.put(strings.values[at].json);
             self.ascii(b"\"");
             at += 1;
@@ -310,10 +310,10 @@ impl Sink<'_> {
                 let mut at = 0;
                 while at < keys.values.len() {
                     if at > 0 {
-                        self.ascii(b",\"")
+                        self.ascii(b",\"");
                     } else {
-                        self.ascii(b"\"")
-                    };
+                        self.ascii(b"\"");
+                    }
                     self.put(keys.values[at].json);
                     self.ascii(b"\":");
                     self.schema(rule.values, rule.values.description);
@@ -323,10 +323,10 @@ impl Sink<'_> {
             }
             Kind::Integer(range) => {
                 if range.minimum < 0 {
-                    self.ascii(b",\"patternProperties\":{\"^(0|-?[1-9][0-9]*)$\":")
+                    self.ascii(b",\"patternProperties\":{\"^(0|-?[1-9][0-9]*)$\":");
                 } else {
-                    self.ascii(b",\"patternProperties\":{\"^(0|[1-9][0-9]*)$\":")
-                };
+                    self.ascii(b",\"patternProperties\":{\"^(0|[1-9][0-9]*)$\":");
+                }
                 self.schema(rule.values, rule.values.description);
                 self.ascii(b"},\"additionalProperties\":false");
             }
