@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use crate::args::{Input, Refusal};
 use crate::error::ToolError;
 use crate::output::Outcome;
-use crate::schema::json::{Draft, JsonTexts};
+use crate::schema::json::{Draft, JsonTexts, resolve};
 use crate::spec::{StaticSpec, ToolSpec};
 use crate::violation::Coercion;
 
@@ -57,6 +57,14 @@ pub trait Tool: Sized {
     };
 }
 
+/// The entry of a tool, after a look at the whole of it: its static calls this, so that an error
+/// shows the attribute.
+#[doc(hidden)]
+pub const fn entry<T: Tool>() -> &'static StaticTool {
+    resolve(T::SOURCE.parameters, T::SOURCE.output);
+    T::ENTRY
+}
+
 /// What `#[tool]` puts into a program for each tool.
 #[doc(hidden)]
 pub struct StaticTool {
@@ -92,7 +100,7 @@ pub struct ToolEntry(&'static StaticTool);
 impl ToolEntry {
     /// The entry of a tool by its handler.
     pub fn of<T: Tool>() -> ToolEntry {
-        ToolEntry(T::ENTRY)
+        ToolEntry(const { entry::<T>() })
     }
 
     pub(crate) fn from_static(tool: &'static StaticTool) -> ToolEntry {

@@ -79,5 +79,5 @@ const _: () = {
             export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
         )
     )]
-    static __TOOL_LINK: &__tool::StaticTool = <forecast as __tool::Tool>::ENTRY;
+    static __TOOL_LINK: &__tool::StaticTool = __tool::entry::<forecast>();
 };

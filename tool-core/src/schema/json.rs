@@ -12,6 +12,7 @@ mod sink;
 use std::marker::PhantomData;
 
 use self::names::Names;
+pub(crate) use self::names::resolve;
 use self::sink::Sink;
 use super::{Property, Schema};
 use crate::tool::Tool;

@@ -151,7 +151,7 @@ fn link(tool: &Tool) -> TokenStream {
         // A second tool of this name would define the symbol again, and rustc then shows the name
         // of the symbol. A test may hold a crate twice, as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
-        static __TOOL_LINK: &__tool::StaticTool = <#ident as __tool::Tool>::ENTRY;
+        static __TOOL_LINK: &__tool::StaticTool = __tool::entry::<#ident>();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The names that references in a tree refer to, and what they name.
 
 use crate::schema::check::same;
-use crate::schema::{Kind, Schema};
+use crate::schema::{Kind, Property, Schema};
 
 /// The most recursive types that one schema may hold.
 const RECURSIVE: usize = 16;
@@ -63,6 +63,86 @@ impl Names {
     }
 }
 
+/// Stops the build when what a tool's schemas refer to can't be told.
+///
+/// Most schemas refer to nothing, which costs one look at each parameter.
+///
+/// # Panics
+///
+/// When a name refers to nothing in the same schema, or to two unlike types.
+pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'static Schema>) {
+    let mut at = 0;
+    while at < parameters.len() {
+        let is_leaf = matches!(
+            parameters[at].schema.kind,
+            Kind::Any
+                | Kind::Null
+                | Kind::Boolean
+                | Kind::Integer(_)
+                | Kind::Number(_)
+                | Kind::String(_)
+                | Kind::Enum(_)
+        );
+        if !is_leaf && has_references(parameters[at].schema) {
+            resolve_in(&Schema::object(parameters));
+            break;
+        }
+        at += 1;
+    }
+    if let Some(output) = output
+        && has_references(output)
+    {
+        resolve_in(output);
+    }
+}
+
+const fn resolve_in(schema: &Schema) {
+    let mut names = Names::NONE;
+    names.collect(schema);
+    let mut at = 0;
+    while at < names.count {
+        let name = names.names[at];
+        let Some(definition) = find(schema, name) else {
+            panic!(
+                "a recursive type is only referred to in this schema; mark the field that \
+                 leads back to it, `#[param(recursive)]`, in the type that the tool takes"
+            )
+        };
+        check(schema, name, definition);
+        at += 1;
+    }
+}
+
+const fn has_references(schema: &Schema) -> bool {
+    match schema.kind {
+        Kind::Reference(_) => true,
+        Kind::Nullable(inner) => has_references(inner),
+        Kind::Array(rule) => has_references(rule.items),
+        Kind::Map(rule) => has_references(rule.values),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if has_references(schemas[at]) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                if has_references(properties[at].schema) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
 /// The schema of this name in a tree.
 pub(super) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
     if same(schema.name, name) {
@@ -98,7 +178,7 @@ pub(super) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schem
 
 /// Stops the build when two unlike types below `schema` have one name: a reference to one would
 /// then describe the other.
-pub(super) const fn check(schema: &Schema, name: &str, definition: &Schema) {
+const fn check(schema: &Schema, name: &str, definition: &Schema) {
     if same(schema.name, name) {
         assert!(
             alike(schema, definition),
