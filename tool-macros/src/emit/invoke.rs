@@ -1,13 +1,11 @@
 //! The way from a call's arguments to the function and back.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::Type;
-use syn::spanned::Spanned;
+use quote::{quote, quote_spanned};
 
 use super::under;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, result};
+use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> Begun<'_> {
@@ -19,7 +17,7 @@ use crate::model::types::{Passing, result};
 pub(super) fn function(tool: &Tool) -> TokenStream {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let ty = held(parameter);
-        let local = value(at, parameter, parameter.passing.inner().span());
+        let local = value(at, parameter, parameter.ends.0);
         under(
             &parameter.cfgs,
             quote!(let mut #local = __tool::Slot::<#ty>::new();),
@@ -27,7 +25,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     });
     let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // The spans make "can't be decoded" underline the type.
-        let (first, last) = ends(parameter.passing.inner());
+        let (first, last) = parameter.ends;
         let local = value(at, parameter, last);
         under(&parameter.cfgs, quote_spanned!(first=> &mut #local))
     });
@@ -59,7 +57,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // The span makes "has no default" underline the type.
-        let span = parameter.passing.inner().span();
+        let span = parameter.ends.0;
         let local = value(at, parameter, span);
         let taken = match parameter.when_absent {
             WhenAbsent::OfType => {
@@ -100,14 +98,13 @@ fn outcome(tool: &Tool) -> TokenStream {
 
 /// The type that is decoded for a parameter.
 fn held(parameter: &Parameter) -> TokenStream {
-    let inner = parameter.passing.inner();
-    let ty = &parameter.erased;
+    let (ty, span) = (&parameter.erased, parameter.ends.0);
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
         Passing::Borrowed(_) => {
-            quote_spanned!(inner.span()=> __tool::Held<'_, #ty>)
+            quote_spanned!(span=> __tool::Held<'_, #ty>)
         }
-        Passing::OptionallyBorrowed(_) => quote_spanned! {inner.span()=>
+        Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
             __tool::Option<__tool::Held<'_, #ty>>
         },
     }
@@ -118,15 +115,6 @@ fn held(parameter: &Parameter) -> TokenStream {
 /// `macro_rules!`. It has a prefix, since a constant of its name would be taken for a pattern.
 fn value(at: usize, parameter: &Parameter, place: Span) -> Ident {
     // The hygiene of the type is that of the tokens around it, so that rustc sees one origin.
-    let hygiene = parameter.passing.inner().span();
-    format_ident!("__tool_{at}", span = hygiene.located_at(place))
-}
-
-/// Where a type begins and ends. An expression between the two is underlined as the type.
-fn ends(ty: &Type) -> (Span, Span) {
-    let last = ty.to_token_stream().into_iter().last();
-    (
-        ty.span(),
-        last.map_or_else(|| ty.span(), |tree| tree.span()),
-    )
+    let (hygiene, _) = parameter.ends;
+    Ident::new(&format!("__tool_{at}"), hygiene.located_at(place))
 }

@@ -2,7 +2,6 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::spanned::Spanned;
 
 use super::member::Member;
 use super::under;
@@ -25,12 +24,11 @@ pub(super) fn parameters(tool: &Tool) -> TokenStream {
 }
 
 fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
-    let inner = parameter.passing.inner();
     Member {
         key,
         description: parameter.description.as_deref(),
         ty: parameter.erased.clone(),
-        span: inner.span(),
+        span: parameter.ends.0,
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),

@@ -6,7 +6,7 @@ use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 use super::constraints::Constraints;
 use super::description;
 use super::told::{Argument, Told};
-use super::types::{Passing, peel, without_lifetimes};
+use super::types::{Passing, ends, peel, without_lifetimes};
 use crate::attr::{Function, Keys, ParameterKind};
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -43,6 +43,8 @@ pub(crate) struct Parameter {
     pub(crate) passing: Passing,
     /// The type behind the borrow, where no lifetime of the function means anything.
     pub(crate) erased: TokenStream,
+    /// Where that type begins and ends.
+    pub(crate) ends: (Span, Span),
     pub(crate) constraints: Constraints,
     pub(crate) when_absent: WhenAbsent,
 }
@@ -163,6 +165,7 @@ fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) 
             cfgs: cfgs(&written.attrs),
             description: own.or(listed.map(|listed| listed.text.clone())),
             erased: without_lifetimes(passing.inner()),
+            ends: ends(passing.inner()),
             passing,
             ty: (**ty).clone(),
             constraints,

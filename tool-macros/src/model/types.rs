@@ -1,6 +1,6 @@
 //! The types of parameters: owned, or borrowed from what was decoded.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
@@ -82,6 +82,13 @@ pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
         (Type::Reference(reference), _) | (_, Some(Type::Reference(reference))) => Some(reference),
         _ => None,
     }
+}
+
+/// Where a type begins and ends. An expression between the two is underlined as the type.
+pub(crate) fn ends(ty: &Type) -> (Span, Span) {
+    let mut spans = ty.to_token_stream().into_iter().map(|tree| tree.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    (first, spans.last().unwrap_or(first))
 }
 
 /// A type's tokens with every lifetime but `'static` left to inference: the names of a function's
