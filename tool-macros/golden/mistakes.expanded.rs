@@ -17,11 +17,11 @@ pub struct mistakes {}
 #[cfg(unix)]
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[automatically_derived]
-    impl __tool::Tool for mistakes {
-        const SOURCE: __tool::StaticSpec = __tool::Broken::SOURCE;
-        const INVOKE: __tool::Invoke = __tool::Broken::INVOKE;
+    impl __tool_core::Tool for mistakes {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::Broken::SOURCE;
+        const INVOKE: __tool_core::Invoke = __tool_core::Broken::INVOKE;
     }
 };
 ::core::compile_error! {

@@ -12,26 +12,30 @@ fn nap() {}
 struct nap {}
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool::second_choice::*;
+    use __tool_core::second_choice::*;
     #[automatically_derived]
-    impl __tool::Tool for nap {
-        const SOURCE: __tool::StaticSpec = __tool::StaticSpec {
+    impl __tool_core::Tool for nap {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "nap",
             description: "Takes a nap.",
-            location: __tool::here(::core::module_path!()),
+            location: __tool_core::here(::core::module_path!()),
             parameters: &[],
-            ..__tool::StaticSpec::EMPTY
+            ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool::Invoke = __tool::Invoke::Sync(__tool_invoke);
+        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool::Input) -> __tool::Ended {
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
         __tool_input.read(&mut [])?;
-        __tool::Ok(
-            match __tool::Returned(nap()).split() {
-                __tool::Ok(__tool_value) => __tool::Outcome::value(&__tool_value),
-                __tool::Err(__tool_error) => __tool::Failure(__tool_error).outcome(),
+        __tool_core::Ok(
+            match __tool_core::Returned(nap()).split() {
+                __tool_core::Ok(__tool_value) => {
+                    __tool_core::Outcome::value(&__tool_value)
+                }
+                __tool_core::Err(__tool_error) => {
+                    __tool_core::Failure(__tool_error).outcome()
+                }
             },
         )
     }

@@ -27,51 +27,55 @@ pub(crate) fn parameters<'a>(
 pub(crate) struct parameters {}
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use toolbox::__private as __tool;
+    use toolbox::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool::second_choice::*;
+    use __tool_core::second_choice::*;
     #[automatically_derived]
-    impl __tool::Tool for parameters {
-        const SOURCE: __tool::StaticSpec = __tool::StaticSpec {
+    impl __tool_core::Tool for parameters {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "parameters",
             description: "Every way to take an argument.",
-            location: __tool::here(::core::module_path!()),
+            location: __tool_core::here(::core::module_path!()),
             parameters: &[
-                __tool::property::<String>("owned", "Owned."),
-                __tool::property::<str>("borrowed", ""),
-                __tool::property::<Option<u8>>("maybe", ""),
-                __tool::optional(__tool::property::<str>("maybe_borrowed", "")),
-                __tool::property::<[Vec<u8>]>("items", ""),
-                __tool::default(
-                    __tool::property_of::<
+                __tool_core::property::<String>("owned", "Owned."),
+                __tool_core::property::<str>("borrowed", ""),
+                __tool_core::property::<Option<u8>>("maybe", ""),
+                __tool_core::optional(
+                    __tool_core::property::<str>("maybe_borrowed", ""),
+                ),
+                __tool_core::property::<[Vec<u8>]>("items", ""),
+                __tool_core::default(
+                    __tool_core::property_of::<
                         i64,
                     >(
-                        __tool::text("number", "number"),
-                        __tool::text("With \"quotes\".", "With \\\"quotes\\\"."),
+                        __tool_core::text("number", "number"),
+                        __tool_core::text("With \"quotes\".", "With \\\"quotes\\\"."),
                     ),
                     "-5",
                 ),
-                __tool::property::<Vec<String>>("unset", "").optional(),
-                __tool::property::<Kind<'_>>("type", ""),
+                __tool_core::property::<Vec<String>>("unset", "").optional(),
+                __tool_core::property::<Kind<'_>>("type", ""),
                 #[cfg(unix)]
-                __tool::property::<bool>("conditional", ""),
+                __tool_core::property::<bool>("conditional", ""),
             ],
-            output: <__tool::Output<&'_ str>>::SCHEMA,
-            ..__tool::StaticSpec::EMPTY
+            output: <__tool_core::Output<&'_ str>>::SCHEMA,
+            ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool::Invoke = __tool::Invoke::Sync(__tool_invoke);
+        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool::Input) -> __tool::Ended {
-        let mut __tool_0 = __tool::Slot::<String>::new();
-        let mut __tool_1 = __tool::Slot::<__tool::Held<'_, str>>::new();
-        let mut __tool_2 = __tool::Slot::<Option<u8>>::new();
-        let mut __tool_3 = __tool::Slot::<__tool::Option<__tool::Held<'_, str>>>::new();
-        let mut __tool_4 = __tool::Slot::<__tool::Held<'_, [Vec<u8>]>>::new();
-        let mut __tool_5 = __tool::Slot::<i64>::new();
-        let mut __tool_6 = __tool::Slot::<Vec<String>>::new();
-        let mut __tool_7 = __tool::Slot::<Kind<'_>>::new();
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+        let mut __tool_0 = __tool_core::Slot::<String>::new();
+        let mut __tool_1 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_2 = __tool_core::Slot::<Option<u8>>::new();
+        let mut __tool_3 = __tool_core::Slot::<
+            __tool_core::Option<__tool_core::Held<'_, str>>,
+        >::new();
+        let mut __tool_4 = __tool_core::Slot::<__tool_core::Held<'_, [Vec<u8>]>>::new();
+        let mut __tool_5 = __tool_core::Slot::<i64>::new();
+        let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
+        let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
         #[cfg(unix)]
-        let mut __tool_8 = __tool::Slot::<bool>::new();
+        let mut __tool_8 = __tool_core::Slot::<bool>::new();
         __tool_input
             .read(
                 &mut [
@@ -87,16 +91,16 @@ const _: () = {
                     &mut __tool_8,
                 ],
             )?;
-        __tool::Ok(
-            match __tool::Returned(
+        __tool_core::Ok(
+            match __tool_core::Returned(
                     parameters(
                         __tool_0.take(),
-                        __tool::Lend::lend(&__tool_1.take()),
+                        __tool_core::Lend::lend(&__tool_1.take()),
                         __tool_2.take(),
-                        __tool_3.take().as_ref().map(__tool::Lend::lend),
-                        __tool::Lend::lend(&__tool_4.take()),
+                        __tool_3.take().as_ref().map(__tool_core::Lend::lend),
+                        __tool_core::Lend::lend(&__tool_4.take()),
                         __tool_5.take(),
-                        __tool::Slot::<Vec<String>>::take_or_default(__tool_6),
+                        __tool_core::Slot::<Vec<String>>::take_or_default(__tool_6),
                         __tool_7.take(),
                         #[cfg(unix)]
                         __tool_8.take(),
@@ -104,23 +108,27 @@ const _: () = {
                 )
                 .split()
             {
-                __tool::Ok(__tool_value) => __tool::Outcome::value(&__tool_value),
-                __tool::Err(__tool_error) => __tool::Failure(__tool_error).outcome(),
+                __tool_core::Ok(__tool_value) => {
+                    __tool_core::Outcome::value(&__tool_value)
+                }
+                __tool_core::Err(__tool_error) => {
+                    __tool_core::Failure(__tool_error).outcome()
+                }
             },
         )
     }
-    const _: () = __tool::check::fits(
-        <i64 as __tool::ToolType>::SCHEMA,
-        &__tool::Literal::Integer(-5i128),
+    const _: () = __tool_core::check::fits(
+        <i64 as __tool_core::ToolType>::SCHEMA,
+        &__tool_core::Literal::Integer(-5i128),
         "the default -5 is no value that the schema of `number` describes; give one that a call could send",
     );
-    #[__tool::linkme::distributed_slice(__tool::LINKED)]
-    #[linkme(crate = __tool::linkme)]
+    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
+    #[linkme(crate = __tool_core::linkme)]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
         )
     )]
-    static __TOOL_LINK: &__tool::StaticTool = __tool::entry::<parameters>();
+    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<parameters>();
 };

@@ -31,53 +31,57 @@ pub async fn forecast(city: &str) -> Result<Forecast, WeatherError> {
 pub struct forecast {}
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool::second_choice::*;
+    use __tool_core::second_choice::*;
     #[automatically_derived]
-    impl __tool::Tool for forecast {
-        const SOURCE: __tool::StaticSpec = __tool::StaticSpec {
+    impl __tool_core::Tool for forecast {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "get-forecast",
             description: "Weather forecast for a city.\n\nIn degrees.",
-            title: __tool::Some("Forecast"),
-            when_to_use: __tool::Some("The user asks about weather."),
-            returns: __tool::Some("One number a day."),
+            title: __tool_core::Some("Forecast"),
+            when_to_use: __tool_core::Some("The user asks about weather."),
+            returns: __tool_core::Some("One number a day."),
             annotations: [
-                __tool::Some(true),
-                __tool::Some(false),
-                __tool::Some(true),
-                __tool::Some(true),
+                __tool_core::Some(true),
+                __tool_core::Some(false),
+                __tool_core::Some(true),
+                __tool_core::Some(true),
             ],
-            location: __tool::here(::core::module_path!()),
-            parameters: &[__tool::property::<str>("city", "City and country.")],
-            output: <__tool::Output<Result<Forecast, WeatherError>>>::SCHEMA,
-            ..__tool::StaticSpec::EMPTY
+            location: __tool_core::here(::core::module_path!()),
+            parameters: &[__tool_core::property::<str>("city", "City and country.")],
+            output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
+            ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool::Invoke = __tool::Invoke::Async(__tool_invoke);
+        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool::Input) -> __tool::Begun<'_> {
-        let mut __tool_0 = __tool::Slot::<__tool::Held<'_, str>>::new();
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Begun<'_> {
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
         __tool_input.read(&mut [&mut __tool_0])?;
-        __tool::Ok(
-            __tool::boxed(async move {
-                match __tool::Returned(
-                        forecast(__tool::Lend::lend(&__tool_0.take())).await,
+        __tool_core::Ok(
+            __tool_core::boxed(async move {
+                match __tool_core::Returned(
+                        forecast(__tool_core::Lend::lend(&__tool_0.take())).await,
                     )
                     .split()
                 {
-                    __tool::Ok(__tool_value) => __tool::Outcome::value(&__tool_value),
-                    __tool::Err(__tool_error) => __tool::Failure(__tool_error).outcome(),
+                    __tool_core::Ok(__tool_value) => {
+                        __tool_core::Outcome::value(&__tool_value)
+                    }
+                    __tool_core::Err(__tool_error) => {
+                        __tool_core::Failure(__tool_error).outcome()
+                    }
                 }
             }),
         )
     }
-    #[__tool::linkme::distributed_slice(__tool::LINKED)]
-    #[linkme(crate = __tool::linkme)]
+    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
+    #[linkme(crate = __tool_core::linkme)]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
         )
     )]
-    static __TOOL_LINK: &__tool::StaticTool = __tool::entry::<forecast>();
+    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<forecast>();
 };

@@ -12,25 +12,29 @@ struct Place<T: Clone> {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[automatically_derived]
-    impl<T: Clone> __tool::ToolType for Place<T>
+    impl<T: Clone> __tool_core::ToolType for Place<T>
     where
-        Option<T>: __tool::ToolType,
+        Option<T>: __tool_core::ToolType,
     {
-        const SCHEMA: &'static __tool::Schema = &const {
-            __tool::named(
-                (__tool::structure(
+        const SCHEMA: &'static __tool_core::Schema = &const {
+            __tool_core::named(
+                (__tool_core::structure(
                     const {
                         &[
-                            __tool::property::<i32>("seaLevel", "Metres above the sea.")
+                            __tool_core::property::<
+                                i32,
+                            >("seaLevel", "Metres above the sea.")
                                 .optional(),
-                            __tool::property::<Option<T>>("name", ""),
+                            __tool_core::property::<Option<T>>("name", ""),
                         ]
                     },
                     false,
                 ))
-                    .describe(__tool::text("A place on Earth.", "A place on Earth.")),
+                    .describe(
+                        __tool_core::text("A place on Earth.", "A place on Earth."),
+                    ),
                 "Place",
                 false,
             )
@@ -38,7 +42,7 @@ const _: () = {
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl<T: Clone> __tool::Recurse for Place<T> {
+    impl<T: Clone> __tool_core::Recurse for Place<T> {
         const NAME: &'static ::core::primitive::str = "Place";
     }
 };
@@ -46,21 +50,21 @@ const _: () = {
 struct Metres(f64);
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[automatically_derived]
-    impl __tool::ToolType for Metres {
-        const SCHEMA: &'static __tool::Schema = &const {
-            __tool::named(*<f64 as __tool::ToolType>::SCHEMA, "Metres", false)
+    impl __tool_core::ToolType for Metres {
+        const SCHEMA: &'static __tool_core::Schema = &const {
+            __tool_core::named(*<f64 as __tool_core::ToolType>::SCHEMA, "Metres", false)
         };
-        const EXACT: ::core::primitive::bool = <f64 as __tool::ToolType>::EXACT;
+        const EXACT: ::core::primitive::bool = <f64 as __tool_core::ToolType>::EXACT;
     }
     #[automatically_derived]
-    impl __tool::Recurse for Metres {
+    impl __tool_core::Recurse for Metres {
         const NAME: &'static ::core::primitive::str = "Metres";
     }
-    impl __tool::MapKey for Metres
+    impl __tool_core::MapKey for Metres
     where
-        for<'__key> f64: __tool::MapKey,
+        for<'__key> f64: __tool_core::MapKey,
     {}
 };
 #[derive(ToolType)]
@@ -72,21 +76,21 @@ enum Unit {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use crate::toolbox::__private as __tool;
+    use crate::toolbox::__private as __tool_core;
     #[automatically_derived]
-    impl __tool::ToolType for Unit {
-        const SCHEMA: &'static __tool::Schema = &const {
-            __tool::named(
-                __tool::strings(
+    impl __tool_core::ToolType for Unit {
+        const SCHEMA: &'static __tool_core::Schema = &const {
+            __tool_core::named(
+                __tool_core::strings(
                     const {
                         &[
-                            __tool::text("celsius", "celsius"),
-                            __tool::text("degrees-fahrenheit", "degrees-fahrenheit"),
+                            __tool_core::text("celsius", "celsius"),
+                            __tool_core::text("degrees-fahrenheit", "degrees-fahrenheit"),
                         ]
                     },
                     const { &[] },
                     false,
-                    __tool::text("", ""),
+                    __tool_core::text("", ""),
                 ),
                 "Unit",
                 false,
@@ -95,10 +99,10 @@ const _: () = {
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl __tool::Recurse for Unit {
+    impl __tool_core::Recurse for Unit {
         const NAME: &'static ::core::primitive::str = "Unit";
     }
-    impl __tool::MapKey for Unit {}
+    impl __tool_core::MapKey for Unit {}
 };
 #[derive(ToolType)]
 union Bits {
@@ -107,14 +111,14 @@ union Bits {
 }
 #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
 const _: () = {
-    use ::tool_core::__private as __tool;
+    use ::tool_core::__private as __tool_core;
     #[automatically_derived]
-    impl __tool::ToolType for Bits {
-        const SCHEMA: &'static __tool::Schema = &const { __tool::Schema::ANY };
+    impl __tool_core::ToolType for Bits {
+        const SCHEMA: &'static __tool_core::Schema = &const { __tool_core::Schema::ANY };
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl __tool::Recurse for Bits {
+    impl __tool_core::Recurse for Bits {
         const NAME: &'static ::core::primitive::str = "Bits";
     }
 };

@@ -91,19 +91,19 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
     if errors.is_empty() {
         data::implementation(&model, &data::schema(&model))
     } else {
-        let stand_in = data::implementation(&model, &quote!(__tool::Schema::ANY));
+        let stand_in = data::implementation(&model, &quote!(__tool_core::Schema::ANY));
         let errors = errors.into_tokens();
         quote!(#stand_in #errors)
     }
 }
 
 // Input:  items
-// Output: const _: () = { use ::tool_core::__private as __tool; items };
+// Output: const _: () = { use ::tool_core::__private as __tool_core; items };
 //
 // Behind one import, a path that leads nowhere is one error and not one for each of its uses.
 // Being a name like any other, the import can also be named at any span.
 fn block(krate: &syn::Path, cfgs: &[Attribute], items: &TokenStream) -> TokenStream {
-    let import = quote_spanned!(krate.span()=> use #krate::__private as __tool;);
+    let import = quote_spanned!(krate.span()=> use #krate::__private as __tool_core;);
     quote! {
         #(#cfgs)*
         // `deprecated`: the tool goes on working when its function should no longer be called.
@@ -128,13 +128,13 @@ fn under(cfgs: &[Attribute], tokens: TokenStream) -> TokenStream {
 /// `"text"` as a `Text`, with its JSON form beside it.
 fn text(text: &str) -> TokenStream {
     let escaped = json::escape(text);
-    quote!(__tool::text(#text, #escaped))
+    quote!(__tool_core::text(#text, #escaped))
 }
 
 /// `Some(…)` or `None`, whatever these names mean where the code ends up.
 fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
     match value {
-        Some(value) => quote!(__tool::Some(#value)),
-        None => quote!(__tool::None),
+        Some(value) => quote!(__tool_core::Some(#value)),
+        None => quote!(__tool_core::None),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
         // A newtype is decoded as what it holds.
         Shape::Same(field) if is_bare(field) => {
             let ty = &field.ty;
-            quote!(<#ty as __tool::ToolType>::EXACT)
+            quote!(<#ty as __tool_core::ToolType>::EXACT)
         }
         _ => quote!(false),
     };
@@ -34,13 +34,13 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
     let key = map_key(data);
     let implementation = quote! {
         #[automatically_derived]
-        impl #parameters __tool::ToolType for #ident #arguments #bounds {
-            const SCHEMA: &'static __tool::Schema = &const { #schema };
+        impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
+            const SCHEMA: &'static __tool_core::Schema = &const { #schema };
             const EXACT: ::core::primitive::bool = #exact;
         }
 
         #[automatically_derived]
-        impl #parameters __tool::Recurse for #ident #arguments #conditions {
+        impl #parameters __tool_core::Recurse for #ident #arguments #conditions {
             const NAME: &'static ::core::primitive::str = #name;
         }
 
@@ -59,7 +59,7 @@ fn map_key(data: &Data) -> Option<TokenStream> {
         Shape::Enum(Tagging::External, variants)
             if variants.iter().all(|variant| variant.shape.is_unit()) =>
         {
-            Some(quote!(impl #parameters __tool::MapKey for #ident #arguments {}))
+            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments {}))
         }
         Shape::Same(field) if is_bare(field) => {
             let mut generics = data.generics.clone();
@@ -68,9 +68,9 @@ fn map_key(data: &Data) -> Option<TokenStream> {
             generics
                 .make_where_clause()
                 .predicates
-                .push(parse_quote!(for<'__key> #ty: __tool::MapKey));
+                .push(parse_quote!(for<'__key> #ty: __tool_core::MapKey));
             let (_, _, conditions) = generics.split_for_impl();
-            Some(quote!(impl #parameters __tool::MapKey for #ident #arguments #conditions {}))
+            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments #conditions {}))
         }
         _ => None,
     }
@@ -97,13 +97,15 @@ fn bound(data: &Data, generics: &mut syn::Generics) {
     for field in data.fields() {
         let ty = &field.ty;
         if is_bare(field) && mentions(ty.to_token_stream(), &names) {
-            clause.predicates.push(parse_quote!(#ty: __tool::ToolType));
+            clause
+                .predicates
+                .push(parse_quote!(#ty: __tool_core::ToolType));
         } else if field.constraints.is_recursive {
             // The type itself would be asked whether it is what it is to become.
             for name in &names {
                 clause
                     .predicates
-                    .push(parse_quote!(#name: __tool::ToolType));
+                    .push(parse_quote!(#name: __tool_core::ToolType));
             }
         }
     }
@@ -146,12 +148,12 @@ pub(super) fn schema(data: &Data) -> TokenStream {
         None => schema,
     };
     let input_only = data.is_input_only;
-    quote!(__tool::named(#described, #name, #input_only))
+    quote!(__tool_core::named(#described, #name, #input_only))
 }
 
 /// The schema of a shape, by value.
 fn shape(data: &Data, shape: &Shape) -> TokenStream {
-    let schema = quote!(__tool::Schema);
+    let schema = quote!(__tool_core::Schema);
     match shape {
         Shape::Object(fields) => object(data, &[], fields),
         Shape::Same(field) => {
@@ -174,14 +176,14 @@ fn object(data: &Data, before: &[TokenStream], fields: &[Field]) -> TokenStream 
         .cloned()
         .chain(fields.iter().map(|field| property(data, field)));
     let denies_unknown = data.denies_unknown;
-    quote!(__tool::structure(const { &[#(#properties),*] }, #denies_unknown))
+    quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
 }
 
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
     if field.is_flat {
         let schema = member.schema();
-        return quote!(__tool::Property::flatten(#schema));
+        return quote!(__tool_core::Property::flatten(#schema));
     }
     let mut property = member.property();
     if field.has_default {
@@ -239,11 +241,11 @@ fn variants_of(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStr
         _ if is_tried => {
             // The span makes "would read as an earlier one" underline the enum.
             quote_spanned! {data.ident.span()=>
-                __tool::check::untagged(const { &[#(const { &#branches }),*] })
+                __tool_core::check::untagged(const { &[#(const { &#branches }),*] })
             }
         }
         _ => {
-            quote!(__tool::Schema::any_of(const { &[#(const { &#branches }),*] }))
+            quote!(__tool_core::Schema::any_of(const { &[#(const { &#branches }),*] }))
         }
     }
 }
@@ -273,7 +275,7 @@ fn strings(variants: &[&Variant]) -> TokenStream {
         .collect();
     let notes = text(&notes.join("\n"));
     quote! {
-        __tool::strings(
+        __tool_core::strings(
             const { &[#(#values),*] },
             const { &[#(#aliases),*] },
             #is_open,
@@ -297,7 +299,7 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
                 Shape::Object(fields) => object(data, &[tag], fields),
                 Shape::Same(field) => {
                     let inner = member(data, field).schema();
-                    let inner = quote!(__tool::Property::flatten(#inner));
+                    let inner = quote!(__tool_core::Property::flatten(#inner));
                     object(data, &[tag, inner], &[])
                 }
                 _ => object(data, &[tag], &[]),
@@ -325,7 +327,7 @@ fn around(data: &Data, key: &str, aliases: &[String], variant: &Variant) -> Toke
     let key = text(key);
     let inner = shape(data, &variant.shape);
     quote! {
-        __tool::held(#key, const { &#inner }, const { &[#(#aliases),*] })
+        __tool_core::held(#key, const { &#inner }, const { &[#(#aliases),*] })
     }
 }
 
@@ -334,9 +336,9 @@ fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
     let (aliases, is_open) = (&variant.aliases, variant.is_other);
     quote! {
-        __tool::tag(
+        __tool_core::tag(
             #tag,
-            const { &__tool::constant(
+            const { &__tool_core::constant(
                 const { &[#value] },
                 const { &[#(#aliases),*] },
                 #is_open,

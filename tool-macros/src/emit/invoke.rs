@@ -20,7 +20,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         let local = value(at, parameter, parameter.ends.0);
         under(
             &parameter.cfgs,
-            quote!(let mut #local = __tool::Slot::<#ty>::new();),
+            quote!(let mut #local = __tool_core::Slot::<#ty>::new();),
         )
     });
     let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
@@ -33,17 +33,17 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     let (returned, outcome) = if tool.is_async {
         // The span makes "is not `Send`" underline the function's name.
         let boxed = quote_spanned! {tool.ident.span()=>
-            __tool::boxed(async move { #outcome })
+            __tool_core::boxed(async move { #outcome })
         };
-        (quote!(__tool::Begun<'_>), boxed)
+        (quote!(__tool_core::Begun<'_>), boxed)
     } else {
-        (quote!(__tool::Ended), outcome)
+        (quote!(__tool_core::Ended), outcome)
     };
     quote! {
-        fn __tool_invoke(__tool_input: &__tool::Input) -> #returned {
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {
             #(#slots)*
             __tool_input.read(&mut [#(#places),*])?;
-            __tool::Ok(#outcome)
+            __tool_core::Ok(#outcome)
         }
     }
 }
@@ -62,15 +62,15 @@ fn outcome(tool: &Tool) -> TokenStream {
         let taken = match parameter.when_absent {
             WhenAbsent::OfType => {
                 let ty = held(parameter);
-                quote_spanned!(span=> __tool::Slot::<#ty>::take_or_default(#local))
+                quote_spanned!(span=> __tool_core::Slot::<#ty>::take_or_default(#local))
             }
             _ => quote!(#local.take()),
         };
         let argument = match parameter.passing {
             Passing::Owned(_) => taken,
-            Passing::Borrowed(_) => quote!(__tool::Lend::lend(&#taken)),
+            Passing::Borrowed(_) => quote!(__tool_core::Lend::lend(&#taken)),
             Passing::OptionallyBorrowed(_) => {
-                quote!(#taken.as_ref().map(__tool::Lend::lend))
+                quote!(#taken.as_ref().map(__tool_core::Lend::lend))
             }
         };
         under(&parameter.cfgs, argument)
@@ -86,12 +86,12 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let value = Ident::new("__tool_value", success.1);
     let error = Ident::new("__tool_error", failure.0);
-    let success = quote_spanned!(success.0=> __tool::Outcome::value(&#value));
-    let failure = quote_spanned!(failure.0=> __tool::Failure(#error).outcome());
+    let success = quote_spanned!(success.0=> __tool_core::Outcome::value(&#value));
+    let failure = quote_spanned!(failure.0=> __tool_core::Failure(#error).outcome());
     quote! {
-        match __tool::Returned(#ident(#(#arguments),*)#wait).split() {
-            __tool::Ok(#value) => #success,
-            __tool::Err(#error) => #failure,
+        match __tool_core::Returned(#ident(#(#arguments),*)#wait).split() {
+            __tool_core::Ok(#value) => #success,
+            __tool_core::Err(#error) => #failure,
         }
     }
 }
@@ -102,10 +102,10 @@ fn held(parameter: &Parameter) -> TokenStream {
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
         Passing::Borrowed(_) => {
-            quote_spanned!(span=> __tool::Held<'_, #ty>)
+            quote_spanned!(span=> __tool_core::Held<'_, #ty>)
         }
         Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
-            __tool::Option<__tool::Held<'_, #ty>>
+            __tool_core::Option<__tool_core::Held<'_, #ty>>
         },
     }
 }

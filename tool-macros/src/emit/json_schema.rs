@@ -11,8 +11,8 @@ use crate::util::pattern::translate;
 // Input:  {"type":"string","minLength":1}
 // Output: constrain::length(&Schema::STRING, 1, usize::MAX)
 pub(super) fn schema(described: &Described) -> TokenStream {
-    let schema = quote!(__tool::Schema);
-    let constrain = quote!(__tool::constrain);
+    let schema = quote!(__tool_core::Schema);
+    let constrain = quote!(__tool_core::constrain);
     let node = match &described.node {
         Node::Any => quote!(#schema::ANY),
         Node::Null => quote!(#schema::NULL),
@@ -99,9 +99,9 @@ pub(super) fn schema(described: &Described) -> TokenStream {
             let members = members.iter().map(|(key, is_required, described)| {
                 let (key, member) = (text(key), self::schema(described));
                 let optional = (!is_required).then(|| quote!(.optional()));
-                quote!(__tool::Property::new(
+                quote!(__tool_core::Property::new(
                     #key,
-                    __tool::Text::EMPTY,
+                    __tool_core::Text::EMPTY,
                     const { &#member },
                 )#optional)
             });
@@ -137,6 +137,6 @@ pub(super) fn most(maximum: Option<usize>) -> TokenStream {
 fn bound(bound: Option<(f64, bool)>) -> TokenStream {
     option(bound.map(|(value, is_exclusive)| {
         let json = Literal::Number(value).json();
-        quote!(__tool::constrain::bound(#value, #json, #is_exclusive))
+        quote!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
     }))
 }

@@ -38,39 +38,39 @@ impl Member<'_> {
             Base::Type(ty) if is_plain(self.key) && is_plain(description) => {
                 let name = self.key;
                 quote_spanned! {self.span=>
-                    __tool::property::<#ty>(#name, #description)
+                    __tool_core::property::<#ty>(#name, #description)
                 }
             }
             Base::Type(ty) => {
                 let (name, description) = (text(self.key), text(description));
                 quote_spanned! {self.span=>
-                    __tool::property_of::<#ty>(#name, #description)
+                    __tool_core::property_of::<#ty>(#name, #description)
                 }
             }
             Base::Schema(schema) => {
                 let (name, description) = (text(self.key), text(description));
-                quote!(__tool::Property::new(#name, #description, #schema))
+                quote!(__tool_core::Property::new(#name, #description, #schema))
             }
         };
         if self.is_optional {
-            property = quote!(__tool::optional(#property));
+            property = quote!(__tool_core::optional(#property));
         }
         if self.constraints.stand_in.is_some() {
             // It is the type itself that decodes.
-            property = quote!(__tool::constrain::stand_in(#property));
+            property = quote!(__tool_core::constrain::stand_in(#property));
         }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
             property = quote! {
-                __tool::constrain::narrow(
+                __tool_core::constrain::narrow(
                     #property,
-                    __tool::constrain::inner(#schema),
+                    __tool_core::constrain::inner(#schema),
                 )
             };
         }
         if let Some((example, _)) = &self.constraints.example {
             let example = example.json();
-            property = quote!(__tool::constrain::example(#property, #example));
+            property = quote!(__tool_core::constrain::example(#property, #example));
         }
         property
     }
@@ -98,20 +98,20 @@ impl Member<'_> {
             return None;
         }
         let schema = self.narrow();
-        Some(quote!(const #constant: &__tool::Schema = #schema;))
+        Some(quote!(const #constant: &__tool_core::Schema = #schema;))
     }
 
     fn narrow(&self) -> TokenStream {
         let base = match self.base() {
             Base::Type(ty) => {
-                quote_spanned!(self.span=> <#ty as __tool::ToolType>::SCHEMA)
+                quote_spanned!(self.span=> <#ty as __tool_core::ToolType>::SCHEMA)
             }
             Base::Schema(schema) => schema,
         };
         if self.constraints.narrowings.is_empty() {
             return base;
         }
-        let inner = quote!(__tool::constrain::inner(#base));
+        let inner = quote!(__tool_core::constrain::inner(#base));
         let narrow = self
             .constraints
             .narrowings
@@ -121,7 +121,7 @@ impl Member<'_> {
                 quote!(&#narrow)
             });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
-        quote!(const { &__tool::constrain::as_nullable_as(#base, const { #narrow }) })
+        quote!(const { &__tool_core::constrain::as_nullable_as(#base, const { #narrow }) })
     }
 
     // Input:  #[param(default = 5)] days: u8
@@ -136,7 +136,7 @@ impl Member<'_> {
             self.key,
         );
         quote_spanned! {span=>
-            const _: () = __tool::check::fits(#schema, &#constant, #message);
+            const _: () = __tool_core::check::fits(#schema, &#constant, #message);
         }
     }
 
@@ -149,7 +149,7 @@ impl Member<'_> {
                     Base::Schema(quote!(const { &#schema }))
                 }
                 // `check` has reported it.
-                Err(_) => Base::Schema(quote!(&__tool::Schema::ANY)),
+                Err(_) => Base::Schema(quote!(&__tool_core::Schema::ANY)),
             },
             None => Base::Type(self.ty.clone()),
         }
@@ -166,13 +166,13 @@ fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> Toke
     macro_rules! call {
         ($name:ident, $($argument:ident),*) => {
             quote_spanned!(*span=>
-                __tool::constrain::$name(#schema $(, #$argument)*)
+                __tool_core::constrain::$name(#schema $(, #$argument)*)
             )
         };
     }
     let bound = |value: f64, is_exclusive: bool| {
         let json = Literal::Number(value).json();
-        quote!(__tool::constrain::bound(#value, #json, #is_exclusive))
+        quote!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
     };
     match narrowing {
         Narrowing::Integers(from, to) => {

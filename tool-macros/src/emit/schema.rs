@@ -42,7 +42,7 @@ fn property(at: usize, parameter: &Parameter) -> TokenStream {
         WhenAbsent::OfType => quote!(#property.optional()),
         WhenAbsent::Literal(literal, _) => {
             let json = literal.json();
-            quote!(__tool::default(#property, #json))
+            quote!(__tool_core::default(#property, #json))
         }
     }
 }

@@ -27,12 +27,12 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
-        use __tool::second_choice::*;
+        use __tool_core::second_choice::*;
 
         #[automatically_derived]
-        impl __tool::Tool for #ident {
-            const SOURCE: __tool::StaticSpec = #source;
-            const INVOKE: __tool::Invoke = __tool::Invoke::#kind(__tool_invoke);
+        impl __tool_core::Tool for #ident {
+            const SOURCE: __tool_core::StaticSpec = #source;
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
         }
 
         #invoke
@@ -51,9 +51,9 @@ pub(super) fn stand_in(tool: &Tool) -> TokenStream {
     let handler = handler(tool);
     let implementation = quote! {
         #[automatically_derived]
-        impl __tool::Tool for #ident {
-            const SOURCE: __tool::StaticSpec = __tool::Broken::SOURCE;
-            const INVOKE: __tool::Invoke = __tool::Broken::INVOKE;
+        impl __tool_core::Tool for #ident {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::Broken::SOURCE;
+            const INVOKE: __tool_core::Invoke = __tool_core::Broken::INVOKE;
         }
     };
     let block = block(krate, cfgs, &implementation);
@@ -105,7 +105,7 @@ fn source(tool: &Tool) -> TokenStream {
     ];
     let texts = texts.into_iter().filter_map(|(field, text)| {
         let (field, text) = (format_ident!("{field}"), text?);
-        Some(quote!(#field: __tool::Some(#text),))
+        Some(quote!(#field: __tool_core::Some(#text),))
     });
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
@@ -115,15 +115,15 @@ fn source(tool: &Tool) -> TokenStream {
     let parameters = schema::parameters(tool);
     let output = output(tool).map(|output| quote!(output: #output,));
     quote! {
-        __tool::StaticSpec {
+        __tool_core::StaticSpec {
             name: #name,
             description: #description,
             #(#texts)*
             #annotations
-            location: __tool::here(::core::module_path!()),
+            location: __tool_core::here(::core::module_path!()),
             parameters: #parameters,
             #output
-            ..__tool::StaticSpec::EMPTY
+            ..__tool_core::StaticSpec::EMPTY
         }
     }
 }
@@ -136,7 +136,7 @@ fn output(tool: &Tool) -> Option<TokenStream> {
         None | Some(syn::Type::ImplTrait(_) | syn::Type::Never(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            Some(quote!(<__tool::Output<#ty>>::SCHEMA))
+            Some(quote!(<__tool_core::Output<#ty>>::SCHEMA))
         }
     }
 }
@@ -146,12 +146,12 @@ fn link(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let symbol = symbol(&tool.name.value());
     quote! {
-        #[__tool::linkme::distributed_slice(__tool::LINKED)]
-        #[linkme(crate = __tool::linkme)]
+        #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
+        #[linkme(crate = __tool_core::linkme)]
         // A second tool of this name would define the symbol again, and rustc then shows the name
         // of the symbol. A test may hold a crate twice, as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
-        static __TOOL_LINK: &__tool::StaticTool = __tool::entry::<#ident>();
+        static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<#ident>();
     }
 }
 

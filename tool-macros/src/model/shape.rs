@@ -254,7 +254,7 @@ fn recur(ty: &mut Type, own: &Ident) -> bool {
         Type::Path(path) => {
             let last = path.path.segments.last();
             if last.is_some_and(|last| last.ident == *own || last.ident == "Self") {
-                *ty = parse_quote!(__tool::Recursive<#ty>);
+                *ty = parse_quote!(__tool_core::Recursive<#ty>);
                 return true;
             }
             all(inner_types(path), own)
@@ -281,7 +281,7 @@ fn recur_at_leaf(ty: &mut Type) -> bool {
     {
         return recur_at_leaf(inner);
     }
-    *ty = parse_quote!(__tool::Recursive<#ty>);
+    *ty = parse_quote!(__tool_core::Recursive<#ty>);
     true
 }
 

@@ -41,7 +41,7 @@ impl Literal {
     // Input:  [1, "a"]
     // Output: Literal::Array(&[Literal::Integer(1), Literal::String("a", 1)])
     pub(crate) fn constant(&self) -> TokenStream {
-        let path = quote!(__tool::Literal);
+        let path = quote!(__tool_core::Literal);
         match self {
             Literal::Boolean(truth) => quote!(#path::Boolean(#truth)),
             Literal::Integer(number) => quote!(#path::Integer(#number)),
