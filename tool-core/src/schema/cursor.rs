@@ -23,24 +23,57 @@ impl<'t> Cursor<'t> {
         self.at
     }
 
+    /// Steps over so many bytes.
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// What is still to come.
+    pub(crate) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
     /// The text between this place and a later one.
     pub(crate) fn text_to(&self, end: &Cursor<'t>) -> &'t str {
         self.text.get(self.at..end.at).unwrap_or_default()
     }
 
     /// The next byte that is not white space, or 0 at the end.
+    #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
-        while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
-            self.at += 1;
+        loop {
+            match self.byte() {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return byte,
+            }
         }
-        self.byte()
     }
 
     /// Steps over the next byte if it is this one.
+    #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
         self.at += usize::from(found);
         found
+    }
+
+    /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
+    #[inline]
+    pub(crate) fn eat_key(&mut self, name: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let found = rest.first() == Some(&b'"')
+            && rest[1..].starts_with(name.as_bytes())
+            && rest.get(name.len() + 1) == Some(&b'"');
+        if !found {
+            return false;
+        }
+        let start = self.at;
+        self.at += name.len() + 2;
+        let has_colon = self.eat(b':');
+        if !has_colon {
+            self.at = start;
+        }
+        has_colon
     }
 
     /// Steps over one whole value and gives its text.
@@ -51,7 +84,9 @@ impl<'t> Cursor<'t> {
         loop {
             match self.peek() {
                 0 => break,
-                b'"' => self.skip_string(),
+                b'"' => {
+                    self.skip_string();
+                }
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -70,44 +105,170 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
-    /// Steps over a member's key and its colon, and gives the key as it stands, quotes included.
-    pub(crate) fn key(&mut self) -> &'t str {
-        self.peek();
+    /// Steps over a value that is no string, array or object, and gives its text.
+    pub(crate) fn scalar(&mut self) -> &'t str {
         let start = self.at;
-        self.skip_string();
-        let key = &self.text[start..self.at];
+        self.skip_scalar();
+        &self.text[start..self.at]
+    }
+
+    /// Steps over a string.
+    pub(crate) fn string(&mut self) -> Quoted<'t> {
+        let start = self.at;
+        let escapes = self.skip_string();
+        Quoted {
+            json: &self.text[start..self.at],
+            escapes,
+        }
+    }
+
+    /// Steps over a member's key and its colon, and gives the key.
+    pub(crate) fn key(&mut self) -> Quoted<'t> {
+        self.peek();
+        let key = self.string();
         self.eat(b':');
         key
+    }
+
+    /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
+    /// sign, and that is no negative zero. Any other value is left for a closer look.
+    pub(crate) fn eat_integer(&mut self) -> Option<i64> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let is_negative = rest.first() == Some(&b'-');
+        let digits = &rest[usize::from(is_negative)..];
+        let mut number = 0_i64;
+        let mut length = 0;
+        while let Some(digit) = digits.get(length).map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            if length == 18 {
+                return None;
+            }
+            number = number * 10 + i64::from(digit);
+            length += 1;
+        }
+        let ends = digits.get(length).is_none_or(|&byte| is_end(byte));
+        if length == 0 || !ends || is_negative && number == 0 {
+            return None;
+        }
+        self.at += length + usize::from(is_negative);
+        Some(if is_negative { -number } else { number })
     }
 
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    fn skip_string(&mut self) {
+    fn skip_string(&mut self) -> Escapes {
         self.at += 1;
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            match byte {
-                b'"' => {
+        let mut escapes = Escapes::None;
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let plain = before_quote_or_backslash(rest);
+            self.at += plain;
+            match rest.get(plain) {
+                Some(b'"') => {
                     self.at += 1;
-                    return;
+                    return escapes;
                 }
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
+                Some(_) => {
+                    let is_unicode = rest.get(plain + 1) == Some(&b'u');
+                    escapes = match is_unicode {
+                        true => Escapes::Unicode,
+                        false => escapes.max(Escapes::Simple),
+                    };
+                    self.at += 2;
+                }
+                None => {
+                    self.at = bytes.len();
+                    return escapes;
+                }
             }
         }
-        self.at = bytes.len();
     }
 
     fn skip_scalar(&mut self) {
-        let rest = &self.text[self.at..];
-        let length = rest
-            .find([',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\r', '\t'])
-            .unwrap_or(rest.len());
+        let bytes = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let length = bytes.iter().position(|&byte| is_end(byte));
+        let length = length.unwrap_or(bytes.len());
         // At least one character, so that a stray bracket can't stop the cursor for good.
-        let first = rest.chars().next().map_or(1, char::len_utf8);
-        self.at += length.max(first);
+        self.at += match length {
+            0 => self.rest().chars().next().map_or(1, char::len_utf8),
+            length => length,
+        };
+    }
+}
+
+/// Whether a byte ends a number or a word.
+fn is_end(byte: u8) -> bool {
+    matches!(
+        byte,
+        b',' | b':' | b'}' | b']' | b'{' | b'[' | b'"' | b' ' | b'\n' | b'\r' | b'\t'
+    )
+}
+
+/// How many bytes come before the first quote or backslash. Eight bytes are looked at together.
+fn before_quote_or_backslash(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    /// The high bit of the first byte that is zero, and perhaps of some behind it.
+    fn zeros(word: u64) -> u64 {
+        word.wrapping_sub(ONES) & !word & (ONES << 7)
+    }
+    let mut passed = 0;
+    for chunk in bytes.chunks_exact(8) {
+        let word = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if found != 0 {
+            return passed + found.trailing_zeros() as usize / 8;
+        }
+        passed += 8;
+    }
+    let rest = bytes[passed..].iter();
+    passed + rest.take_while(|byte| !matches!(byte, b'"' | b'\\')).count()
+}
+
+/// Which escapes a string holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Escapes {
+    None,
+    /// Of one character each.
+    Simple,
+    /// `\u` among them, so that it might be half of a surrogate pair.
+    Unicode,
+}
+
+/// A string as it stands in JSON.
+#[derive(Clone, Copy)]
+pub(crate) struct Quoted<'t> {
+    json: &'t str,
+    escapes: Escapes,
+}
+
+impl<'t> Quoted<'t> {
+    /// With its quotes and its escapes.
+    pub(crate) fn json(self) -> &'t str {
+        self.json
+    }
+
+    /// With its escapes, but without its quotes.
+    pub(crate) fn inner(self) -> &'t str {
+        let inner = self.json.strip_prefix('"');
+        inner.and_then(|inner| inner.strip_suffix('"')).unwrap_or_default()
+    }
+
+    /// Its characters. `None` when its escapes make no text: half of a surrogate pair.
+    pub(crate) fn text(self) -> Option<Cow<'t, str>> {
+        if self.escapes == Escapes::None {
+            let inner = self.json.strip_prefix('"')?.strip_suffix('"')?;
+            return Some(Cow::Borrowed(inner));
+        }
+        serde_json::from_str(self.json).ok().map(Cow::Owned)
+    }
+
+    /// Whether it is text, provided that it is JSON.
+    pub(crate) fn is_text(self) -> bool {
+        self.escapes < Escapes::Unicode || self.text().is_some()
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
 // Output: match Returned(f(Lend::lend(&__tool_0))).split() {
-//             Ok(__tool_value) => Outcome::value(&__tool_value),
+//             Ok(__tool_value) => Returned(__tool_value).outcome(),
 //             Err(__tool_error) => Failure(__tool_error).outcome(),
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
@@ -99,7 +99,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let value = Ident::new("__tool_value", success.1);
     let error = Ident::new("__tool_error", failure.0);
-    let success = quote_spanned!(success.0=> __tool_core::__private::Outcome::value(&#value));
+    let success = quote_spanned!(success.0=> __tool_core::__private::Returned(#value).outcome());
     let failure = quote_spanned!(failure.0=> __tool_core::__private::Failure(#error).outcome());
     quote! {
         match #private::Returned(#ident(#(#arguments),*)#wait).split() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::schema::cursor::{Cursor, unquote};
+use crate::schema::cursor::{Cursor, Quoted};
 use crate::schema::words::shorten;
 
 /// A place in the arguments; lives on the stack and costs nothing until it is printed.
@@ -80,7 +80,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
             cursor.value();
             // What stands between two values belongs to the whole.
             if inner.position() < offset && offset <= cursor.position() {
-                match key.map(unquote) {
+                match key.map(Quoted::text) {
                     Some(key) => {
                         path.push('.');
                         path.push_str(&shorten(&key.unwrap_or_default()));

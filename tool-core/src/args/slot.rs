@@ -1,0 +1,55 @@
+//! Where decoded parameters are put.
+
+use serde::de::{Deserialize, IgnoredAny};
+use serde_json::Deserializer;
+use serde_json::de::StrRead;
+
+/// A place for one decoded parameter, without its type.
+pub trait Decode<'de> {
+    /// Decodes the value at the start of `text` and says how many bytes it took. What follows is
+    /// not looked at.
+    fn decode(&mut self, text: &'de str) -> serde_json::Result<usize>;
+    /// Empties the slot.
+    fn reset(&mut self);
+}
+
+/// A place for one decoded parameter.
+pub struct Slot<T>(Option<T>);
+
+impl<T> Slot<T> {
+    /// An empty slot.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Slot<T> {
+        Slot(None)
+    }
+
+    /// The decoded value.
+    ///
+    /// # Panics
+    ///
+    /// When the slot is empty, which [`Input::read`](super::Input::read) rules out.
+    pub fn take(self) -> T {
+        self.0.expect("a parameter that was read has a value")
+    }
+
+    /// The decoded value, or the default of its type.
+    pub fn take_or_default(self) -> T
+    where
+        T: Default,
+    {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Decode<'de> for Slot<T> {
+    fn decode(&mut self, text: &'de str) -> serde_json::Result<usize> {
+        let mut json = Deserializer::new(StrRead::new(text));
+        self.0 = Some(T::deserialize(&mut json)?);
+        // A stream of nothing is what tells its place.
+        Ok(json.into_iter::<IgnoredAny>().byte_offset())
+    }
+
+    fn reset(&mut self) {
+        self.0 = None;
+    }
+}

@@ -1,0 +1,107 @@
+//! One call of one tool, from its arguments to its result.
+//!
+//! A sync tool runs without a future of its own: what a future carries is moved about.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use futures_util::FutureExt;
+
+use crate::args::{Input, Refusal};
+use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::error::ToolError;
+use crate::output::Outcome;
+use crate::telemetry::Telemetry;
+use crate::tool::Running;
+
+type AtOnce = for<'a> fn(&'a Input) -> Result<Outcome, Refusal>;
+type Later = for<'a> fn(&'a Input) -> Result<Running<'a>, Refusal>;
+
+/// Runs a sync tool to its end.
+pub(super) fn at_once(invoke: AtOnce, call: ToolCall, is_lenient: bool) -> ToolResult {
+    let telemetry = Telemetry::new(&call);
+    let result = telemetry.in_scope(|| {
+        let (head, input) = split(call, is_lenient);
+        let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
+        conclude(head, input, ended)
+    });
+    telemetry.ended(&result);
+    result
+}
+
+/// Runs an async tool. The state of it all is large, and moved no more once it is in its box.
+pub(super) fn later(
+    invoke: Later,
+    call: ToolCall,
+    is_lenient: bool,
+) -> impl Future<Output = ToolResult> + Send {
+    Box::pin(async move {
+        let telemetry = Telemetry::new(&call);
+        let running = async {
+            let (head, input) = split(call, is_lenient);
+            let ended = match catch_unwind(AssertUnwindSafe(|| invoke(&input))) {
+                Ok(Ok(running)) => AssertUnwindSafe(running).catch_unwind().await.map(Ok),
+                Ok(Err(refusal)) => Ok(Err(refusal)),
+                Err(payload) => Err(payload),
+            };
+            conclude(head, input, ended)
+        };
+        let result = telemetry.instrument(running).await;
+        telemetry.ended(&result);
+        result
+    })
+}
+
+/// Answers a call of a tool that is not there.
+#[cold]
+pub(super) fn unknown<'a>(
+    call: ToolCall,
+    names: impl ExactSizeIterator<Item = &'a str>,
+) -> ToolResult {
+    let telemetry = Telemetry::new(&call);
+    let error = ToolError::unknown_tool(&call, names);
+    let (head, _) = split(call, false);
+    let result = ToolResult::failure(head, error);
+    telemetry.ended(&result);
+    result
+}
+
+fn split(call: ToolCall, is_lenient: bool) -> (CallHead, Input) {
+    let head = CallHead {
+        id: call.id,
+        name: call.name,
+        wire_id: call.wire_id,
+    };
+    (head, Input::new(call.arguments.into_text(), is_lenient))
+}
+
+/// The result of a call, and what was taken for something else on the way.
+fn conclude(
+    head: CallHead,
+    input: Input,
+    ended: thread::Result<Result<Outcome, Refusal>>,
+) -> ToolResult {
+    let mut result = match ended {
+        Ok(Ok(Outcome::Text(text))) => ToolResult::success(head, text, false),
+        Ok(Ok(Outcome::Json(json))) => ToolResult::success(head, json, true),
+        Ok(Ok(Outcome::Failed { message, source })) => {
+            let error = ToolError::failed(&head.name, &message, source);
+            ToolResult::failure(head, error)
+        }
+        Ok(Err(refusal)) => {
+            let error = match refusal {
+                Refusal::Malformed(problem) => ToolError::malformed_json(&head.name, &problem),
+                Refusal::Invalid(mistakes) => {
+                    ToolError::invalid_arguments(&head.name, mistakes.0)
+                }
+            };
+            ToolResult::failure(head, error)
+        }
+        Err(payload) => {
+            let error = ToolError::panicked(&head.name, &*payload);
+            ToolResult::failure(head, error)
+        }
+    };
+    result.coercions = input.into_coercions();
+    result
+}
