@@ -6,6 +6,7 @@
 //! spelling that serde is stricter about than JSON Schema.
 
 mod fill;
+mod reader;
 mod slot;
 
 use std::sync::OnceLock;
@@ -89,8 +90,8 @@ impl Input {
         filled.map_err(|stop| {
             let violations = match stop {
                 Stop::Value(property, problem, at) => {
-                    let value = respelled.text.get(at..).unwrap_or_default();
-                    let inner = path_at(value, offset(value, &problem));
+                    let value = respelled.text.get(at.start..).unwrap_or_default();
+                    let inner = path_at(value, at.len());
                     let path = format!("{}{inner}", property.name());
                     // The schema is that of the parameter, not of what stands inside of it.
                     let refused = match inner.is_empty() {
@@ -134,12 +135,4 @@ fn refused(problem: &serde_json::Error, schema: Option<&Schema>) -> String {
         "" => format!("{said}; expected {expected}"),
         described => format!("{said}; expected {expected} ({described})"),
     }
-}
-
-/// Where in `text` an error of `serde_json` stands.
-fn offset(text: &str, problem: &serde_json::Error) -> usize {
-    let before = text
-        .split_inclusive('\n')
-        .take(problem.line().saturating_sub(1));
-    before.map(str::len).sum::<usize>() + problem.column()
 }

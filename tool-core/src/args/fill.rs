@@ -1,5 +1,8 @@
 //! One pass over the top level of the arguments.
 
+use std::ops::Range;
+
+use super::reader::Reader;
 use super::slot::Decode;
 use crate::schema::Property;
 use crate::schema::cursor::Cursor;
@@ -10,8 +13,8 @@ use crate::schema::validate::conforms;
 pub(super) enum Stop<'p> {
     /// The text is not the expected object.
     Shape,
-    /// A parameter's value, which stands at this place of the text, does not decode.
-    Value(&'p Property, serde_json::Error, usize),
+    /// A parameter's value does not decode. It starts and was given up at these places of the text.
+    Value(&'p Property, serde_json::Error, Range<usize>),
 }
 
 /// What is known of the text beforehand.
@@ -30,35 +33,28 @@ pub(super) fn fill<'a, 'p>(
     slots: &mut [&mut dyn Decode<'a>],
     trust: Trust,
 ) -> Result<(), Stop<'p>> {
-    let mut cursor = Cursor::new(text);
+    let mut reader = Reader::new(text);
     let mut seen = Seen::default();
-    require(cursor.eat(b'{'))?;
-    if !cursor.eat(b'}') {
+    require(reader.cursor.eat(b'{'))?;
+    if !reader.cursor.eat(b'}') {
         // A model mostly keeps to the order of the schema.
         let mut next = 0;
         loop {
-            let first = cursor.peek();
             let place = match properties.get(next) {
-                Some(property) if cursor.eat_key(property.name.json) => next,
-                _ => {
-                    require(first == b'"')?;
-                    let key = cursor.string().text().ok_or(Stop::Shape)?;
-                    require(cursor.eat(b':'))?;
-                    let place = properties.iter().position(|p| p.is_called(&key));
-                    place.ok_or(Stop::Shape)?
-                }
+                Some(property) if reader.cursor.eat_key(property.name.json) => next,
+                _ => other_key(&mut reader.cursor, properties)?,
             };
             next = place + 1;
             require(seen.insert(place))?;
-            value(&mut cursor, &properties[place], &mut *slots[place], trust)?;
-            if !cursor.eat(b',') {
-                require(cursor.eat(b'}'))?;
+            value(&mut reader, &properties[place], &mut *slots[place], trust)?;
+            if !reader.cursor.eat(b',') {
+                require(reader.cursor.eat(b'}'))?;
                 break;
             }
         }
     }
-    cursor.peek();
-    require(cursor.position() == text.len())?;
+    reader.cursor.peek();
+    require(reader.cursor.position() == text.len())?;
     for (place, property) in properties.iter().enumerate() {
         if !seen.contains(place) {
             absent(property, &mut *slots[place])?;
@@ -71,32 +67,41 @@ fn require(holds: bool) -> Result<(), Stop<'static>> {
     if holds { Ok(()) } else { Err(Stop::Shape) }
 }
 
+/// Steps over a key that is not the expected one, and gives the place of its property.
+fn other_key(cursor: &mut Cursor<'_>, properties: &[Property]) -> Result<usize, Stop<'static>> {
+    require(cursor.peek() == b'"')?;
+    let key = cursor.string().text().ok_or(Stop::Shape)?;
+    require(cursor.eat(b':'))?;
+    let place = properties.iter().position(|property| property.is_called(&key));
+    place.ok_or(Stop::Shape)
+}
+
 /// Decodes the value that comes next.
 fn value<'a, 'p>(
-    cursor: &mut Cursor<'a>,
+    reader: &mut Reader<'a>,
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
     trust: Trust,
 ) -> Result<(), Stop<'p>> {
-    let first = cursor.peek();
-    let rest = cursor.rest();
-    if first == b'n' && property.drops_null() && rest.starts_with("null") {
-        cursor.skip("null".len());
+    let first = reader.cursor.peek();
+    if first == b'n' && property.drops_null() && reader.cursor.eat_word("null") {
         return absent(property, slot);
     }
+    let start = reader.cursor.position();
     // The walk comes first: it is bounded, and a type's own decoding might not be.
-    let is_known =
-        trust == Trust::All || property.exact || property.nullable && first == b'n';
+    let is_known = trust == Trust::All || property.exact || property.nullable && first == b'n';
     let walked = match is_known {
         true => None,
-        false => Some(conforms(property.schema, rest).ok_or(Stop::Shape)?),
+        false => {
+            let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
+            Some(start + length)
+        }
     };
-    let length = slot
-        .decode(rest)
-        .map_err(|problem| Stop::Value(property, problem, cursor.position()))?;
-    require(walked.is_none_or(|walked| walked == length))?;
-    cursor.skip(length);
-    Ok(())
+    reader.is_strict = property.exact && trust == Trust::None;
+    if let Err(problem) = slot.decode(reader) {
+        return Err(Stop::Value(property, problem, start..reader.cursor.position()));
+    }
+    require(walked.is_none_or(|end| end == reader.cursor.position()))
 }
 
 /// Fills the slot of a parameter that the call does not give.
@@ -111,8 +116,7 @@ fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), S
             return Ok(());
         }
     };
-    slot.decode(stand_in)
-        .map(|_| ())
+    slot.decode(&mut Reader::new(stand_in))
         // It stands nowhere.
-        .map_err(|problem| Stop::Value(property, problem, usize::MAX))
+        .map_err(|problem| Stop::Value(property, problem, 0..0))
 }

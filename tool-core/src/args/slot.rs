@@ -1,14 +1,13 @@
 //! Where decoded parameters are put.
 
-use serde::de::{Deserialize, IgnoredAny};
-use serde_json::Deserializer;
-use serde_json::de::StrRead;
+use serde::de::Deserialize;
+
+use super::reader::Reader;
 
 /// A place for one decoded parameter, without its type.
 pub trait Decode<'de> {
-    /// Decodes the value at the start of `text` and says how many bytes it took. What follows is
-    /// not looked at.
-    fn decode(&mut self, text: &'de str) -> serde_json::Result<usize>;
+    /// Decodes the value that comes next. What follows is not looked at.
+    fn decode(&mut self, reader: &mut Reader<'de>) -> serde_json::Result<()>;
     /// Empties the slot.
     fn reset(&mut self);
 }
@@ -42,11 +41,9 @@ impl<T> Slot<T> {
 }
 
 impl<'de, T: Deserialize<'de>> Decode<'de> for Slot<T> {
-    fn decode(&mut self, text: &'de str) -> serde_json::Result<usize> {
-        let mut json = Deserializer::new(StrRead::new(text));
-        self.0 = Some(T::deserialize(&mut json)?);
-        // A stream of nothing is what tells its place.
-        Ok(json.into_iter::<IgnoredAny>().byte_offset())
+    fn decode(&mut self, reader: &mut Reader<'de>) -> serde_json::Result<()> {
+        self.0 = Some(T::deserialize(reader)?);
+        Ok(())
     }
 
     fn reset(&mut self) {

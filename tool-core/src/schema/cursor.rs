@@ -41,12 +41,17 @@ impl<'t> Cursor<'t> {
     /// The next byte that is not white space, or 0 at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
-        loop {
-            match self.byte() {
-                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
-                byte => return byte,
-            }
+        match self.byte() {
+            byte @ b'!'.. => byte,
+            _ => self.peek_behind_space(),
         }
+    }
+
+    fn peek_behind_space(&mut self) -> u8 {
+        while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
+            self.at += 1;
+        }
+        self.byte()
     }
 
     /// Steps over the next byte if it is this one.
@@ -155,6 +160,62 @@ impl<'t> Cursor<'t> {
         Some(if is_negative { -number } else { number })
     }
 
+    /// Steps over a word if it comes next. What follows the word is not looked at.
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let found = rest.starts_with(word.as_bytes());
+        self.at += if found { word.len() } else { 0 };
+        found
+    }
+
+    /// Steps over a string that stands in JSON as it is, and gives what is between its quotes. The
+    /// cursor must be before a quote.
+    #[inline]
+    pub(crate) fn eat_plain_string(&mut self) -> Option<&'t str> {
+        let start = self.at + 1;
+        let end = start + before_special(self.text.as_bytes().get(start..)?);
+        if self.text.as_bytes().get(end) != Some(&b'"') {
+            return None;
+        }
+        self.at = end + 1;
+        self.text.get(start..end)
+    }
+
+    /// Steps over a string whose escapes are of one character each, and gives its characters. Any
+    /// other string is left for a closer look.
+    pub(crate) fn eat_escaped_string(&mut self) -> Option<String> {
+        let mut text = String::new();
+        let mut at = self.at + 1;
+        loop {
+            let plain = self.text.get(at..)?;
+            let plain = &plain[..before_special(plain.as_bytes())];
+            at += plain.len();
+            let escaped = match self.text.as_bytes().get(at..)? {
+                [b'"', ..] => {
+                    self.at = at + 1;
+                    text.push_str(plain);
+                    return Some(text);
+                }
+                [b'\\', escaped, ..] => escaped,
+                _ => return None,
+            };
+            let character = match escaped {
+                b'"' => '"',
+                b'\\' => '\\',
+                b'/' => '/',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                _ => return None,
+            };
+            text.push_str(plain);
+            text.push(character);
+            at += 2;
+        }
+    }
+
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
@@ -165,22 +226,24 @@ impl<'t> Cursor<'t> {
         let mut escapes = Escapes::None;
         loop {
             let rest = bytes.get(self.at..).unwrap_or_default();
-            let plain = before_quote_or_backslash(rest);
+            let plain = before_special(rest);
             self.at += plain;
-            match rest.get(plain) {
-                Some(b'"') => {
+            match rest.get(plain..).unwrap_or_default() {
+                [b'"', ..] => {
                     self.at += 1;
                     return escapes;
                 }
-                Some(_) => {
-                    let is_unicode = rest.get(plain + 1) == Some(&b'u');
-                    escapes = match is_unicode {
-                        true => Escapes::Unicode,
-                        false => escapes.max(Escapes::Simple),
-                    };
+                [b'\\', b'u', ..] => {
+                    escapes = Escapes::Unicode;
                     self.at += 2;
                 }
-                None => {
+                [b'\\', ..] => {
+                    escapes = escapes.max(Escapes::Simple);
+                    self.at += 2;
+                }
+                // A control character, which `serde_json` refuses.
+                [_, ..] => self.at += 1,
+                [] => {
                     self.at = bytes.len();
                     return escapes;
                 }
@@ -208,24 +271,28 @@ fn is_end(byte: u8) -> bool {
     )
 }
 
-/// How many bytes come before the first quote or backslash. Eight bytes are looked at together.
-fn before_quote_or_backslash(bytes: &[u8]) -> usize {
+/// How many bytes come before the first that is special in a string: a quote, a backslash or a
+/// control character. Eight bytes are looked at together.
+#[inline]
+fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    /// The high bit of the first byte that is zero, and perhaps of some behind it.
-    fn zeros(word: u64) -> u64 {
-        word.wrapping_sub(ONES) & !word & (ONES << 7)
-    }
+    // Sets the high bit of the first byte below a limit of at most 128, and perhaps of some behind
+    // it: what a subtraction borrows, it borrows from there.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let mut passed = 0;
     for chunk in bytes.chunks_exact(8) {
-        let word = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        let chunk = chunk.try_into().expect("a chunk has eight bytes");
+        let word = u64::from_le_bytes(chunk);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let found = (below(word, 0x20) | quote | backslash) & (ONES << 7);
         if found != 0 {
             return passed + found.trailing_zeros() as usize / 8;
         }
         passed += 8;
     }
     let rest = bytes[passed..].iter();
-    passed + rest.take_while(|byte| !matches!(byte, b'"' | b'\\')).count()
+    passed + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | ..0x20)).count()
 }
 
 /// Which escapes a string holds.
