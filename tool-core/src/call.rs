@@ -77,6 +77,7 @@ impl Arguments {
     /// The text that is decoded. `null` and nothing at all are no arguments.
     pub(crate) fn into_text(self) -> String {
         match self {
+            Arguments::Text(text) if text.starts_with('{') => text,
             Arguments::Json(Value::Null) => "{}".into(),
             Arguments::Json(value) => value.to_string(),
             Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),

@@ -12,7 +12,7 @@
 mod compounds;
 mod variants;
 
-use serde::de::{Deserializer, Error as _, IgnoredAny, Unexpected, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, IntoDeserializer, Unexpected, Visitor};
 use serde_json::de::StrRead;
 use serde_json::{Error, Result};
 
@@ -60,6 +60,7 @@ impl<'de> Reader<'de> {
         self.json(read)
     }
 
+    #[inline]
     fn require(&mut self, byte: u8) -> Result<()> {
         if self.cursor.eat(byte) {
             Ok(())
@@ -167,14 +168,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.cursor.peek();
-        if self.cursor.eat_word("true") {
-            return visitor.visit_bool(true);
+        match self.cursor.peek() {
+            b't' if self.cursor.eat_word("true") => visitor.visit_bool(true),
+            b'f' if self.cursor.eat_word("false") => visitor.visit_bool(false),
+            _ => self.json(|json| json.deserialize_bool(visitor)),
         }
-        if self.cursor.eat_word("false") {
-            return visitor.visit_bool(false);
-        }
-        self.json(|json| json.deserialize_bool(visitor))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -249,7 +247,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.cursor.peek() {
-            b'"' => visitor.visit_enum(self.text()?),
+            b'"' => {
+                let mut space = String::new();
+                let name = self.string(&mut space)?;
+                visitor.visit_enum(IntoDeserializer::<Error>::into_deserializer(name))
+            }
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Variant(reader))),
             _ => Err(Error::invalid_type(self.unexpected(), &visitor)),
         }

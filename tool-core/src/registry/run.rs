@@ -20,11 +20,9 @@ type Later = for<'a> fn(&'a Input) -> Result<Running<'a>, Refusal>;
 /// Runs a sync tool to its end.
 pub(super) fn at_once(invoke: AtOnce, call: ToolCall, is_lenient: bool) -> ToolResult {
     let telemetry = Telemetry::new(&call);
-    let result = telemetry.in_scope(|| {
-        let (head, input) = split(call, is_lenient);
-        let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
-        conclude(head, input, ended)
-    });
+    let (head, input) = split(call, is_lenient);
+    let ended = telemetry.in_scope(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
+    let result = conclude(head, input, ended);
     telemetry.ended(&result);
     result
 }
@@ -37,16 +35,16 @@ pub(super) fn later(
 ) -> impl Future<Output = ToolResult> + Send {
     Box::pin(async move {
         let telemetry = Telemetry::new(&call);
+        let (head, input) = split(call, is_lenient);
         let running = async {
-            let (head, input) = split(call, is_lenient);
-            let ended = match catch_unwind(AssertUnwindSafe(|| invoke(&input))) {
+            match catch_unwind(AssertUnwindSafe(|| invoke(&input))) {
                 Ok(Ok(running)) => AssertUnwindSafe(running).catch_unwind().await.map(Ok),
                 Ok(Err(refusal)) => Ok(Err(refusal)),
                 Err(payload) => Err(payload),
-            };
-            conclude(head, input, ended)
+            }
         };
-        let result = telemetry.instrument(running).await;
+        let ended = telemetry.instrument(running).await;
+        let result = conclude(head, input, ended);
         telemetry.ended(&result);
         result
     })

@@ -14,16 +14,19 @@ pub(crate) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
+    #[inline]
     pub(crate) fn new(text: &'t str) -> Self {
         Cursor { text, at: 0 }
     }
 
     /// How many bytes the cursor has passed.
+    #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
     /// Steps over so many bytes.
+    #[inline]
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
     }
@@ -65,18 +68,19 @@ impl<'t> Cursor<'t> {
     /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
     #[inline]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let found = rest.first() == Some(&b'"')
-            && rest[1..].starts_with(name.as_bytes())
-            && rest.get(name.len() + 1) == Some(&b'"');
+        let start = self.at + 1;
+        let end = start + name.len();
+        let bytes = self.text.as_bytes();
+        let found = bytes.get(self.at) == Some(&b'"')
+            && bytes.get(start..end) == Some(name.as_bytes())
+            && bytes.get(end) == Some(&b'"');
         if !found {
             return false;
         }
-        let start = self.at;
-        self.at += name.len() + 2;
+        let before = std::mem::replace(&mut self.at, end + 1);
         let has_colon = self.eat(b':');
         if !has_colon {
-            self.at = start;
+            self.at = before;
         }
         has_colon
     }
@@ -139,21 +143,23 @@ impl<'t> Cursor<'t> {
     /// sign, and that is no negative zero. Any other value is left for a closer look.
     pub(crate) fn eat_integer(&mut self) -> Option<i64> {
         let rest = self.text.as_bytes().get(self.at..)?;
-        let is_negative = rest.first() == Some(&b'-');
-        let digits = &rest[usize::from(is_negative)..];
+        let (is_negative, digits) = match rest {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
         let mut number = 0_i64;
         let mut length = 0;
-        while let Some(digit) = digits.get(length).map(|byte| byte.wrapping_sub(b'0'))
-            && digit < 10
-        {
-            if length == 18 {
-                return None;
+        let mut ends = true;
+        for &byte in digits {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                ends = is_end(byte);
+                break;
             }
-            number = number * 10 + i64::from(digit);
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
             length += 1;
         }
-        let ends = digits.get(length).is_none_or(|&byte| is_end(byte));
-        if length == 0 || !ends || is_negative && number == 0 {
+        if !matches!(length, 1..=18) || !ends || is_negative && number == 0 {
             return None;
         }
         self.at += length + usize::from(is_negative);
@@ -161,6 +167,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a word if it comes next. What follows the word is not looked at.
+    #[inline]
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let found = rest.starts_with(word.as_bytes());
@@ -216,6 +223,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    #[inline]
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }

@@ -12,15 +12,11 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Adds a number and says whether it is new.
+    #[inline]
     pub(crate) fn insert(&mut self, number: usize) -> bool {
         let word = match number / 64 {
             0 => &mut self.first,
-            beyond => {
-                if self.more.len() < beyond {
-                    self.more.resize(beyond, 0);
-                }
-                &mut self.more[beyond - 1]
-            }
+            beyond => self.word(beyond - 1),
         };
         let bit = 1 << (number % 64);
         let is_new = *word & bit == 0;
@@ -28,6 +24,15 @@ impl Seen {
         is_new
     }
 
+    #[cold]
+    fn word(&mut self, index: usize) -> &mut u64 {
+        if self.more.len() <= index {
+            self.more.resize(index + 1, 0);
+        }
+        &mut self.more[index]
+    }
+
+    #[inline]
     pub(crate) fn contains(&self, number: usize) -> bool {
         let word = match number / 64 {
             0 => self.first,

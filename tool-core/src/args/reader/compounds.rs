@@ -1,40 +1,51 @@
 //! Arrays, and objects that are read as structs.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
-use serde::de::value::CowStrDeserializer;
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
 use serde_json::{Error, Result};
 
 use super::{Reader, malformed};
 
 impl<'de> Reader<'de> {
-    /// The string that comes next.
-    pub(super) fn string(&mut self) -> Result<Cow<'de, str>> {
+    /// The string that comes next. Where it holds escapes, its characters are put into `space`.
+    pub(super) fn string<'s>(&mut self, space: &'s mut String) -> Result<&'s str>
+    where
+        'de: 's,
+    {
         if let Some(text) = self.cursor.eat_plain_string() {
-            return Ok(Cow::Borrowed(text));
+            return Ok(text);
         }
-        self.json(|json| String::deserialize(json)).map(Cow::Owned)
+        *space = self.json(|json| String::deserialize(json))?;
+        Ok(space)
     }
 
-    /// The same, as what chooses a field or a variant.
-    pub(super) fn text(&mut self) -> Result<CowStrDeserializer<'de, Error>> {
-        self.string().map(IntoDeserializer::into_deserializer)
+    /// The key that comes next, behind a comma unless it is the first, or nothing at the end.
+    fn key<'s>(&mut self, is_first: &mut bool, space: &'s mut String) -> Result<Option<&'s str>>
+    where
+        'de: 's,
+    {
+        if !self.follows(b'}', is_first)? {
+            return Ok(None);
+        }
+        let key = self.string(space)?;
+        self.require(b':')?;
+        Ok(Some(key))
     }
 
     /// Whether a member or an item follows. All but the first are behind a comma.
     fn follows(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
-        if self.cursor.peek() == end {
+        let mut next = self.cursor.peek();
+        if next == end {
             return Ok(false);
         }
         if !std::mem::replace(is_first, false) {
             self.require(b',')?;
-            if self.cursor.peek() == end {
-                return Err(malformed());
-            }
+            next = self.cursor.peek();
         }
-        Ok(true)
+        match next == end || end == b'}' && next != b'"' {
+            true => Err(malformed()),
+            false => Ok(true),
+        }
     }
 }
 
@@ -83,15 +94,11 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        if !self.reader.follows(b'}', &mut self.is_first)? {
-            return Ok(None);
+        let mut space = String::new();
+        match self.reader.key(&mut self.is_first, &mut space)? {
+            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
+            None => Ok(None),
         }
-        if self.reader.cursor.peek() != b'"' {
-            return Err(malformed());
-        }
-        let key = seed.deserialize(self.reader.text()?)?;
-        self.reader.require(b':')?;
-        Ok(Some(key))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {

@@ -1,7 +1,9 @@
 //! Variants of an enum that are objects with one member.
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor,
+};
 use serde_json::{Error, Result};
 
 use super::{Reader, malformed, refused};
@@ -17,7 +19,9 @@ impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
         if self.0.cursor.peek() != b'"' {
             return Err(malformed());
         }
-        let chosen = seed.deserialize(self.0.text()?)?;
+        let mut space = String::new();
+        let name = self.0.string(&mut space)?;
+        let chosen = seed.deserialize(name.into_deserializer())?;
         self.0.require(b':')?;
         Ok((chosen, self))
     }
