@@ -27,7 +27,7 @@ pub struct Input {
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     is_lenient: bool,
     /// The same arguments respelled for serde, when they had to be.
-    respelled: OnceLock<Normal>,
+    respelled: OnceLock<Box<Normal>>,
 }
 
 /// Why the arguments of a call can't be decoded.
@@ -51,7 +51,7 @@ impl Input {
     }
 
     /// What was taken for something else.
-    pub(crate) fn into_coercions(mut self) -> Vec<Coercion> {
+    pub(crate) fn take_coercions(&mut self) -> Vec<Coercion> {
         match self.respelled.get_mut() {
             Some(respelled) => std::mem::take(&mut respelled.coercions),
             None => Vec::new(),
@@ -85,10 +85,10 @@ impl Input {
         }
         let respelled = normalise(schema, &self.text, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
-        let respelled = self.respelled.get_or_init(|| respelled);
+        let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);
         filled.map_err(|stop| {
-            let violations = match stop {
+            let violations = match *stop {
                 Stop::Value(property, problem, at) => {
                     let value = respelled.text.get(at.start..).unwrap_or_default();
                     let inner = path_at(value, at.len());

@@ -9,7 +9,9 @@ use crate::schema::cursor::Cursor;
 use crate::schema::seen::Seen;
 use crate::schema::validate::conforms;
 
-/// Why [`fill`] stopped.
+/// Why [`fill`] stopped. In a box, since it is rare and the way to it is not.
+type Stopped<'p> = Box<Stop<'p>>;
+
 pub(super) enum Stop<'p> {
     /// The text is not the expected object.
     Shape,
@@ -32,7 +34,7 @@ pub(super) fn fill<'a, 'p>(
     properties: &'p [Property],
     slots: &mut [&mut dyn Decode<'a>],
     trust: Trust,
-) -> Result<(), Stop<'p>> {
+) -> Result<(), Stopped<'p>> {
     let mut reader = Reader::new(text);
     let mut seen = Seen::default();
     require(reader.cursor.eat(b'{'))?;
@@ -63,17 +65,23 @@ pub(super) fn fill<'a, 'p>(
     Ok(())
 }
 
-fn require(holds: bool) -> Result<(), Stop<'static>> {
-    if holds { Ok(()) } else { Err(Stop::Shape) }
+#[cold]
+fn shape() -> Stopped<'static> {
+    Box::new(Stop::Shape)
+}
+
+fn require(holds: bool) -> Result<(), Stopped<'static>> {
+    if holds { Ok(()) } else { Err(shape()) }
 }
 
 /// Steps over a key that is not the expected one, and gives the place of its property.
-fn other_key(cursor: &mut Cursor<'_>, properties: &[Property]) -> Result<usize, Stop<'static>> {
+#[inline(never)]
+fn other_key(cursor: &mut Cursor<'_>, properties: &[Property]) -> Result<usize, Stopped<'static>> {
     require(cursor.peek() == b'"')?;
-    let key = cursor.string().text().ok_or(Stop::Shape)?;
+    let key = cursor.string().text().ok_or_else(shape)?;
     require(cursor.eat(b':'))?;
     let place = properties.iter().position(|property| property.is_called(&key));
-    place.ok_or(Stop::Shape)
+    place.ok_or_else(shape)
 }
 
 /// Decodes the value that comes next.
@@ -82,33 +90,41 @@ fn value<'a, 'p>(
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
     trust: Trust,
-) -> Result<(), Stop<'p>> {
+) -> Result<(), Stopped<'p>> {
     let first = reader.cursor.peek();
     if first == b'n' && property.drops_null() && reader.cursor.eat_word("null") {
         return absent(property, slot);
     }
-    let start = reader.cursor.position();
-    // The walk comes first: it is bounded, and a type's own decoding might not be.
-    let is_known = trust == Trust::All || property.exact || property.nullable && first == b'n';
-    let walked = match is_known {
-        true => None,
-        false => {
-            let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
-            Some(start + length)
-        }
-    };
     reader.is_strict = property.exact && trust == Trust::None;
-    if let Err(problem) = slot.decode(reader) {
-        return Err(Stop::Value(property, problem, start..reader.cursor.position()));
+    let is_known = property.exact || trust == Trust::All || property.nullable && first == b'n';
+    if is_known {
+        return decode(reader, property, slot);
     }
-    require(walked.is_none_or(|end| end == reader.cursor.position()))
+    // The walk comes first: it is bounded, and a type's own decoding might not be.
+    let start = reader.cursor.position();
+    let length = conforms(property.schema, reader.cursor.rest()).ok_or_else(shape)?;
+    decode(reader, property, slot)?;
+    require(start + length == reader.cursor.position())
+}
+
+fn decode<'a, 'p>(
+    reader: &mut Reader<'a>,
+    property: &'p Property,
+    slot: &mut dyn Decode<'a>,
+) -> Result<(), Stopped<'p>> {
+    let start = reader.cursor.position();
+    slot.decode(reader).map_err(|problem| {
+        let place = start..reader.cursor.position();
+        Box::new(Stop::Value(property, problem, place))
+    })
 }
 
 /// Fills the slot of a parameter that the call does not give.
-fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), Stop<'p>> {
+#[inline(never)]
+fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), Stopped<'p>> {
     let stand_in = match property.default_json() {
         Some(default) => default,
-        None if property.required => return Err(Stop::Shape),
+        None if property.required => return Err(shape()),
         None if property.nullable => "null",
         // Filled from `Default` when it is taken.
         None => {
@@ -118,5 +134,5 @@ fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), S
     };
     slot.decode(&mut Reader::new(stand_in))
         // It stands nowhere.
-        .map_err(|problem| Stop::Value(property, problem, 0..0))
+        .map_err(|problem| Box::new(Stop::Value(property, problem, 0..0)))
 }

@@ -161,10 +161,18 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
     }
-    scalars! { deserialize_i128 deserialize_u128 deserialize_f32 deserialize_f64 deserialize_unit }
+    scalars! { deserialize_i128 deserialize_u128 deserialize_f32 deserialize_unit }
     strings! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
     lax! {
         deserialize_any deserialize_bytes deserialize_byte_buf deserialize_map deserialize_ignored_any
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.cursor.peek();
+        match self.cursor.eat_decimal() {
+            Some(number) => visitor.visit_f64(number),
+            None => self.json(|json| json.deserialize_f64(visitor)),
+        }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {

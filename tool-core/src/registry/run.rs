@@ -13,6 +13,7 @@ use crate::error::ToolError;
 use crate::output::Outcome;
 use crate::telemetry::Telemetry;
 use crate::tool::Running;
+use crate::violation::Coercion;
 
 type AtOnce = for<'a> fn(&'a Input) -> Result<Outcome, Refusal>;
 type Later = for<'a> fn(&'a Input) -> Result<Running<'a>, Refusal>;
@@ -20,9 +21,11 @@ type Later = for<'a> fn(&'a Input) -> Result<Running<'a>, Refusal>;
 /// Runs a sync tool to its end.
 pub(super) fn at_once(invoke: AtOnce, call: ToolCall, is_lenient: bool) -> ToolResult {
     let telemetry = Telemetry::new(&call);
-    let (head, input) = split(call, is_lenient);
+    let (id, name, wire_id) = (call.id, call.name, call.wire_id);
+    let mut input = Input::new(call.arguments.into_text(), is_lenient);
     let ended = telemetry.in_scope(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
-    let result = conclude(head, input, ended);
+    let head = CallHead { id, name, wire_id };
+    let result = conclude(head, input.take_coercions(), ended);
     telemetry.ended(&result);
     result
 }
@@ -35,7 +38,8 @@ pub(super) fn later(
 ) -> impl Future<Output = ToolResult> + Send {
     Box::pin(async move {
         let telemetry = Telemetry::new(&call);
-        let (head, input) = split(call, is_lenient);
+        let (id, name, wire_id) = (call.id, call.name, call.wire_id);
+        let mut input = Input::new(call.arguments.into_text(), is_lenient);
         let running = async {
             match catch_unwind(AssertUnwindSafe(|| invoke(&input))) {
                 Ok(Ok(running)) => AssertUnwindSafe(running).catch_unwind().await.map(Ok),
@@ -44,7 +48,8 @@ pub(super) fn later(
             }
         };
         let ended = telemetry.instrument(running).await;
-        let result = conclude(head, input, ended);
+        let head = CallHead { id, name, wire_id };
+        let result = conclude(head, input.take_coercions(), ended);
         telemetry.ended(&result);
         result
     })
@@ -58,48 +63,38 @@ pub(super) fn unknown<'a>(
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call);
     let error = ToolError::unknown_tool(&call, names);
-    let (head, _) = split(call, false);
-    let result = ToolResult::failure(head, error);
+    let (id, name, wire_id) = (call.id, call.name, call.wire_id);
+    let result = ToolResult::failure(CallHead { id, name, wire_id }, error);
     telemetry.ended(&result);
     result
 }
 
-fn split(call: ToolCall, is_lenient: bool) -> (CallHead, Input) {
-    let head = CallHead {
-        id: call.id,
-        name: call.name,
-        wire_id: call.wire_id,
-    };
-    (head, Input::new(call.arguments.into_text(), is_lenient))
-}
-
 /// The result of a call, and what was taken for something else on the way.
+#[inline]
 fn conclude(
     head: CallHead,
-    input: Input,
+    coercions: Vec<Coercion>,
     ended: thread::Result<Result<Outcome, Refusal>>,
 ) -> ToolResult {
     let mut result = match ended {
         Ok(Ok(Outcome::Text(text))) => ToolResult::success(head, text, false),
         Ok(Ok(Outcome::Json(json))) => ToolResult::success(head, json, true),
-        Ok(Ok(Outcome::Failed { message, source })) => {
-            let error = ToolError::failed(&head.name, &message, source);
-            ToolResult::failure(head, error)
-        }
-        Ok(Err(refusal)) => {
-            let error = match refusal {
-                Refusal::Malformed(problem) => ToolError::malformed_json(&head.name, &problem),
-                Refusal::Invalid(mistakes) => {
-                    ToolError::invalid_arguments(&head.name, mistakes.0)
-                }
-            };
-            ToolResult::failure(head, error)
-        }
-        Err(payload) => {
-            let error = ToolError::panicked(&head.name, &*payload);
+        failed => {
+            let error = error(&head.name, failed);
             ToolResult::failure(head, error)
         }
     };
-    result.coercions = input.into_coercions();
+    result.coercions = coercions;
     result
+}
+
+#[cold]
+fn error(tool: &str, ended: thread::Result<Result<Outcome, Refusal>>) -> ToolError {
+    match ended {
+        Ok(Ok(Outcome::Failed { message, source })) => ToolError::failed(tool, &message, source),
+        Ok(Ok(Outcome::Text(text) | Outcome::Json(text))) => ToolError::failed(tool, &text, None),
+        Ok(Err(Refusal::Malformed(problem))) => ToolError::malformed_json(tool, &problem),
+        Ok(Err(Refusal::Invalid(mistakes))) => ToolError::invalid_arguments(tool, mistakes.0),
+        Err(payload) => ToolError::panicked(tool, &*payload),
+    }
 }

@@ -50,6 +50,9 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    // Apart, so that the callers stay small.
+    #[cold]
+    #[inline(never)]
     fn peek_behind_space(&mut self) -> u8 {
         while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
             self.at += 1;
@@ -68,19 +71,25 @@ impl<'t> Cursor<'t> {
     /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
     #[inline]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {
-        let start = self.at + 1;
-        let end = start + name.len();
-        let bytes = self.text.as_bytes();
-        let found = bytes.get(self.at) == Some(&b'"')
-            && bytes.get(start..end) == Some(name.as_bytes())
-            && bytes.get(end) == Some(&b'"');
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let length = name.len();
+        let found = rest.len() > length + 2
+            && rest[0] == b'"'
+            && rest[length + 1] == b'"'
+            && &rest[1..=length] == name.as_bytes();
         if !found {
             return false;
         }
-        let before = std::mem::replace(&mut self.at, end + 1);
-        let has_colon = self.eat(b':');
-        if !has_colon {
-            self.at = before;
+        // Most often there is no white space.
+        if rest[length + 2] == b':' {
+            self.at += length + 3;
+            return true;
+        }
+        let mut behind = self.clone();
+        behind.at += length + 2;
+        let has_colon = behind.eat(b':');
+        if has_colon {
+            *self = behind;
         }
         has_colon
     }
@@ -142,28 +151,52 @@ impl<'t> Cursor<'t> {
     /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
     /// sign, and that is no negative zero. Any other value is left for a closer look.
     pub(crate) fn eat_integer(&mut self) -> Option<i64> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let (is_negative, digits) = match rest {
-            [b'-', digits @ ..] => (true, digits),
-            digits => (false, digits),
-        };
-        let mut number = 0_i64;
-        let mut length = 0;
-        let mut ends = true;
-        for &byte in digits {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                ends = is_end(byte);
-                break;
-            }
-            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
-            length += 1;
-        }
-        if !matches!(length, 1..=18) || !ends || is_negative && number == 0 {
+        let (is_negative, digits) = self.unsigned();
+        let (number, length) = number(digits, 0);
+        let next = digits.get(length).copied().unwrap_or(b' ');
+        // A zero in front is no JSON.
+        let is_plain = length == 1 && !is_negative || length > 0 && digits[0] != b'0';
+        if length > 18 || !is_plain || goes_on(next) {
             return None;
         }
         self.at += length + usize::from(is_negative);
+        let number = number.cast_signed();
         Some(if is_negative { -number } else { number })
+    }
+
+    /// Steps over a number of at most 15 digits with a point among them and no exponent. Any other
+    /// value is left for a closer look.
+    ///
+    /// So many digits are a float without rounding, and so is the power of ten: the one division
+    /// rounds as it should.
+    pub(crate) fn eat_decimal(&mut self) -> Option<f64> {
+        const POWERS: [f64; 16] = [
+            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+        ];
+        let (is_negative, digits) = self.unsigned();
+        let (whole, before) = number(digits, 0);
+        let behind = match digits.get(before..)? {
+            [b'.', behind @ ..] => behind,
+            _ => return None,
+        };
+        let (number, after) = number(behind, whole);
+        let next = behind.get(after).copied().unwrap_or(b' ');
+        let is_plain = before == 1 || before > 1 && digits[0] != b'0';
+        if !is_plain || after == 0 || before + after > 15 || goes_on(next) {
+            return None;
+        }
+        self.at += before + 1 + after + usize::from(is_negative);
+        #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
+        let number = number as f64 / POWERS[after];
+        Some(if is_negative { -number } else { number })
+    }
+
+    /// Whether a minus comes next, and what comes behind it.
+    fn unsigned(&self) -> (bool, &'t [u8]) {
+        match self.text.as_bytes().get(self.at..).unwrap_or_default() {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        }
     }
 
     /// Steps over a word if it comes next. What follows the word is not looked at.
@@ -186,6 +219,21 @@ impl<'t> Cursor<'t> {
         }
         self.at = end + 1;
         self.text.get(start..end)
+    }
+
+    /// Steps over a member's key and its colon, and before them over a comma unless the member is
+    /// the first. Any key but a plain one is left for a closer look.
+    pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
+        let mut next = self.clone();
+        if !is_first && !next.eat(b',') || next.peek() != b'"' {
+            return None;
+        }
+        let key = next.eat_plain_string()?;
+        if !next.eat(b':') {
+            return None;
+        }
+        *self = next;
+        Some(key)
     }
 
     /// Steps over a string whose escapes are of one character each, and gives its characters. Any
@@ -269,6 +317,25 @@ impl<'t> Cursor<'t> {
             length => length,
         };
     }
+}
+
+/// The number whose first digits are these, and whose others come first in `bytes`; and how many
+/// they are. It means nothing where they are more than a `u64` holds.
+fn number(bytes: &[u8], first: u64) -> (u64, usize) {
+    let mut number = first;
+    let mut length = 0;
+    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (number, length)
+}
+
+/// Whether a number goes on with this byte although it is no digit.
+fn goes_on(byte: u8) -> bool {
+    matches!(byte, b'.' | b'e' | b'E')
 }
 
 /// Whether a byte ends a number or a word.

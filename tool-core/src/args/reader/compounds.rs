@@ -24,6 +24,10 @@ impl<'de> Reader<'de> {
     where
         'de: 's,
     {
+        if let Some(key) = self.cursor.eat_plain_key(*is_first) {
+            *is_first = false;
+            return Ok(Some(key));
+        }
         if !self.follows(b'}', is_first)? {
             return Ok(None);
         }
