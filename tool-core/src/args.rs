@@ -14,7 +14,9 @@ use std::sync::OnceLock;
 use serde::de::IgnoredAny;
 
 use self::fill::{Stop, Trust, fill};
-pub use self::slot::{Decode, Slot};
+use self::reader::Problem;
+pub use self::slot::Slot;
+use self::slot::Decode;
 use crate::schema::Schema;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::schema::words::expected;
@@ -109,7 +111,7 @@ impl Input {
 
 /// The words of a type that refuses what its schema allows: its own, unless they are serde's or
 /// name Rust types. What was expected follows, since a parser's own words may say little.
-fn refused(problem: &serde_json::Error, schema: Option<&Schema>) -> String {
+fn refused(problem: &Problem, schema: Option<&Schema>) -> String {
     let problem = problem.to_string();
     let problem = problem
         .rfind(" at line ")

@@ -132,9 +132,14 @@ impl ToolError {
 
     pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
         let (listed, more) = violations.into_parts();
-        let mut list = String::new();
+        let mut list = String::with_capacity(64 * listed.len());
         for violation in &listed {
-            list.push_str(&format!("\n- {violation}"));
+            list.push_str("\n- ");
+            if !violation.path().is_empty() {
+                list.push_str(violation.path());
+                list.push_str(": ");
+            }
+            list.push_str(violation.message());
         }
         if more > 0 {
             list.push_str(&format!("\n- and {more} more"));
@@ -203,7 +208,9 @@ fn reference() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
-    (0..6)
-        .map(|at| char::from(ALPHABET[usize::from(hash.to_le_bytes()[at] & 31)]))
-        .collect()
+    let mut id = String::with_capacity(6);
+    for byte in &hash.to_le_bytes()[..6] {
+        id.push(char::from(ALPHABET[usize::from(byte & 31)]));
+    }
+    id
 }

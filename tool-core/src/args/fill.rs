@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::reader::Reader;
+use super::reader::{Problem, Reader};
 use super::slot::Decode;
 use crate::schema::Property;
 use crate::schema::cursor::Cursor;
@@ -16,7 +16,7 @@ pub(super) enum Stop<'p> {
     /// The text is not the expected object.
     Shape,
     /// A parameter's value does not decode. It starts and was given up at these places of the text.
-    Value(&'p Property, serde_json::Error, Range<usize>),
+    Value(&'p Property, Problem, Range<usize>),
 }
 
 /// What is known of the text beforehand.

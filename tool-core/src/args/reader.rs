@@ -10,13 +10,14 @@
 //! still be right; [`Input::settle`](super::Input) finds out.
 
 mod compounds;
+mod problem;
 mod variants;
 
-use serde::de::{Deserializer, Error as _, IgnoredAny, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{Deserializer, IgnoredAny, IntoDeserializer, Visitor};
 use serde_json::de::StrRead;
-use serde_json::{Error, Result};
 
 use self::compounds::{Items, Members};
+pub(super) use self::problem::Problem;
 use self::variants::Variant;
 use crate::schema::cursor::Cursor;
 
@@ -32,6 +33,7 @@ pub struct Reader<'de> {
     pub(super) is_strict: bool,
 }
 
+pub(super) type Result<T> = std::result::Result<T, Problem>;
 type Json<'de> = serde_json::Deserializer<StrRead<'de>>;
 
 impl<'de> Reader<'de> {
@@ -44,18 +46,24 @@ impl<'de> Reader<'de> {
     }
 
     /// Lets `serde_json` read the value that comes next.
-    fn json<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> Result<T>) -> Result<T> {
+    fn json<T>(
+        &mut self,
+        read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>,
+    ) -> Result<T> {
         let mut json = Json::new(StrRead::new(self.cursor.rest()));
         let value = read(&mut json);
         // A stream of nothing is what tells its place.
         self.cursor.skip(json.into_iter::<IgnoredAny>().byte_offset());
-        value
+        value.map_err(Problem::json)
     }
 
     /// The same, where the strict way ends.
-    fn json_if_lax<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> Result<T>) -> Result<T> {
+    fn json_if_lax<T>(
+        &mut self,
+        read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>,
+    ) -> Result<T> {
         if self.is_strict {
-            return Err(refused());
+            return Err(Problem::unfit());
         }
         self.json(read)
     }
@@ -65,42 +73,19 @@ impl<'de> Reader<'de> {
         if self.cursor.eat(byte) {
             Ok(())
         } else {
-            Err(malformed())
+            Err(Problem::unfit())
         }
     }
 
     /// Reads what stands between two brackets. An error keeps the place where it arose.
     fn within<T>(&mut self, end: u8, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.cursor.skip(1);
-        self.depth = self.depth.checked_sub(1).ok_or_else(malformed)?;
+        self.depth = self.depth.checked_sub(1).ok_or_else(Problem::unfit)?;
         let value = read(self)?;
         self.depth += 1;
         self.require(end)?;
         Ok(value)
     }
-
-    /// What comes next, for an error.
-    fn unexpected(&mut self) -> Unexpected<'static> {
-        match self.cursor.peek() {
-            b'{' => Unexpected::Map,
-            b'[' => Unexpected::Seq,
-            b'n' => Unexpected::Unit,
-            b'"' => Unexpected::Other("string"),
-            _ => Unexpected::Other("number or truth value"),
-        }
-    }
-}
-
-/// The text is no JSON. `serde_json` will say why.
-#[cold]
-fn malformed() -> Error {
-    Error::custom("malformed JSON")
-}
-
-/// The schema may not describe this.
-#[cold]
-fn refused() -> Error {
-    Error::custom("to be looked at closely")
 }
 
 /// Integers that are plain are read here.
@@ -132,15 +117,16 @@ macro_rules! scalars {
 macro_rules! strings {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            if self.cursor.peek() == b'"' {
-                if let Some(text) = self.cursor.eat_plain_string() {
-                    return visitor.visit_borrowed_str(text);
-                }
-                if let Some(text) = self.cursor.eat_escaped_string() {
-                    return visitor.visit_string(text);
-                }
+            if self.cursor.peek() != b'"' {
+                return Err(Problem::unfit());
             }
-            self.json(|json| json.deserialize_str(visitor))
+            if let Some(text) = self.cursor.eat_plain_string() {
+                return visitor.visit_borrowed_str(text);
+            }
+            match self.cursor.eat_escaped_string() {
+                Some(text) => visitor.visit_string(text),
+                None => self.json(|json| json.deserialize_str(visitor)),
+            }
         }
     )*};
 }
@@ -155,7 +141,7 @@ macro_rules! lax {
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
-    type Error = Error;
+    type Error = Problem;
 
     integers! {
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
@@ -179,7 +165,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         match self.cursor.peek() {
             b't' if self.cursor.eat_word("true") => visitor.visit_bool(true),
             b'f' if self.cursor.eat_word("false") => visitor.visit_bool(false),
-            _ => self.json(|json| json.deserialize_bool(visitor)),
+            _ => Err(Problem::unfit()),
         }
     }
 
@@ -189,7 +175,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
         match self.cursor.eat_word("null") {
             true => visitor.visit_none(),
-            false => Err(malformed()),
+            false => Err(Problem::unfit()),
         }
     }
 
@@ -216,7 +202,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.cursor.peek() {
             b'[' => self.within(b']', |reader| visitor.visit_seq(Items::of(reader))),
-            _ => Err(Error::invalid_type(self.unexpected(), &visitor)),
+            _ => Err(Problem::unfit()),
         }
     }
 
@@ -244,7 +230,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             b'[' if !self.is_strict => {
                 self.within(b']', |reader| visitor.visit_seq(Items::of(reader)))
             }
-            _ => Err(Error::invalid_type(self.unexpected(), &visitor)),
+            _ => Err(Problem::unfit()),
         }
     }
 
@@ -258,10 +244,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             b'"' => {
                 let mut space = String::new();
                 let name = self.string(&mut space)?;
-                visitor.visit_enum(IntoDeserializer::<Error>::into_deserializer(name))
+                visitor.visit_enum(IntoDeserializer::<Problem>::into_deserializer(name))
             }
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Variant(reader))),
-            _ => Err(Error::invalid_type(self.unexpected(), &visitor)),
+            _ => Err(Problem::unfit()),
         }
     }
 }

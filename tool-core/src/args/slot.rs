@@ -2,12 +2,12 @@
 
 use serde::de::Deserialize;
 
-use super::reader::Reader;
+use super::reader::{Problem, Reader};
 
 /// A place for one decoded parameter, without its type.
 pub trait Decode<'de> {
     /// Decodes the value that comes next. What follows is not looked at.
-    fn decode(&mut self, reader: &mut Reader<'de>) -> serde_json::Result<()>;
+    fn decode(&mut self, reader: &mut Reader<'de>) -> Result<(), Problem>;
     /// Empties the slot.
     fn reset(&mut self);
 }
@@ -41,7 +41,7 @@ impl<T> Slot<T> {
 }
 
 impl<'de, T: Deserialize<'de>> Decode<'de> for Slot<T> {
-    fn decode(&mut self, reader: &mut Reader<'de>) -> serde_json::Result<()> {
+    fn decode(&mut self, reader: &mut Reader<'de>) -> Result<(), Problem> {
         self.0 = Some(T::deserialize(reader)?);
         Ok(())
     }

@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess};
-use serde_json::{Error, Result};
 
-use super::{Reader, malformed};
+use super::{Problem, Reader, Result};
 
 impl<'de> Reader<'de> {
     /// The string that comes next. Where it holds escapes, its characters are put into `space`.
@@ -47,7 +46,7 @@ impl<'de> Reader<'de> {
             next = self.cursor.peek();
         }
         match next == end || end == b'}' && next != b'"' {
-            true => Err(malformed()),
+            true => Err(Problem::unfit()),
             false => Ok(true),
         }
     }
@@ -69,7 +68,7 @@ impl<'r, 'de> Items<'r, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'_, 'de> {
-    type Error = Error;
+    type Error = Problem;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         match self.reader.follows(b']', &mut self.is_first)? {
@@ -95,7 +94,7 @@ impl<'r, 'de> Members<'r, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Members<'_, 'de> {
-    type Error = Error;
+    type Error = Problem;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         let mut space = String::new();

@@ -4,20 +4,19 @@ use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor,
 };
-use serde_json::{Error, Result};
 
-use super::{Reader, malformed, refused};
+use super::{Problem, Reader, Result};
 
 /// The one member of an object: its key chooses the variant.
 pub(super) struct Variant<'r, 'de>(pub(super) &'r mut Reader<'de>);
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
-    type Error = Error;
+    type Error = Problem;
     type Variant = Self;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
         if self.0.cursor.peek() != b'"' {
-            return Err(malformed());
+            return Err(Problem::unfit());
         }
         let mut space = String::new();
         let name = self.0.string(&mut space)?;
@@ -28,12 +27,12 @@ impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
 }
 
 impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
-    type Error = Error;
+    type Error = Problem;
 
     fn unit_variant(self) -> Result<()> {
         // In a schema it is a string.
         if self.0.is_strict {
-            return Err(refused());
+            return Err(Problem::unfit());
         }
         <()>::deserialize(self.0)
     }

@@ -156,7 +156,7 @@ impl<'t> Walker<'t> {
             }
             if property.required {
                 self.report(&path.key(property.name()), || {
-                    format!("missing; expected {}", expected(property.schema))
+                    ["missing; expected ", &expected(property.schema)].concat()
                 });
             } else if property.takes_null() {
                 self.add_null(property);
@@ -263,14 +263,14 @@ impl<'t> Walker<'t> {
 }
 
 fn unknown(key: &str, properties: &[Property]) -> String {
-    if let Some(name) = nearest(key, properties.iter().map(Property::name)) {
-        return format!("unknown; did you mean \"{name}\"?");
+    let names = properties.iter().map(Property::name);
+    if let Some(name) = nearest(key, names.clone()) {
+        return ["unknown; did you mean \"", name, "\"?"].concat();
     }
     if properties.is_empty() {
         return "unknown; nothing is expected here".into();
     }
-    let keys = one_of(properties.iter().map(|p| format!("\"{}\"", p.name())));
-    format!("unknown; expected {keys}")
+    ["unknown; expected ", &one_of(names, "\"")].concat()
 }
 
 /// Whether `key` is one of a map whose keys follow this schema.

@@ -178,5 +178,5 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
         name = Some(property.name());
         values.push(expected(property.schema));
     }
-    Some((name?, crate::schema::words::one_of(values.into_iter())))
+    Some((name?, crate::schema::words::one_of(values.iter(), "")))
 }
