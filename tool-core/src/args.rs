@@ -15,8 +15,8 @@ use serde::de::IgnoredAny;
 
 use self::fill::{Stop, Trust, fill};
 use self::reader::Problem;
-pub use self::slot::Slot;
 use self::slot::Decode;
+pub use self::slot::Slot;
 use crate::schema::Schema;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::schema::words::expected;

@@ -11,6 +11,7 @@ pub use crate::schema::json::{Direction, JsonText, json_length};
 pub use crate::schema::{check, constrain};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Invoke, Running, StaticTool};
+pub use crate::types::{Exactness, NotExact};
 
 use std::marker::PhantomData;
 

@@ -80,7 +80,7 @@ const _: () = {
         ::core::result::Result::Ok(
             match __tool_core::__private::Returned(nap()).split() {
                 ::core::result::Result::Ok(__tool_value) => {
-                    __tool_core::__private::Outcome::value(&__tool_value)
+                    __tool_core::__private::Returned(__tool_value).outcome()
                 }
                 ::core::result::Result::Err(__tool_error) => {
                     __tool_core::__private::Failure(__tool_error).outcome()

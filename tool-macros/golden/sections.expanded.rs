@@ -117,7 +117,7 @@ const _: () = {
                     .split()
                 {
                     ::core::result::Result::Ok(__tool_value) => {
-                        __tool_core::__private::Outcome::value(&__tool_value)
+                        __tool_core::__private::Returned(__tool_value).outcome()
                     }
                     ::core::result::Result::Err(__tool_error) => {
                         __tool_core::__private::Failure(__tool_error).outcome()

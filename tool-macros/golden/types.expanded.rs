@@ -53,7 +53,12 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = {
+            #[allow(unused_imports)]
+            use __tool_core::__private::NotExact as _;
+            __tool_core::__private::Exactness::<i32>::VALUE
+                && __tool_core::__private::Exactness::<Option<T>>::VALUE
+        };
     }
     #[automatically_derived]
     impl<T: Clone> __tool_core::__private::Recurse for Place<T> {
@@ -74,7 +79,11 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: ::core::primitive::bool = <f64 as __tool_core::ToolType>::EXACT;
+        const EXACT: ::core::primitive::bool = {
+            #[allow(unused_imports)]
+            use __tool_core::__private::NotExact as _;
+            __tool_core::__private::Exactness::<f64>::VALUE
+        };
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Metres {
@@ -117,7 +126,7 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = true;
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Unit {
@@ -138,7 +147,7 @@ const _: () = {
         const SCHEMA: &'static __tool_core::schema::Schema = &const {
             __tool_core::schema::Schema::ANY
         };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = true;
     }
     #[automatically_derived]
     impl __tool_core::__private::Recurse for Bits {

@@ -65,23 +65,24 @@ pub(super) fn fill<'a, 'p>(
     Ok(())
 }
 
-#[cold]
-fn shape() -> Stopped<'static> {
-    Box::new(Stop::Shape)
-}
-
 fn require(holds: bool) -> Result<(), Stopped<'static>> {
-    if holds { Ok(()) } else { Err(shape()) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Stop::Shape.into())
+    }
 }
 
 /// Steps over a key that is not the expected one, and gives the place of its property.
 #[inline(never)]
 fn other_key(cursor: &mut Cursor<'_>, properties: &[Property]) -> Result<usize, Stopped<'static>> {
     require(cursor.peek() == b'"')?;
-    let key = cursor.string().text().ok_or_else(shape)?;
+    let key = cursor.string().text().ok_or(Stop::Shape)?;
     require(cursor.eat(b':'))?;
-    let place = properties.iter().position(|property| property.is_called(&key));
-    place.ok_or_else(shape)
+    let place = properties
+        .iter()
+        .position(|property| property.is_called(&key));
+    Ok(place.ok_or(Stop::Shape)?)
 }
 
 /// Decodes the value that comes next.
@@ -102,7 +103,7 @@ fn value<'a, 'p>(
     }
     // The walk comes first: it is bounded, and a type's own decoding might not be.
     let start = reader.cursor.position();
-    let length = conforms(property.schema, reader.cursor.rest()).ok_or_else(shape)?;
+    let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
     decode(reader, property, slot)?;
     require(start + length == reader.cursor.position())
 }
@@ -124,7 +125,7 @@ fn decode<'a, 'p>(
 fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), Stopped<'p>> {
     let stand_in = match property.default_json() {
         Some(default) => default,
-        None if property.required => return Err(shape()),
+        None if property.required => return Err(Stop::Shape.into()),
         None if property.nullable => "null",
         // Filled from `Default` when it is taken.
         None => {

@@ -11,6 +11,8 @@
 
 mod compounds;
 mod problem;
+#[cfg(test)]
+mod tests;
 mod variants;
 
 use serde::de::{Deserializer, IgnoredAny, IntoDeserializer, Visitor};
@@ -46,14 +48,12 @@ impl<'de> Reader<'de> {
     }
 
     /// Lets `serde_json` read the value that comes next.
-    fn json<T>(
-        &mut self,
-        read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>,
-    ) -> Result<T> {
+    fn json<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>) -> Result<T> {
         let mut json = Json::new(StrRead::new(self.cursor.rest()));
         let value = read(&mut json);
         // A stream of nothing is what tells its place.
-        self.cursor.skip(json.into_iter::<IgnoredAny>().byte_offset());
+        self.cursor
+            .skip(json.into_iter::<IgnoredAny>().byte_offset());
         value.map_err(Problem::json)
     }
 

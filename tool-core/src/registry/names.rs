@@ -23,7 +23,10 @@ impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
         let mut words = bytes.chunks_exact(8);
         for word in &mut words {
-            self.add(word.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+            self.add(
+                word.iter()
+                    .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+            );
         }
         let rest = words.remainder().iter();
         self.add(rest.fold(1, |word, &byte| word << 8 | u64::from(byte)));
@@ -48,11 +51,16 @@ mod tests {
     #[test]
     fn names_that_are_nearly_alike_spread() {
         let hash = NameHash::default();
-        let names: Vec<_> = (0..10_000).map(|number| format!("search_{number}")).collect();
+        let names: Vec<_> = (0..10_000)
+            .map(|number| format!("search_{number}"))
+            .collect();
         let whole: HashSet<_> = names.iter().map(|name| hash.hash_one(name)).collect();
         assert_eq!(whole.len(), names.len());
         // 10,000 balls in 16,384 places: chance fills some 7,500.
-        let places: HashSet<_> = names.iter().map(|name| hash.hash_one(name) % 16_384).collect();
+        let places: HashSet<_> = names
+            .iter()
+            .map(|name| hash.hash_one(name) % 16_384)
+            .collect();
         assert!(places.len() > 7_000, "{}", places.len());
         let tags: HashSet<_> = names.iter().map(|name| hash.hash_one(name) >> 57).collect();
         assert_eq!(tags.len(), 128);

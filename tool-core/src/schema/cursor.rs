@@ -175,9 +175,8 @@ impl<'t> Cursor<'t> {
         ];
         let (is_negative, digits) = self.unsigned();
         let (whole, before) = number(digits, 0);
-        let behind = match digits.get(before..)? {
-            [b'.', behind @ ..] => behind,
-            _ => return None,
+        let [b'.', behind @ ..] = digits.get(before..)? else {
+            return None;
         };
         let (number, after) = number(behind, whole);
         let next = behind.get(after).copied().unwrap_or(b' ');
@@ -367,7 +366,10 @@ fn before_special(bytes: &[u8]) -> usize {
         passed += 8;
     }
     let rest = bytes[passed..].iter();
-    passed + rest.take_while(|byte| !matches!(byte, b'"' | b'\\' | ..0x20)).count()
+    passed
+        + rest
+            .take_while(|byte| !matches!(byte, b'"' | b'\\' | ..0x20))
+            .count()
 }
 
 /// Which escapes a string holds.
@@ -396,7 +398,9 @@ impl<'t> Quoted<'t> {
     /// With its escapes, but without its quotes.
     pub(crate) fn inner(self) -> &'t str {
         let inner = self.json.strip_prefix('"');
-        inner.and_then(|inner| inner.strip_suffix('"')).unwrap_or_default()
+        inner
+            .and_then(|inner| inner.strip_suffix('"'))
+            .unwrap_or_default()
     }
 
     /// Its characters. `None` when its escapes make no text: half of a surrogate pair.

@@ -89,16 +89,16 @@ fn number(range: &NumberRange) -> Cow<'static, str> {
         words.to_mut().push_str(&ends.join(" and "));
     }
     if let Some(step) = range.multiple_of {
-        words.to_mut().push_str(&format!(", a multiple of {}", step.json));
+        words
+            .to_mut()
+            .push_str(&format!(", a multiple of {}", step.json));
     }
     words
 }
 
 fn integer(range: IntegerRange) -> Cow<'static, str> {
     let mut words: Cow<'_, str> = match (range.shows_minimum, range.shows_maximum) {
-        (true, true) => {
-            format!("an integer from {} to {}", range.minimum, range.maximum).into()
-        }
+        (true, true) => format!("an integer from {} to {}", range.minimum, range.maximum).into(),
         (true, false) => format!("an integer of at least {}", range.minimum).into(),
         (false, true) => format!("an integer of at most {}", range.maximum).into(),
         (false, false) => "an integer".into(),
@@ -206,7 +206,9 @@ fn is_farther(left: Option<u64>, right: Option<u64>, most: usize) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
         return false;
     };
-    let alone = (left & !right).count_ones().max((right & !left).count_ones());
+    let alone = (left & !right)
+        .count_ones()
+        .max((right & !left).count_ones());
     alone as usize > most
 }
 
@@ -231,9 +233,32 @@ mod tests {
     #[test]
     fn a_name_is_passed_over_only_when_it_is_too_far() {
         let names = [
-            "city", "days", "unit", "latitude", "limit", "hourly", "wind", "contry", "Country",
-            "aab", "aba", "ab", "a", "", "0", "p0", "größe", "GRÖSSE", "naïve", "dayz", "yads",
-            "LIMITS", "latitude_deg", "_", "__", "İ",
+            "city",
+            "days",
+            "unit",
+            "latitude",
+            "limit",
+            "hourly",
+            "wind",
+            "contry",
+            "Country",
+            "aab",
+            "aba",
+            "ab",
+            "a",
+            "",
+            "0",
+            "p0",
+            "größe",
+            "GRÖSSE",
+            "naïve",
+            "dayz",
+            "yads",
+            "LIMITS",
+            "latitude_deg",
+            "_",
+            "__",
+            "İ",
         ];
         for name in names {
             for end in 0..=names.len() {

@@ -72,7 +72,7 @@ fn map_key(data: &Data) -> Option<TokenStream> {
 }
 
 // Input:  struct Place { name: String, latitude: f64, longitude: f64 }
-// Output: <String as ToolType>::EXACT && <f64 as ToolType>::EXACT
+// Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
 //
 // Where serde's derived code does what the schema says, it is up to the fields.
 fn exact(data: &Data) -> TokenStream {
@@ -88,7 +88,11 @@ fn exact(data: &Data) -> TokenStream {
     }
     match &types[..] {
         [] => quote!(true),
-        types => quote!(#(<#types as __tool_core::ToolType>::EXACT)&&*),
+        types => quote!({
+            #[allow(unused_imports)]
+            use __tool_core::__private::NotExact as _;
+            #(__tool_core::__private::Exactness::<#types>::VALUE)&&*
+        }),
     }
 }
 

@@ -127,7 +127,10 @@ impl Walker<'_> {
 
 /// Whether a number is within the range of every float, by its spelling: `f32` ends above 10^38.
 fn is_small(text: &str) -> bool {
-    text.len() <= 38 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'))
+    text.len() <= 38
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'))
 }
 
 #[cfg(feature = "regex")]
