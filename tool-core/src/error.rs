@@ -88,14 +88,20 @@ impl ToolError {
         &self.violations
     }
 
-    fn new(
-        kind: ToolErrorKind,
-        headline: fmt::Arguments<'_>,
-        body: fmt::Arguments<'_>,
-    ) -> ToolError {
+    /// The parts of the headline stand before the reference, those of the body behind it.
+    fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
         let id = reference();
         ToolError {
-            message: format!("{headline} [ref {id}]{body}"),
+            message: [
+                headline[0],
+                headline[1],
+                " [ref ",
+                &id,
+                "]",
+                body[0],
+                body[1],
+            ]
+            .concat(),
             id,
             kind,
             detail: String::new(),
@@ -117,16 +123,16 @@ impl ToolError {
         let name = crate::schema::words::shorten(&call.name);
         ToolError::new(
             ToolErrorKind::UnknownTool,
-            format_args!("unknown tool {name}"),
-            format_args!("{hint}"),
+            ["unknown tool ", &name],
+            [&hint, ""],
         )
     }
 
     pub(crate) fn malformed_json(tool: &str, problem: &str) -> ToolError {
         ToolError::new(
             ToolErrorKind::MalformedJson,
-            format_args!("the arguments for {tool} are not valid JSON"),
-            format_args!(": {problem}"),
+            [&format!("the arguments for {tool}"), " are not valid JSON"],
+            [": ", problem],
         )
     }
 
@@ -146,8 +152,8 @@ impl ToolError {
         }
         let mut error = ToolError::new(
             ToolErrorKind::InvalidArguments,
-            format_args!("invalid arguments for {tool}"),
-            format_args!(":{list}"),
+            ["invalid arguments for ", tool],
+            [":", &list],
         );
         error.violations = listed;
         error
@@ -158,11 +164,7 @@ impl ToolError {
         message: &str,
         source: Option<Box<dyn Error + Send + Sync>>,
     ) -> ToolError {
-        let mut error = ToolError::new(
-            ToolErrorKind::Failed,
-            format_args!("{tool} failed"),
-            format_args!(": {message}"),
-        );
+        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]);
         error.source = source;
         error
     }
@@ -170,8 +172,8 @@ impl ToolError {
     pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
         let mut error = ToolError::new(
             ToolErrorKind::Panicked,
-            format_args!("{tool} failed"),
-            format_args!(": an internal error, which has been reported"),
+            [tool, " failed"],
+            [": an internal error, which has been reported", ""],
         );
         error.detail = payload
             .downcast_ref::<String>()

@@ -144,14 +144,24 @@ fn matches_pattern(_: &StringRule, _: &str) -> bool {
     true
 }
 
-fn below(text: &str, minimum: impl std::fmt::Display) -> String {
-    format!("{} is below the minimum {minimum}", shorten(text))
+fn below(text: &str, minimum: impl ToString) -> String {
+    [
+        &shorten(text),
+        " is below the minimum ",
+        &minimum.to_string(),
+    ]
+    .concat()
 }
 
-fn above(text: &str, maximum: impl std::fmt::Display) -> String {
-    format!("{} is above the maximum {maximum}", shorten(text))
+fn above(text: &str, maximum: impl ToString) -> String {
+    [
+        &shorten(text),
+        " is above the maximum ",
+        &maximum.to_string(),
+    ]
+    .concat()
 }
 
-fn no_multiple(text: &str, step: impl std::fmt::Display) -> String {
-    format!("{} is no multiple of {step}", shorten(text))
+fn no_multiple(text: &str, step: impl ToString) -> String {
+    [&shorten(text), " is no multiple of ", &step.to_string()].concat()
 }
