@@ -77,6 +77,7 @@ impl Arguments {
     /// The text that is decoded. `null` and nothing at all are no arguments.
     pub(crate) fn into_text(self) -> String {
         match self {
+            Arguments::Text(text) if text.starts_with('{') => text,
             Arguments::Json(Value::Null) => "{}".into(),
             Arguments::Json(value) => value.to_string(),
             Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
@@ -134,7 +135,8 @@ pub struct ToolResult {
     /// The tool's text; unused when there is an error, which has its own.
     content: String,
     is_json: bool,
-    error: Option<ToolError>,
+    /// In a box, since few results have one and all are moved.
+    error: Option<Box<ToolError>>,
     pub(crate) coercions: Vec<Coercion>,
     pub(crate) wire_id: WireId,
 }
@@ -158,7 +160,7 @@ impl ToolResult {
             name: call.name,
             content: String::new(),
             is_json: false,
-            error: Some(error),
+            error: Some(Box::new(error)),
             coercions: Vec::new(),
             wire_id: call.wire_id,
         }
@@ -176,9 +178,10 @@ impl ToolResult {
 
     /// The text for the model: the tool's own, or the message of the error.
     pub fn content(&self) -> &str {
-        self.error
-            .as_ref()
-            .map_or(&self.content, ToolError::message)
+        match &self.error {
+            Some(error) => error.message(),
+            None => &self.content,
+        }
     }
 
     /// The result as a JSON value, when the tool returned something other than a string.
@@ -205,7 +208,7 @@ impl ToolResult {
 
     /// Why the call failed.
     pub fn error(&self) -> Option<&ToolError> {
-        self.error.as_ref()
+        self.error.as_deref()
     }
 }
 

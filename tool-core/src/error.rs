@@ -88,14 +88,20 @@ impl ToolError {
         &self.violations
     }
 
-    fn new(
-        kind: ToolErrorKind,
-        headline: fmt::Arguments<'_>,
-        body: fmt::Arguments<'_>,
-    ) -> ToolError {
+    /// The parts of the headline stand before the reference, those of the body behind it.
+    fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
         let id = reference();
         ToolError {
-            message: format!("{headline} [ref {id}]{body}"),
+            message: [
+                headline[0],
+                headline[1],
+                " [ref ",
+                &id,
+                "]",
+                body[0],
+                body[1],
+            ]
+            .concat(),
             id,
             kind,
             detail: String::new(),
@@ -117,32 +123,37 @@ impl ToolError {
         let name = crate::schema::words::shorten(&call.name);
         ToolError::new(
             ToolErrorKind::UnknownTool,
-            format_args!("unknown tool {name}"),
-            format_args!("{hint}"),
+            ["unknown tool ", &name],
+            [&hint, ""],
         )
     }
 
     pub(crate) fn malformed_json(tool: &str, problem: &str) -> ToolError {
         ToolError::new(
             ToolErrorKind::MalformedJson,
-            format_args!("the arguments for {tool} are not valid JSON"),
-            format_args!(": {problem}"),
+            [&format!("the arguments for {tool}"), " are not valid JSON"],
+            [": ", problem],
         )
     }
 
     pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
         let (listed, more) = violations.into_parts();
-        let mut list = String::new();
+        let mut list = String::with_capacity(64 * listed.len());
         for violation in &listed {
-            list.push_str(&format!("\n- {violation}"));
+            list.push_str("\n- ");
+            if !violation.path().is_empty() {
+                list.push_str(violation.path());
+                list.push_str(": ");
+            }
+            list.push_str(violation.message());
         }
         if more > 0 {
             list.push_str(&format!("\n- and {more} more"));
         }
         let mut error = ToolError::new(
             ToolErrorKind::InvalidArguments,
-            format_args!("invalid arguments for {tool}"),
-            format_args!(":{list}"),
+            ["invalid arguments for ", tool],
+            [":", &list],
         );
         error.violations = listed;
         error
@@ -153,11 +164,7 @@ impl ToolError {
         message: &str,
         source: Option<Box<dyn Error + Send + Sync>>,
     ) -> ToolError {
-        let mut error = ToolError::new(
-            ToolErrorKind::Failed,
-            format_args!("{tool} failed"),
-            format_args!(": {message}"),
-        );
+        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]);
         error.source = source;
         error
     }
@@ -165,8 +172,8 @@ impl ToolError {
     pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
         let mut error = ToolError::new(
             ToolErrorKind::Panicked,
-            format_args!("{tool} failed"),
-            format_args!(": an internal error, which has been reported"),
+            [tool, " failed"],
+            [": an internal error, which has been reported", ""],
         );
         error.detail = payload
             .downcast_ref::<String>()
@@ -203,7 +210,9 @@ fn reference() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
-    (0..6)
-        .map(|at| char::from(ALPHABET[usize::from(hash.to_le_bytes()[at] & 31)]))
-        .collect()
+    let mut id = String::with_capacity(6);
+    for byte in &hash.to_le_bytes()[..6] {
+        id.push(char::from(ALPHABET[usize::from(byte & 31)]));
+    }
+    id
 }

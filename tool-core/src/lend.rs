@@ -75,6 +75,10 @@ impl<'de> Deserialize<'de> for Str<'de> {
             fn visit_str<E: Error>(self, text: &str) -> Result<Str<'de>, E> {
                 Ok(Str(Cow::Owned(text.to_owned())))
             }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Str<'de>, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
         }
 
         deserializer.deserialize_str(Text)

@@ -27,7 +27,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// A string as it is, nothing as `ok`, everything else as JSON.
-    pub fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
+    fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
         match text::write(value) {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Failed {
@@ -38,9 +38,9 @@ impl Outcome {
     }
 }
 
-/// What a function returned. A `Result` is told from everything else by its type, through an
-/// alias too: [`Returned::split`] of a `Result` is an inherent method and comes before the one of
-/// [`Plain`].
+/// What a function returned. A `Result` and a `String` are told from everything else by their
+/// types, through an alias too: what they do in their own way is an inherent method, and comes
+/// before that of [`Plain`].
 pub struct Returned<T>(pub T);
 
 impl<T, E> Returned<Result<T, E>> {
@@ -50,15 +50,34 @@ impl<T, E> Returned<Result<T, E>> {
     }
 }
 
-/// The way of a type that is no `Result`.
+impl Returned<String> {
+    /// The string itself.
+    pub fn outcome(self) -> Outcome {
+        Outcome::Text(self.0)
+    }
+}
+
+/// The way of all other types.
 pub trait Plain<T> {
     /// The value.
     fn split(self) -> Result<T, Infallible>;
+
+    /// The value as text for the model.
+    fn outcome(self) -> Outcome
+    where
+        T: Serialize;
 }
 
 impl<T> Plain<T> for Returned<T> {
     fn split(self) -> Result<T, Infallible> {
         Ok(self.0)
+    }
+
+    fn outcome(self) -> Outcome
+    where
+        T: Serialize,
+    {
+        Outcome::value(&self.0)
     }
 }
 

@@ -13,7 +13,7 @@ pub use crate::schema::check::Literal;
 pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Begun, Ended, Invoke, StaticTool, Tool, entry};
-pub use crate::types::{MapKey, ToolType};
+pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
 /// Traits of the second choice, where a type lacks the first. They come without names, so that
 /// these mean what they mean to the user.

@@ -2,7 +2,10 @@
 
 mod builder;
 mod error;
+mod names;
+mod run;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::future::Future;
@@ -11,16 +14,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures_util::future::join_all;
 
 use crate::block_on::block_on;
-use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::call::{ToolCall, ToolResult};
 use crate::dialect::{Dialect, Rendered};
-use crate::error::ToolError;
-use crate::output::Outcome;
-use crate::telemetry::Telemetry;
-use crate::tool::{StaticTool, ToolEntry};
+use crate::tool::{Invoke, StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
 use error::Duplicate;
 pub use error::{MissingTools, RegistryError};
+use names::NameHash;
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]
@@ -55,14 +56,14 @@ pub struct Registry {
 #[derive(Clone, Default)]
 struct Snapshot {
     tools: Vec<ToolEntry>,
-    places: HashMap<String, usize>,
+    places: HashMap<Cow<'static, str>, usize, NameHash>,
 }
 
 impl Snapshot {
     fn new(tools: Vec<ToolEntry>) -> Result<Snapshot, RegistryError> {
-        let mut named: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
+        let mut named: BTreeMap<Cow<'static, str>, Vec<ToolEntry>> = BTreeMap::new();
         for tool in tools {
-            named.entry(tool.name.to_string()).or_default().push(tool);
+            named.entry(tool.name.clone()).or_default().push(tool);
         }
         let duplicates: Vec<_> = named
             .iter()
@@ -72,7 +73,7 @@ impl Snapshot {
                 // The linker's order is not the same in every build.
                 locations.sort_unstable_by_key(|place| (place.file, place.line));
                 Duplicate {
-                    name: name.clone(),
+                    name: name.to_string(),
                     locations,
                 }
             })
@@ -204,9 +205,13 @@ impl Registry {
         let snapshot = self.snapshot();
         let is_lenient = self.is_lenient;
         async move {
-            let telemetry = Telemetry::new(&call);
-            let running = run(&snapshot, is_lenient, call);
-            telemetry.observe(running).await
+            match snapshot.get(&call.name) {
+                Some(tool) => match tool.invoke() {
+                    Invoke::Sync(invoke) => run::at_once(tool, *invoke, call, is_lenient),
+                    Invoke::Async(invoke) => run::later(tool, *invoke, call, is_lenient).await,
+                },
+                None => run::unknown(call, snapshot.tools.iter().map(|tool| &*tool.name)),
+            }
         }
     }
 
@@ -231,34 +236,6 @@ impl Registry {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)
     }
-}
-
-/// The bottleneck through which every call goes.
-async fn run(snapshot: &Snapshot, is_lenient: bool, call: ToolCall) -> ToolResult {
-    let tool = snapshot.get(&call.name);
-    let (ended, coercions) = match tool {
-        Some(tool) => tool.run(call.arguments.into_text(), is_lenient).await,
-        None => {
-            let names = snapshot.tools.iter().map(|tool| &*tool.name);
-            (Err(ToolError::unknown_tool(&call, names)), Vec::new())
-        }
-    };
-    let head = CallHead {
-        id: call.id,
-        name: call.name,
-        wire_id: call.wire_id,
-    };
-    let mut result = match ended {
-        Ok(Outcome::Text(text)) => ToolResult::success(head, text, false),
-        Ok(Outcome::Json(json)) => ToolResult::success(head, json, true),
-        Ok(Outcome::Failed { message, source }) => {
-            let error = ToolError::failed(&head.name, &message, source);
-            ToolResult::failure(head, error)
-        }
-        Err(error) => ToolResult::failure(head, error),
-    };
-    result.coercions = coercions;
-    result
 }
 
 impl fmt::Debug for Registry {

@@ -33,6 +33,7 @@ mod numbers;
 mod pattern;
 mod property;
 mod rules;
+pub(crate) mod seen;
 pub(crate) mod validate;
 pub(crate) mod words;
 

@@ -37,21 +37,30 @@ impl Telemetry {
         Telemetry { span, arguments }
     }
 
-    pub(crate) async fn observe(self, running: impl Future<Output = ToolResult>) -> ToolResult {
-        use tracing::Instrument;
-        let result = running.instrument(self.span.clone()).await;
+    /// Runs a sync tool inside of the span.
+    pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.span.in_scope(run)
+    }
+
+    /// Runs an async tool inside of the span.
+    pub(crate) fn instrument<F: Future>(&self, running: F) -> impl Future<Output = F::Output> {
+        tracing::Instrument::instrument(running, self.span.clone())
+    }
+
+    /// Tells how a call ended, if it failed.
+    pub(crate) fn ended(&self, result: &ToolResult) {
         if let Some(error) = result.error() {
             self.span.record("error.type", error.kind().as_str());
             self.span
-                .in_scope(|| report(&result, error, self.arguments.as_deref()));
+                .in_scope(|| report(result, error, self.arguments.as_deref()));
         }
-        result
     }
 }
 
 /// One event: a tool that failed is the operator's business (an error), a call that was refused
 /// the model's (a warning).
 #[cfg(feature = "tracing")]
+#[cold]
 fn report(result: &ToolResult, error: &crate::error::ToolError, arguments: Option<&str>) {
     use crate::error::ToolErrorKind::{Failed, Panicked};
 
@@ -109,7 +118,13 @@ impl Telemetry {
         Telemetry
     }
 
-    pub(crate) async fn observe(self, running: impl Future<Output = ToolResult>) -> ToolResult {
-        running.await
+    pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+        run()
     }
+
+    pub(crate) fn instrument<F: Future>(&self, running: F) -> F {
+        running
+    }
+
+    pub(crate) fn ended(&self, _result: &ToolResult) {}
 }

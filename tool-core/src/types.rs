@@ -35,6 +35,8 @@ mod url;
 #[cfg(feature = "uuid")]
 mod uuid;
 
+use ::std::marker::PhantomData;
+
 use crate::schema::Schema;
 
 /// A type that can stand in the signature of a tool.
@@ -81,11 +83,30 @@ pub trait ToolType {
     /// What a value of this type looks like in JSON.
     const SCHEMA: &'static Schema;
 
-    /// Whether `Deserialize` alone refuses everything that the schema does not describe, at every
-    /// depth, so that the arguments need no second look. `false` is always right.
+    /// Whether the strict way to read refuses everything that the schema does not describe, at
+    /// every depth, so that the arguments need no second look. `false` is always right.
     #[doc(hidden)]
     const EXACT: bool = false;
 }
+
+/// [`ToolType::EXACT`] of a type, an inherent constant; that of [`NotExact`] where the type is no
+/// `ToolType`, which is told elsewhere and need not be told twice.
+#[doc(hidden)]
+pub struct Exactness<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Exactness<T> {
+    /// Whether the type is exact.
+    pub const VALUE: bool = T::EXACT;
+}
+
+/// The way of a type without a schema.
+#[doc(hidden)]
+pub trait NotExact {
+    /// No.
+    const VALUE: bool = false;
+}
+
+impl<T: ?Sized> NotExact for Exactness<T> {}
 
 /// A string of a form that a description tells.
 #[allow(dead_code, reason = "only optional features use it")]

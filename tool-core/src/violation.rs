@@ -32,11 +32,11 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.path, self.message)
+        if !self.path.is_empty() {
+            f.write_str(&self.path)?;
+            f.write_str(": ")?;
         }
+        f.write_str(&self.message)
     }
 }
 
@@ -110,7 +110,7 @@ impl Coercion {
     pub(crate) fn new(path: String, got: &str, message: &str) -> Coercion {
         Coercion {
             path,
-            got: shorten(got),
+            got: shorten(got).into_owned(),
             message: message.into(),
         }
     }

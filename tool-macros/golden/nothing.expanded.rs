@@ -31,7 +31,7 @@ const _: () = {
         __tool_core::Ok(
             match __tool_core::Returned(nap()).split() {
                 __tool_core::Ok(__tool_value) => {
-                    __tool_core::Outcome::value(&__tool_value)
+                    __tool_core::Returned(__tool_value).outcome()
                 }
                 __tool_core::Err(__tool_error) => {
                     __tool_core::Failure(__tool_error).outcome()

@@ -66,7 +66,7 @@ const _: () = {
                     .split()
                 {
                     __tool_core::Ok(__tool_value) => {
-                        __tool_core::Outcome::value(&__tool_value)
+                        __tool_core::Returned(__tool_value).outcome()
                     }
                     __tool_core::Err(__tool_error) => {
                         __tool_core::Failure(__tool_error).outcome()

@@ -39,7 +39,12 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = {
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            __tool_core::Exactness::<i32>::VALUE
+                && __tool_core::Exactness::<Option<T>>::VALUE
+        };
     }
     #[automatically_derived]
     impl<T: Clone> __tool_core::Recurse for Place<T> {
@@ -56,7 +61,11 @@ const _: () = {
         const SCHEMA: &'static __tool_core::Schema = &const {
             __tool_core::named(*<f64 as __tool_core::ToolType>::SCHEMA, "Metres", false)
         };
-        const EXACT: ::core::primitive::bool = <f64 as __tool_core::ToolType>::EXACT;
+        const EXACT: ::core::primitive::bool = {
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            __tool_core::Exactness::<f64>::VALUE
+        };
     }
     #[automatically_derived]
     impl __tool_core::Recurse for Metres {
@@ -96,7 +105,7 @@ const _: () = {
                 false,
             )
         };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = true;
     }
     #[automatically_derived]
     impl __tool_core::Recurse for Unit {
@@ -115,7 +124,7 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Bits {
         const SCHEMA: &'static __tool_core::Schema = &const { __tool_core::Schema::ANY };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = true;
     }
     #[automatically_derived]
     impl __tool_core::Recurse for Bits {

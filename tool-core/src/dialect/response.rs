@@ -116,7 +116,7 @@ impl Layout {
         let said = match error {
             Value::Object(members) => match members.get("message").and_then(Value::as_str) {
                 Some(message) => message.to_owned(),
-                None => shorten(&error.to_string()),
+                None => shorten(&error.to_string()).into_owned(),
             },
             Value::String(message) => message.clone(),
             _ => return Ok(()),

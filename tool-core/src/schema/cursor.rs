@@ -14,13 +14,26 @@ pub(crate) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
+    #[inline]
     pub(crate) fn new(text: &'t str) -> Self {
         Cursor { text, at: 0 }
     }
 
     /// How many bytes the cursor has passed.
+    #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
+    }
+
+    /// Steps over so many bytes.
+    #[inline]
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// What is still to come.
+    pub(crate) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// The text between this place and a later one.
@@ -29,7 +42,18 @@ impl<'t> Cursor<'t> {
     }
 
     /// The next byte that is not white space, or 0 at the end.
+    #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
+        match self.byte() {
+            byte @ b'!'.. => byte,
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    // Apart, so that the callers stay small.
+    #[cold]
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> u8 {
         while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
             self.at += 1;
         }
@@ -37,10 +61,37 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over the next byte if it is this one.
+    #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
         self.at += usize::from(found);
         found
+    }
+
+    /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
+    #[inline]
+    pub(crate) fn eat_key(&mut self, name: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let length = name.len();
+        let found = rest.len() > length + 2
+            && rest[0] == b'"'
+            && rest[length + 1] == b'"'
+            && &rest[1..=length] == name.as_bytes();
+        if !found {
+            return false;
+        }
+        // Most often there is no white space.
+        if rest[length + 2] == b':' {
+            self.at += length + 3;
+            return true;
+        }
+        let mut behind = self.clone();
+        behind.at += length + 2;
+        let has_colon = behind.eat(b':');
+        if has_colon {
+            *self = behind;
+        }
+        has_colon
     }
 
     /// Steps over one whole value and gives its text.
@@ -51,7 +102,9 @@ impl<'t> Cursor<'t> {
         loop {
             match self.peek() {
                 0 => break,
-                b'"' => self.skip_string(),
+                b'"' => {
+                    self.skip_string();
+                }
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -70,44 +123,298 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
-    /// Steps over a member's key and its colon, and gives the key as it stands, quotes included.
-    pub(crate) fn key(&mut self) -> &'t str {
-        self.peek();
+    /// Steps over a value that is no string, array or object, and gives its text.
+    pub(crate) fn scalar(&mut self) -> &'t str {
         let start = self.at;
-        self.skip_string();
-        let key = &self.text[start..self.at];
+        self.skip_scalar();
+        &self.text[start..self.at]
+    }
+
+    /// Steps over a string.
+    pub(crate) fn string(&mut self) -> Quoted<'t> {
+        let start = self.at;
+        let escapes = self.skip_string();
+        Quoted {
+            json: &self.text[start..self.at],
+            escapes,
+        }
+    }
+
+    /// Steps over a member's key and its colon, and gives the key.
+    pub(crate) fn key(&mut self) -> Quoted<'t> {
+        self.peek();
+        let key = self.string();
         self.eat(b':');
         key
     }
 
+    /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
+    /// sign, and that is no negative zero. Any other value is left for a closer look.
+    pub(crate) fn eat_integer(&mut self) -> Option<i64> {
+        let (is_negative, digits) = self.unsigned();
+        let (number, length) = number(digits, 0);
+        let next = digits.get(length).copied().unwrap_or(b' ');
+        // A zero in front is no JSON.
+        let is_plain = length == 1 && !is_negative || length > 0 && digits[0] != b'0';
+        if length > 18 || !is_plain || goes_on(next) {
+            return None;
+        }
+        self.at += length + usize::from(is_negative);
+        let number = number.cast_signed();
+        Some(if is_negative { -number } else { number })
+    }
+
+    /// Steps over a number of at most 15 digits with a point among them and no exponent. Any other
+    /// value is left for a closer look.
+    ///
+    /// So many digits are a float without rounding, and so is the power of ten: the one division
+    /// rounds as it should.
+    pub(crate) fn eat_decimal(&mut self) -> Option<f64> {
+        const POWERS: [f64; 16] = [
+            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+        ];
+        let (is_negative, digits) = self.unsigned();
+        let (whole, before) = number(digits, 0);
+        let [b'.', behind @ ..] = digits.get(before..)? else {
+            return None;
+        };
+        let (number, after) = number(behind, whole);
+        let next = behind.get(after).copied().unwrap_or(b' ');
+        let is_plain = before == 1 || before > 1 && digits[0] != b'0';
+        if !is_plain || after == 0 || before + after > 15 || goes_on(next) {
+            return None;
+        }
+        self.at += before + 1 + after + usize::from(is_negative);
+        #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
+        let number = number as f64 / POWERS[after];
+        Some(if is_negative { -number } else { number })
+    }
+
+    /// Whether a minus comes next, and what comes behind it.
+    fn unsigned(&self) -> (bool, &'t [u8]) {
+        match self.text.as_bytes().get(self.at..).unwrap_or_default() {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        }
+    }
+
+    /// Steps over a word if it comes next. What follows the word is not looked at.
+    #[inline]
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let found = rest.starts_with(word.as_bytes());
+        self.at += if found { word.len() } else { 0 };
+        found
+    }
+
+    /// Steps over a string that stands in JSON as it is, and gives what is between its quotes. The
+    /// cursor must be before a quote.
+    #[inline]
+    pub(crate) fn eat_plain_string(&mut self) -> Option<&'t str> {
+        let start = self.at + 1;
+        let end = start + before_special(self.text.as_bytes().get(start..)?);
+        if self.text.as_bytes().get(end) != Some(&b'"') {
+            return None;
+        }
+        self.at = end + 1;
+        self.text.get(start..end)
+    }
+
+    /// Steps over a member's key and its colon, and before them over a comma unless the member is
+    /// the first. Any key but a plain one is left for a closer look.
+    pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
+        let mut next = self.clone();
+        if !is_first && !next.eat(b',') || next.peek() != b'"' {
+            return None;
+        }
+        let key = next.eat_plain_string()?;
+        if !next.eat(b':') {
+            return None;
+        }
+        *self = next;
+        Some(key)
+    }
+
+    /// Steps over a string whose escapes are of one character each, and gives its characters. Any
+    /// other string is left for a closer look.
+    pub(crate) fn eat_escaped_string(&mut self) -> Option<String> {
+        let mut text = String::new();
+        let mut at = self.at + 1;
+        loop {
+            let plain = self.text.get(at..)?;
+            let plain = &plain[..before_special(plain.as_bytes())];
+            at += plain.len();
+            let escaped = match self.text.as_bytes().get(at..)? {
+                [b'"', ..] => {
+                    self.at = at + 1;
+                    text.push_str(plain);
+                    return Some(text);
+                }
+                [b'\\', escaped, ..] => escaped,
+                _ => return None,
+            };
+            let character = match escaped {
+                b'"' => '"',
+                b'\\' => '\\',
+                b'/' => '/',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                _ => return None,
+            };
+            text.push_str(plain);
+            text.push(character);
+            at += 2;
+        }
+    }
+
+    #[inline]
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    fn skip_string(&mut self) {
+    fn skip_string(&mut self) -> Escapes {
         self.at += 1;
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            match byte {
-                b'"' => {
+        let mut escapes = Escapes::None;
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let plain = before_special(rest);
+            self.at += plain;
+            match rest.get(plain..).unwrap_or_default() {
+                [b'"', ..] => {
                     self.at += 1;
-                    return;
+                    return escapes;
                 }
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
+                [b'\\', b'u', ..] => {
+                    escapes = Escapes::Unicode;
+                    self.at += 2;
+                }
+                [b'\\', ..] => {
+                    escapes = escapes.max(Escapes::Simple);
+                    self.at += 2;
+                }
+                // A control character, which `serde_json` refuses.
+                [_, ..] => self.at += 1,
+                [] => {
+                    self.at = bytes.len();
+                    return escapes;
+                }
             }
         }
-        self.at = bytes.len();
     }
 
     fn skip_scalar(&mut self) {
-        let rest = &self.text[self.at..];
-        let length = rest
-            .find([',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\r', '\t'])
-            .unwrap_or(rest.len());
+        let bytes = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let length = bytes.iter().position(|&byte| is_end(byte));
+        let length = length.unwrap_or(bytes.len());
         // At least one character, so that a stray bracket can't stop the cursor for good.
-        let first = rest.chars().next().map_or(1, char::len_utf8);
-        self.at += length.max(first);
+        self.at += match length {
+            0 => self.rest().chars().next().map_or(1, char::len_utf8),
+            length => length,
+        };
+    }
+}
+
+/// The number whose first digits are these, and whose others come first in `bytes`; and how many
+/// they are. It means nothing where they are more than a `u64` holds.
+fn number(bytes: &[u8], first: u64) -> (u64, usize) {
+    let mut number = first;
+    let mut length = 0;
+    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (number, length)
+}
+
+/// Whether a number goes on with this byte although it is no digit.
+fn goes_on(byte: u8) -> bool {
+    matches!(byte, b'.' | b'e' | b'E')
+}
+
+/// Whether a byte ends a number or a word.
+fn is_end(byte: u8) -> bool {
+    matches!(
+        byte,
+        b',' | b':' | b'}' | b']' | b'{' | b'[' | b'"' | b' ' | b'\n' | b'\r' | b'\t'
+    )
+}
+
+/// How many bytes come before the first that is special in a string: a quote, a backslash or a
+/// control character. Eight bytes are looked at together.
+#[inline]
+fn before_special(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // Sets the high bit of the first byte below a limit of at most 128, and perhaps of some behind
+    // it: what a subtraction borrows, it borrows from there.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let mut passed = 0;
+    for chunk in bytes.chunks_exact(8) {
+        let chunk = chunk.try_into().expect("a chunk has eight bytes");
+        let word = u64::from_le_bytes(chunk);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let found = (below(word, 0x20) | quote | backslash) & (ONES << 7);
+        if found != 0 {
+            return passed + found.trailing_zeros() as usize / 8;
+        }
+        passed += 8;
+    }
+    let rest = bytes[passed..].iter();
+    passed
+        + rest
+            .take_while(|byte| !matches!(byte, b'"' | b'\\' | ..0x20))
+            .count()
+}
+
+/// Which escapes a string holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Escapes {
+    None,
+    /// Of one character each.
+    Simple,
+    /// `\u` among them, so that it might be half of a surrogate pair.
+    Unicode,
+}
+
+/// A string as it stands in JSON.
+#[derive(Clone, Copy)]
+pub(crate) struct Quoted<'t> {
+    json: &'t str,
+    escapes: Escapes,
+}
+
+impl<'t> Quoted<'t> {
+    /// With its quotes and its escapes.
+    pub(crate) fn json(self) -> &'t str {
+        self.json
+    }
+
+    /// With its escapes, but without its quotes.
+    pub(crate) fn inner(self) -> &'t str {
+        let inner = self.json.strip_prefix('"');
+        inner
+            .and_then(|inner| inner.strip_suffix('"'))
+            .unwrap_or_default()
+    }
+
+    /// Its characters. `None` when its escapes make no text: half of a surrogate pair.
+    pub(crate) fn text(self) -> Option<Cow<'t, str>> {
+        if self.escapes == Escapes::None {
+            let inner = self.json.strip_prefix('"')?.strip_suffix('"')?;
+            return Some(Cow::Borrowed(inner));
+        }
+        serde_json::from_str(self.json).ok().map(Cow::Owned)
+    }
+
+    /// Whether it is text, provided that it is JSON.
+    pub(crate) fn is_text(self) -> bool {
+        self.escapes < Escapes::Unicode || self.text().is_some()
     }
 }
 

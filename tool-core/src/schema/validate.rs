@@ -117,7 +117,7 @@ impl<'t> Walker<'t> {
 
     fn report(&mut self, path: &Path<'_>, message: impl FnOnce() -> String) {
         self.found
-            .push_with(|| Violation::new(path.to_string(), message()));
+            .push_with(|| Violation::new(path.text(), message()));
     }
 
     fn copy(&mut self) {
@@ -134,5 +134,5 @@ impl<'t> Walker<'t> {
 
 /// "expected …, got …"
 fn unlike(schema: &Schema, text: &str) -> String {
-    format!("expected {}, got {}", expected(schema), shorten(text))
+    ["expected ", &expected(schema), ", got ", &shorten(text)].concat()
 }

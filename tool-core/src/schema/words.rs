@@ -1,6 +1,9 @@
 //! A schema in words for a model: what was expected, what came instead.
 
-use super::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use super::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
 
 /// The longest stretch of a model's own text that an error repeats, in characters.
 const SHOWN: usize = 40;
@@ -8,7 +11,7 @@ const SHOWN: usize = 40;
 const LISTED: usize = 12;
 
 /// What `schema` expects, to stand after "expected".
-pub(crate) fn expected(schema: &Schema) -> String {
+pub(crate) fn expected(schema: &Schema) -> Cow<'static, str> {
     match schema.kind {
         Kind::Any => "any JSON value".into(),
         Kind::Null => "null".into(),
@@ -16,51 +19,54 @@ pub(crate) fn expected(schema: &Schema) -> String {
         Kind::Integer(range) => integer(range),
         Kind::Number(range) => number(&range),
         Kind::String(rule) => string(&rule),
-        Kind::Enum(strings) => one_of(strings.values.iter().map(|v| format!("\"{}\"", v.as_str()))),
-        Kind::Array(rule) => format!("an array{}", sized(rule.lengths, "item")),
-        Kind::Tuple(items) => format!("an array{}", sized(Lengths::exactly(items.len()), "item")),
-        Kind::Map(rule) => format!("an object{}", sized(rule.lengths, "member")),
+        Kind::Enum(strings) => one_of(strings.values.iter().map(Text::as_str), "\"").into(),
+        Kind::Array(rule) => sized("an array", rule.lengths, "item"),
+        Kind::Tuple(items) => sized("an array", Lengths::exactly(items.len()), "item"),
+        Kind::Map(rule) => sized("an object", rule.lengths, "member"),
         Kind::Object(properties) => object(properties),
         Kind::AnyOf(schemas) => {
             let mut words: Vec<_> = schemas.iter().map(|schema| expected(schema)).collect();
             words.dedup();
-            one_of(words.into_iter())
+            one_of(words.iter(), "").into()
         }
-        Kind::Nullable(inner) => format!("{} or null", expected(inner)),
+        Kind::Nullable(inner) => format!("{} or null", expected(inner)).into(),
         Kind::Reference(reference) => expected((reference.target)()),
     }
 }
 
 /// An object by what tells it from others: its tag, or the one member that it must have.
-fn object(properties: &[Property]) -> String {
+fn object(properties: &[Property]) -> Cow<'static, str> {
     for property in properties {
         if let Kind::Enum(strings) = property.schema.kind
             && strings.is_tag
         {
             let (key, value) = (property.name(), strings.values[0].as_str());
-            return format!("an object with \"{key}\": \"{value}\"");
+            return format!("an object with \"{key}\": \"{value}\"").into();
         }
     }
     match properties {
-        [only] if only.required => format!("an object with \"{}\"", only.name()),
+        [only] if only.required => format!("an object with \"{}\"", only.name()).into(),
         _ => "an object".into(),
     }
 }
 
-fn string(rule: &StringRule) -> String {
-    let sized = sized(rule.lengths, "character");
+fn string(rule: &StringRule) -> Cow<'static, str> {
     let mut words = match rule.format {
-        "" => format!("a string{sized}"),
-        format => format!("a string of the format {format}{sized}"),
+        "" => sized("a string", rule.lengths, "character"),
+        format => {
+            let words = format!("a string of the format {format}");
+            sized(&words, rule.lengths, "character").into_owned().into()
+        }
     };
     if !rule.pattern.is_empty() {
+        let words = words.to_mut();
         words.push_str(" that matches ");
         words.push_str(rule.pattern.as_str());
     }
     words
 }
 
-fn number(range: &NumberRange) -> String {
+fn number(range: &NumberRange) -> Cow<'static, str> {
     let ends = [
         (&range.minimum, "at least", "above"),
         (&range.maximum, "at most", "below"),
@@ -77,53 +83,62 @@ fn number(range: &NumberRange) -> String {
             Some(format!("{relation} {}", bound.json))
         });
     let ends: Vec<_> = ends.collect();
-    let mut words = String::from("a number");
+    let mut words = Cow::Borrowed("a number");
     if !ends.is_empty() {
-        words.push(' ');
-        words.push_str(&ends.join(" and "));
+        words += " ";
+        words.to_mut().push_str(&ends.join(" and "));
     }
     if let Some(step) = range.multiple_of {
-        words.push_str(&format!(", a multiple of {}", step.json));
+        words
+            .to_mut()
+            .push_str(&format!(", a multiple of {}", step.json));
     }
     words
 }
 
-fn integer(range: IntegerRange) -> String {
-    let mut words = match (range.shows_minimum, range.shows_maximum) {
-        (true, true) => format!("an integer from {} to {}", range.minimum, range.maximum),
-        (true, false) => format!("an integer of at least {}", range.minimum),
-        (false, true) => format!("an integer of at most {}", range.maximum),
+fn integer(range: IntegerRange) -> Cow<'static, str> {
+    let mut words: Cow<'_, str> = match (range.shows_minimum, range.shows_maximum) {
+        (true, true) => format!("an integer from {} to {}", range.minimum, range.maximum).into(),
+        (true, false) => format!("an integer of at least {}", range.minimum).into(),
+        (false, true) => format!("an integer of at most {}", range.maximum).into(),
         (false, false) => "an integer".into(),
     };
     if range.multiple_of != 0 {
-        words.push_str(&format!(", a multiple of {}", range.multiple_of));
+        let step = format!(", a multiple of {}", range.multiple_of);
+        words.to_mut().push_str(&step);
     }
     words
 }
 
-fn sized(lengths: Lengths, unit: &str) -> String {
-    match (lengths.minimum, lengths.maximum) {
-        (0, usize::MAX) => String::new(),
-        (least, most) if least == most => format!(" of exactly {}", count(least, unit)),
-        (least, usize::MAX) => format!(" of at least {}", count(least, unit)),
-        (0, most) => format!(" of at most {}", count(most, unit)),
-        (least, most) => format!(" of {least} to {}", count(most, unit)),
-    }
+fn sized<'w>(what: &'w str, lengths: Lengths, unit: &str) -> Cow<'w, str> {
+    let size = match (lengths.minimum, lengths.maximum) {
+        (0, usize::MAX) => return what.into(),
+        (least, most) if least == most => format!("exactly {}", count(least, unit)),
+        (least, usize::MAX) => format!("at least {}", count(least, unit)),
+        (0, most) => format!("at most {}", count(most, unit)),
+        (least, most) => format!("{least} to {}", count(most, unit)),
+    };
+    format!("{what} of {size}").into()
 }
 
 fn count(number: usize, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// `a, b or c`, cut after the first dozen.
-pub(crate) fn one_of(values: impl ExactSizeIterator<Item = String>) -> String {
+/// `a, b or c`, each in these quotes, cut after the first dozen.
+pub(crate) fn one_of<T: AsRef<str>>(
+    values: impl ExactSizeIterator<Item = T>,
+    quotes: &str,
+) -> String {
     let total = values.len();
-    let mut words = String::new();
+    let mut words = String::with_capacity(total.min(LISTED) * 16);
     for (at, value) in values.enumerate().take(LISTED) {
         if at > 0 {
             words.push_str(if at + 1 == total { " or " } else { ", " });
         }
-        words.push_str(&value);
+        words.push_str(quotes);
+        words.push_str(value.as_ref());
+        words.push_str(quotes);
     }
     if total > LISTED {
         words.push_str(&format!(" or one of {} others", total - LISTED));
@@ -132,9 +147,13 @@ pub(crate) fn one_of(values: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// A value as it came, shortened.
-pub(crate) fn shorten(json: &str) -> String {
+pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
+    // As many characters have at least as many bytes.
+    if json.len() <= SHOWN {
+        return json.into();
+    }
     match json.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &json[..end]),
+        Some((end, _)) => format!("{}…", &json[..end]).into(),
         None => json.into(),
     }
 }
@@ -148,13 +167,108 @@ pub(crate) fn nearest<'a>(
     if name.len() > 128 {
         return None;
     }
-    let folded = name.to_lowercase();
-    candidates
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());
-            (distance, candidate)
-        })
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 2)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let letters = letters(name);
+    let folded = OnceCell::new();
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let mut most = candidate.len().max(name.len()) / 2;
+        if let Some((distance, _)) = best {
+            // The first of several is taken.
+            most = most.min(distance.saturating_sub(1));
+        }
+        if is_farther(letters, self::letters(candidate), most) {
+            continue;
+        }
+        let folded = folded.get_or_init(|| name.to_lowercase());
+        let distance = strsim::damerau_levenshtein(folded, &candidate.to_lowercase());
+        if distance <= most && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Which letters and digits a text holds, a bit for each, if they are all of ASCII. Some share a
+/// bit.
+fn letters(text: &str) -> Option<u64> {
+    let (mut set, mut all) = (0_u64, 0);
+    for byte in text.bytes() {
+        // The two cases of a letter differ in this bit, and what else does may share one.
+        set |= 1 << ((byte | 0x20) & 63);
+        all |= byte;
+    }
+    all.is_ascii().then_some(set)
+}
+
+/// Whether the distance of two texts is surely greater than `most`: every letter that only one of
+/// them holds takes a change, and one change removes at most one letter and brings one.
+fn is_farther(left: Option<u64>, right: Option<u64>, most: usize) -> bool {
+    let (Some(left), Some(right)) = (left, right) else {
+        return false;
+    };
+    let alone = (left & !right)
+        .count_ones()
+        .max((right & !left).count_ones());
+    alone as usize > most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same without looking at letters first.
+    fn nearest_of_all<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
+        let folded = name.to_lowercase();
+        candidates
+            .iter()
+            .map(|candidate| {
+                let distance = strsim::damerau_levenshtein(&folded, &candidate.to_lowercase());
+                (distance, *candidate)
+            })
+            .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 2)
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, candidate)| candidate)
+    }
+
+    #[test]
+    fn a_name_is_passed_over_only_when_it_is_too_far() {
+        let names = [
+            "city",
+            "days",
+            "unit",
+            "latitude",
+            "limit",
+            "hourly",
+            "wind",
+            "contry",
+            "Country",
+            "aab",
+            "aba",
+            "ab",
+            "a",
+            "",
+            "0",
+            "p0",
+            "größe",
+            "GRÖSSE",
+            "naïve",
+            "dayz",
+            "yads",
+            "LIMITS",
+            "latitude_deg",
+            "_",
+            "__",
+            "İ",
+        ];
+        for name in names {
+            for end in 0..=names.len() {
+                let candidates = &names[..end];
+                assert_eq!(
+                    nearest(name, candidates.iter().copied()),
+                    nearest_of_all(name, candidates),
+                    "{name} among {candidates:?}"
+                );
+            }
+        }
+    }
 }

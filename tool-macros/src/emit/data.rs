@@ -1,5 +1,7 @@
 //! `ToolType` for structs and enums.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
@@ -22,14 +24,7 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
     let mut generics = data.generics.clone();
     bound(data, &mut generics);
     let (_, _, bounds) = generics.split_for_impl();
-    let exact = match &data.shape {
-        // A newtype is decoded as what it holds.
-        Shape::Same(field) if is_bare(field) => {
-            let ty = &field.ty;
-            quote!(<#ty as __tool_core::ToolType>::EXACT)
-        }
-        _ => quote!(false),
-    };
+    let exact = exact(data);
     let constants = constants(data);
     let key = map_key(data);
     let implementation = quote! {
@@ -73,6 +68,46 @@ fn map_key(data: &Data) -> Option<TokenStream> {
             Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments #conditions {}))
         }
         _ => None,
+    }
+}
+
+// Input:  struct Place { name: String, latitude: f64, longitude: f64 }
+// Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
+//
+// Where serde's derived code does what the schema says, it is up to the fields.
+fn exact(data: &Data) -> TokenStream {
+    if !is_read_plainly(&data.shape) {
+        return quote!(false);
+    }
+    let mut types = Vec::new();
+    let mut spelled = HashSet::new();
+    for field in data.fields() {
+        if spelled.insert(field.ty.to_token_stream().to_string()) {
+            types.push(&field.ty);
+        }
+    }
+    match &types[..] {
+        [] => quote!(true),
+        types => quote!({
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            #(__tool_core::Exactness::<#types>::VALUE)&&*
+        }),
+    }
+}
+
+/// Whether serde reads a shape member by member and adds no rule of its own to the schemas of
+/// their types.
+fn is_read_plainly(shape: &Shape) -> bool {
+    let all = |fields: &[Field]| fields.iter().all(|field| is_bare(field) && !field.is_flat);
+    match shape {
+        Shape::Object(fields) | Shape::Tuple(fields) => all(fields),
+        Shape::Same(field) => is_bare(field),
+        Shape::Unit => true,
+        Shape::Enum(Tagging::External, variants) => variants
+            .iter()
+            .all(|variant| !variant.is_untagged && is_read_plainly(&variant.shape)),
+        Shape::Enum(..) => false,
     }
 }
 

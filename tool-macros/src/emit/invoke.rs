@@ -50,7 +50,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
 // Output: match Returned(f(Lend::lend(&__tool_0.take()))).split() {
-//             Ok(__tool_value) => Outcome::value(&__tool_value),
+//             Ok(__tool_value) => Returned(__tool_value).outcome(),
 //             Err(__tool_error) => Failure(__tool_error).outcome(),
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
@@ -86,7 +86,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let value = Ident::new("__tool_value", success.1);
     let error = Ident::new("__tool_error", failure.0);
-    let success = quote_spanned!(success.0=> __tool_core::Outcome::value(&#value));
+    let success = quote_spanned!(success.0=> __tool_core::Returned(#value).outcome());
     let failure = quote_spanned!(failure.0=> __tool_core::Failure(#error).outcome());
     quote! {
         match __tool_core::Returned(#ident(#(#arguments),*)#wait).split() {

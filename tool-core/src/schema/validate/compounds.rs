@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::{Path, Walker};
-use crate::schema::cursor::unquote;
 use crate::schema::property::Members;
+use crate::schema::seen::{Keys, Seen};
 use crate::schema::words::{expected, nearest, one_of, shorten};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
 
@@ -75,23 +75,29 @@ impl<'t> Walker<'t> {
     }
 
     pub(super) fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
-        let mut seen = HashSet::new();
-        self.members(|walker, quoted, key, first| {
-            let path = path.key(key);
-            if !seen.insert(key.clone()) {
-                return walker.duplicate(&path);
+        let mut seen = Keys::default();
+        let mut first = true;
+        self.write("{");
+        self.cursor.eat(b'{');
+        while self.is_before_member() {
+            if let Some((quoted, key)) = self.key() {
+                let path = path.key(&key);
+                if seen.contains(&key) {
+                    self.duplicate(&path);
+                } else if is_key(rule.keys, &key) {
+                    self.write_key(quoted, &mut first);
+                    self.value(rule.values, &path, depth + 1);
+                } else {
+                    self.cursor.value();
+                    self.report(&path, || {
+                        format!("unknown; a key must be {}", expected(rule.keys))
+                    });
+                }
+                seen.insert(key);
             }
-            if !is_key(rule.keys, key) {
-                walker.cursor.value();
-                walker.report(&path, || {
-                    format!("unknown; a key must be {}", expected(rule.keys))
-                });
-                return false;
-            }
-            walker.write_key(quoted, first);
-            walker.value(rule.values, &path, depth + 1);
-            true
-        });
+            self.cursor.eat(b',');
+        }
+        self.write("}");
         if !rule.lengths.admits(seen.len()) {
             let count = seen.len();
             self.report(path, || {
@@ -107,48 +113,84 @@ impl<'t> Walker<'t> {
         depth: usize,
     ) {
         let Members { known, others } = Members::of(properties);
-        let mut seen = vec![false; known.len()];
-        let mut other_keys = HashSet::new();
-        self.members(|walker, quoted, key, first| {
-            let path = path.key(key);
-            let Some(at) = known.iter().position(|property| property.is_called(key)) else {
-                let Some(values) = others else {
-                    walker.cursor.value();
-                    walker.report(&path, || unknown(key, &known));
-                    return false;
-                };
-                if !other_keys.insert(key.clone()) {
-                    return walker.duplicate(&path);
+        let mut seen = Seen::default();
+        let mut seen_others = Keys::default();
+        let mut first = true;
+        // A model mostly keeps to the order of the schema.
+        let mut next = 0;
+        self.write("{");
+        self.cursor.eat(b'{');
+        while self.is_before_member() {
+            if let Some(property) = known.get(next)
+                && self.cursor.eat_key(property.name.json)
+            {
+                let key = (property.name.json, property.name());
+                self.member(property, key, seen.insert(next), &mut first, path, depth);
+                next += 1;
+            } else if let Some((quoted, key)) = self.key() {
+                let place = known.iter().position(|property| property.is_called(&key));
+                if let Some(place) = place {
+                    let (property, is_new) = (&known[place], seen.insert(place));
+                    self.member(property, (quoted, &key), is_new, &mut first, path, depth);
+                    next = place + 1;
+                } else if let Some(values) = others {
+                    let path = path.key(&key);
+                    if seen_others.contains(&key) {
+                        self.duplicate(&path);
+                    } else {
+                        self.write_key(quoted, &mut first);
+                        self.value(values, &path, depth + 1);
+                        seen_others.insert(key);
+                    }
+                } else {
+                    self.cursor.value();
+                    self.report(&path.key(&key), || unknown(&key, &known));
                 }
-                walker.write_key(quoted, first);
-                walker.value(values, &path, depth + 1);
-                return true;
-            };
-            if std::mem::replace(&mut seen[at], true) {
-                return walker.duplicate(&path);
             }
-            let property = &known[at];
-            if property.drops_null() && walker.cursor.peek() == b'n' {
-                walker.cursor.value();
-                return false;
+            self.cursor.eat(b',');
+        }
+        self.write("}");
+        for (place, property) in known.iter().enumerate() {
+            if seen.contains(place) {
+                continue;
             }
-            walker.write_key(quoted, first);
-            if property.nullable && walker.cursor.peek() == b'n' {
-                walker.copy();
-            } else {
-                walker.value(property.schema, &path, depth + 1);
-            }
-            true
-        });
-        for (property, _) in known.iter().zip(seen).filter(|(_, seen)| !seen) {
             if property.required {
                 self.report(&path.key(property.name()), || {
-                    format!("missing; expected {}", expected(property.schema))
+                    ["missing; expected ", &expected(property.schema)].concat()
                 });
             } else if property.takes_null() {
                 self.add_null(property);
             }
         }
+    }
+
+    /// Walks over the value of a member whose key, as it stands in JSON and as text, was passed.
+    fn member(
+        &mut self,
+        property: &Property,
+        (quoted, key): (&str, &str),
+        is_new: bool,
+        first: &mut bool,
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let path = path.key(key);
+        if !is_new {
+            return self.duplicate(&path);
+        }
+        let may_be_null = !property.required || property.nullable;
+        if may_be_null && self.cursor.peek() == b'n' {
+            if property.drops_null() {
+                self.cursor.value();
+                return;
+            }
+            if property.nullable {
+                self.write_key(quoted, first);
+                return self.copy();
+            }
+        }
+        self.write_key(quoted, first);
+        self.value(property.schema, &path, depth + 1);
     }
 
     /// Adds a member to the object that was written last. serde lets an `Option` be absent, but
@@ -188,50 +230,47 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Hands every member of an object to `each`: its key as it stands, its key as text, and
-    /// whether no member was written before. `each` says whether it wrote the member.
-    fn members(&mut self, mut each: impl FnMut(&mut Self, &'t str, &Cow<'t, str>, bool) -> bool) {
-        let mut first = true;
-        self.write("{");
-        self.cursor.eat(b'{');
-        while !self.cursor.eat(b'}') && self.cursor.peek() != 0 {
-            let quoted = self.cursor.key();
-            match unquote(quoted) {
-                Some(key) => first &= !each(self, quoted, &key, first),
-                None => {
-                    self.cursor.value();
-                    self.no_text(&Path::ROOT.key(quoted));
-                }
-            }
-            self.cursor.eat(b',');
-        }
-        self.write("}");
+    /// Whether another member of an object comes; steps over its end if none does.
+    fn is_before_member(&mut self) -> bool {
+        !self.cursor.eat(b'}') && self.cursor.peek() != 0
     }
 
-    fn duplicate(&mut self, path: &Path<'_>) -> bool {
+    /// Steps over the next key: how it stands between its quotes, and as text. What is no text is
+    /// reported, and its value passed.
+    fn key(&mut self) -> Option<(&'t str, Cow<'t, str>)> {
+        let key = self.cursor.key();
+        let text = key.text();
+        if text.is_none() {
+            self.cursor.value();
+            self.no_text(&Path::ROOT.key(key.json()));
+        }
+        Some((key.inner(), text?))
+    }
+
+    fn duplicate(&mut self, path: &Path<'_>) {
         self.cursor.value();
         self.report(path, || "given twice; give it once".into());
-        false
     }
 
-    fn write_key(&mut self, quoted: &str, first: bool) {
-        if !first {
-            self.write(",");
+    fn write_key(&mut self, quoted: &str, first: &mut bool) {
+        if let Some(output) = &mut self.output {
+            output.push_str(if *first { "\"" } else { ",\"" });
+            output.push_str(quoted);
+            output.push_str("\":");
         }
-        self.write(quoted);
-        self.write(":");
+        *first = false;
     }
 }
 
 fn unknown(key: &str, properties: &[Property]) -> String {
-    if let Some(name) = nearest(key, properties.iter().map(Property::name)) {
-        return format!("unknown; did you mean \"{name}\"?");
+    let names = properties.iter().map(Property::name);
+    if let Some(name) = nearest(key, names.clone()) {
+        return ["unknown; did you mean \"", name, "\"?"].concat();
     }
     if properties.is_empty() {
         return "unknown; nothing is expected here".into();
     }
-    let keys = one_of(properties.iter().map(|p| format!("\"{}\"", p.name())));
-    format!("unknown; expected {keys}")
+    ["unknown; expected ", &one_of(names, "\"")].concat()
 }
 
 /// Whether `key` is one of a map whose keys follow this schema.
@@ -247,7 +286,7 @@ fn is_key(keys: &Schema, key: &str) -> bool {
             let number = key.parse().unwrap_or(i128::MAX);
             spelled && range.minimum <= number && number <= range.maximum
         }
-        Kind::String(rule) => rule.lengths.admits(key.chars().count()),
+        Kind::String(rule) => rule.lengths.is_any() || rule.lengths.admits(key.chars().count()),
         _ => true,
     }
 }

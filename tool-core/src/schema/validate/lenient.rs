@@ -41,8 +41,7 @@ impl Walker<'_> {
     }
 
     fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {
-        self.coercions
-            .push(Coercion::new(path.to_string(), text, what));
+        self.coercions.push(Coercion::new(path.text(), text, what));
     }
 }
 

@@ -1,8 +1,6 @@
 //! Where in the arguments a walker stands.
 
-use std::fmt;
-
-use crate::schema::cursor::{Cursor, unquote};
+use crate::schema::cursor::{Cursor, Quoted};
 use crate::schema::words::shorten;
 
 /// A place in the arguments; lives on the stack and costs nothing until it is printed.
@@ -36,23 +34,27 @@ impl Path<'_> {
             step: Step::Index(index),
         }
     }
-}
 
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// `stops[2].name`
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) {
         let Some(parent) = self.parent else {
-            return Ok(());
+            return;
         };
-        write!(f, "{parent}")?;
+        parent.write(text);
         match self.step {
-            Step::Root => Ok(()),
-            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Root => {}
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
             Step::Key(key) => {
-                let dot = match parent.step {
-                    Step::Root => "",
-                    _ => ".",
-                };
-                write!(f, "{dot}{}", shorten(key))
+                if !matches!(parent.step, Step::Root) {
+                    text.push('.');
+                }
+                text.push_str(&shorten(key));
             }
         }
     }
@@ -80,7 +82,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
             cursor.value();
             // What stands between two values belongs to the whole.
             if inner.position() < offset && offset <= cursor.position() {
-                match key.map(unquote) {
+                match key.map(Quoted::text) {
                     Some(key) => {
                         path.push('.');
                         path.push_str(&shorten(&key.unwrap_or_default()));

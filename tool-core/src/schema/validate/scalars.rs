@@ -1,14 +1,22 @@
 //! Numbers and strings.
 
 use super::{Path, Walker, unlike};
-use crate::schema::cursor::unquote;
 use crate::schema::numbers::{is_multiple, whole_number};
 use crate::schema::words::{nearest, shorten};
 use crate::schema::{IntegerRange, NumberRange, Schema, StringRule, Strings, Text};
 
 impl Walker<'_> {
     pub(super) fn integer(&mut self, schema: &Schema, range: IntegerRange, path: &Path<'_>) {
-        let text = self.cursor.value();
+        let start = self.cursor.clone();
+        if let Some(number) = self.cursor.eat_integer().map(i128::from)
+            && range.minimum <= number
+            && number <= range.maximum
+            && (range.multiple_of == 0 || number % range.multiple_of == 0)
+        {
+            return self.write(start.text_to(&self.cursor));
+        }
+        self.cursor = start;
+        let text = self.cursor.scalar();
         let Some(digits) = whole_number(text) else {
             return self.report(path, || unlike(schema, text));
         };
@@ -29,7 +37,12 @@ impl Walker<'_> {
     }
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
-        let text = self.cursor.value();
+        let text = self.cursor.scalar();
+        let is_bounded =
+            range.minimum.is_some() || range.maximum.is_some() || range.multiple_of.is_some();
+        if !is_bounded && is_small(text) {
+            return self.write(text);
+        }
         let Some(number) = text
             .parse::<f64>()
             .ok()
@@ -62,8 +75,12 @@ impl Walker<'_> {
     }
 
     pub(super) fn string(&mut self, schema: &Schema, rule: &StringRule, path: &Path<'_>) {
-        let quoted = self.cursor.value();
-        let Some(text) = unquote(quoted) else {
+        let quoted = self.cursor.string();
+        if rule.lengths.is_any() && rule.pattern.is_empty() && quoted.is_text() {
+            return self.write(quoted.json());
+        }
+        let (quoted, text) = (quoted.json(), quoted.text());
+        let Some(text) = text else {
             return self.no_text(path);
         };
         if !rule.lengths.is_any() && !rule.lengths.admits(text.chars().count()) {
@@ -79,8 +96,9 @@ impl Walker<'_> {
     }
 
     pub(super) fn one_of(&mut self, schema: &Schema, strings: Strings, path: &Path<'_>) {
-        let quoted = self.cursor.value();
-        let Some(text) = unquote(quoted) else {
+        let quoted = self.cursor.string();
+        let (quoted, text) = (quoted.json(), quoted.text());
+        let Some(text) = text else {
             return self.no_text(path);
         };
         if strings.admits(&text) {
@@ -107,6 +125,14 @@ impl Walker<'_> {
     }
 }
 
+/// Whether a number is within the range of every float, by its spelling: `f32` ends above 10^38.
+fn is_small(text: &str) -> bool {
+    text.len() <= 38
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'))
+}
+
 #[cfg(feature = "regex")]
 fn matches_pattern(rule: &StringRule, text: &str) -> bool {
     rule.pattern.is_empty() || crate::schema::pattern::is_match(rule.regex, text)
@@ -118,14 +144,24 @@ fn matches_pattern(_: &StringRule, _: &str) -> bool {
     true
 }
 
-fn below(text: &str, minimum: impl std::fmt::Display) -> String {
-    format!("{} is below the minimum {minimum}", shorten(text))
+fn below(text: &str, minimum: impl ToString) -> String {
+    [
+        &shorten(text),
+        " is below the minimum ",
+        &minimum.to_string(),
+    ]
+    .concat()
 }
 
-fn above(text: &str, maximum: impl std::fmt::Display) -> String {
-    format!("{} is above the maximum {maximum}", shorten(text))
+fn above(text: &str, maximum: impl ToString) -> String {
+    [
+        &shorten(text),
+        " is above the maximum ",
+        &maximum.to_string(),
+    ]
+    .concat()
 }
 
-fn no_multiple(text: &str, step: impl std::fmt::Display) -> String {
-    format!("{} is no multiple of {step}", shorten(text))
+fn no_multiple(text: &str, step: impl ToString) -> String {
+    [&shorten(text), " is no multiple of ", &step.to_string()].concat()
 }

@@ -1,5 +1,7 @@
 //! Values that one of several schemas describes.
 
+use std::borrow::Cow;
+
 use super::{Path, Walker, unlike};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
@@ -90,14 +92,14 @@ impl Walker<'_> {
 }
 
 /// The members of an object, or nothing.
-fn members(text: &str) -> Vec<(String, &str)> {
+fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
     let mut members = Vec::new();
     let mut cursor = Cursor::new(text);
     if !cursor.eat(b'{') {
         return members;
     }
     while !cursor.eat(b'}') && cursor.peek() != 0 {
-        let key = unquote(cursor.key()).unwrap_or_default().into_owned();
+        let key = cursor.key().text().unwrap_or_default();
         members.push((key, cursor.value()));
         cursor.eat(b',');
     }
@@ -107,7 +109,7 @@ fn members(text: &str) -> Vec<(String, &str)> {
 /// Whether a value may be what `schema` describes, from what shows at its surface: its kind, its
 /// tag and its members. With `all_of_it`, what does not lead can't fit; without, only the tag must
 /// be right, or one of the members that it must have.
-fn leads(schema: &Schema, text: &str, members: &[(String, &str)], all_of_it: bool) -> bool {
+fn leads(schema: &Schema, text: &str, members: &[(Cow<'_, str>, &str)], all_of_it: bool) -> bool {
     let first = text.bytes().next().unwrap_or(0);
     match schema.kind {
         Kind::Object(properties) => {
@@ -140,7 +142,7 @@ fn leads(schema: &Schema, text: &str, members: &[(String, &str)], all_of_it: boo
 }
 
 /// Whether a property is no tag, or the tag is right.
-fn has_tag(members: &[(String, &str)], property: &Property) -> bool {
+fn has_tag(members: &[(Cow<'_, str>, &str)], property: &Property) -> bool {
     let Kind::Enum(strings) = property.schema.kind else {
         return true;
     };
@@ -176,5 +178,5 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
         name = Some(property.name());
         values.push(expected(property.schema));
     }
-    Some((name?, crate::schema::words::one_of(values.into_iter())))
+    Some((name?, crate::schema::words::one_of(values.iter(), "")))
 }
