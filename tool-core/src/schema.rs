@@ -33,6 +33,8 @@ mod numbers;
 mod pattern;
 mod property;
 mod rules;
+#[doc(hidden)]
+pub mod target;
 pub(crate) mod validate;
 pub(crate) mod words;
 
