@@ -34,12 +34,18 @@
 //! ```
 
 mod anthropic;
+mod bedrock;
+mod chat;
+mod cohere;
 mod gemini;
 mod mcp;
+mod mistral;
 mod openai_chat;
 mod openai_responses;
+mod reshape;
 mod response;
 mod writer;
+mod xai;
 
 use std::fmt;
 
@@ -47,17 +53,24 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
+use self::reshape::Style;
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::rules::{BrokenRule, Target};
+use crate::schema::target::judge;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 pub use anthropic::Anthropic;
+pub use bedrock::Bedrock;
+pub use cohere::Cohere;
 pub use gemini::Gemini;
 pub use mcp::Mcp;
+pub use mistral::Mistral;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use response::ResponseError;
 pub use writer::JsonWriter;
+pub use xai::XAi;
 
 /// How a provider writes tools, calls and results.
 ///
@@ -122,6 +135,11 @@ pub trait Dialect {
         messages.extend(self.results(results));
         messages
     }
+
+    /// What the provider refuses of these tools together: too many, or too much in all of them.
+    fn broken_rules(&self, _tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        Vec::new()
+    }
 }
 
 /// The value of a request's `tools` field, as JSON text.
@@ -181,6 +199,25 @@ fn room(tool: &ToolSpec) -> usize {
 fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.key("name").string(&tool.name);
     out.key("description").string(&tool.prompt());
+}
+
+/// The schema under `key` and whether it is strict: reshaped if the target can take it, else as it
+/// is, since one tool must not cost a request all the others.
+fn strict_or_plain(
+    tool: &ToolSpec,
+    target: Target,
+    style: &Style,
+    key: &str,
+    out: &mut JsonWriter,
+) {
+    let is_strict = judge(tool.parameters(), target).is_ok();
+    out.key(key);
+    if is_strict {
+        reshape::write(tool.parameters(), style, out);
+    } else {
+        out.raw(tool.parameters_json());
+    }
+    out.key("strict").boolean(is_strict);
 }
 
 /// The id that a result answers to, of the type that it came in.

@@ -90,6 +90,11 @@ impl Value {
             _ => panic!("this rule sets no limit"),
         }
     }
+
+    /// Whether the list of a rule has this name.
+    pub(crate) fn lists(self, name: &str) -> bool {
+        matches!(self, Value::Names(names) if names.contains(&name))
+    }
 }
 
 /// Where a rule is written, and when that was read or published.

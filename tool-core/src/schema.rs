@@ -31,7 +31,7 @@ pub(crate) mod json;
 mod numbers;
 #[cfg(feature = "regex")]
 mod pattern;
-mod property;
+pub(crate) mod property;
 mod rules;
 #[doc(hidden)]
 pub mod target;

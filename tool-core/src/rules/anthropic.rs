@@ -72,6 +72,14 @@ pub(crate) const PATTERN: Rule = rule(
     STRICT,
     Met::By("`Anthropic::strict`, which puts other patterns into words"),
 );
+pub(crate) const STRING_KEYWORDS: Rule = rule(
+    "anthropic.strict.string_keywords",
+    Emit,
+    "the keywords of strings",
+    Value::Names(&["pattern", "format"]),
+    STRICT,
+    Met::By("`Anthropic::strict`"),
+);
 pub(crate) const MAX_STRICT_TOOLS: Rule = rule(
     "anthropic.strict.max_strict_tools_per_request",
     Registry,
@@ -173,6 +181,7 @@ pub(super) const RULES: &[Rule] = &[
         Met::By("`Anthropic`"),
     ),
     SUPPORTED,
+    STRING_KEYWORDS,
     FORMATS,
     UNSUPPORTED,
     PATTERN,

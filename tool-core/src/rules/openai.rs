@@ -98,6 +98,14 @@ pub(crate) const ARRAY_KEYWORDS: Rule = rule(
     GUIDE,
     Met::By("the strict dialects, which put `uniqueItems` and the order of a tuple into words"),
 );
+pub(crate) const CONSTANTS: Rule = rule(
+    "openai.strict.constants",
+    Emit,
+    "a constant is taken, and its characters are counted",
+    Value::Names(&["const"]),
+    GUIDE,
+    Met::By("the strict dialects, which write tags so"),
+);
 pub(crate) const MAX_PROPERTIES: Rule = rule(
     "openai.strict.max_properties_total",
     Compile,
@@ -249,6 +257,7 @@ pub(super) const RULES: &[Rule] = &[
     FORMATS,
     NUMBER_KEYWORDS,
     ARRAY_KEYWORDS,
+    CONSTANTS,
     rule(
         "openai.strict.unsupported_keywords",
         Compile,

@@ -334,7 +334,7 @@ const fn same_folded(left: &str, right: &str) -> bool {
     }
     let mut at = 0;
     while at < left.len() {
-        if left[at].to_ascii_lowercase() != right[at].to_ascii_lowercase() {
+        if !left[at].eq_ignore_ascii_case(&right[at]) {
             return false;
         }
         at += 1;
