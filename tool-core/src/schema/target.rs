@@ -7,11 +7,13 @@ mod census;
 mod fault;
 mod limit;
 mod line;
+mod place;
 mod walk;
 
 pub use self::census::Census;
 use self::line::Line;
-use self::walk::{Place, Walk};
+use self::place::Place;
+use self::walk::Walk;
 use super::{Kind, Property, Schema};
 use crate::rules::{Target, Targets};
 

@@ -322,6 +322,32 @@ fn anthropic_counts_what_may_be_left_out_and_unions() {
     );
 }
 
+/// A list of coordinates is no union, though it is a tuple.
+#[test]
+fn a_tuple_of_one_scalar_is_no_union() {
+    let unions = |items: Vec<&'static Schema>| {
+        let arguments = object([("a", schema(Schema::tuple(items.leak())))]);
+        judge(arguments, Target::AnthropicStrict).unwrap().unions
+    };
+    let byte = schema(Schema::integer(0, 255));
+    for items in [
+        vec![],
+        vec![&Schema::NUMBER; 3],
+        vec![byte, byte],
+        vec![STRING, STRING],
+    ] {
+        assert_eq!(unions(items), 0);
+    }
+    let told = schema(Schema::NUMBER.describe(Text::new("Degrees.")));
+    for items in [
+        vec![&Schema::NUMBER, told],
+        vec![byte, &Schema::INTEGER],
+        vec![STRING, &Schema::BOOLEAN],
+    ] {
+        assert_eq!(unions(items), 1);
+    }
+}
+
 #[test]
 fn cohere_wants_a_required_parameter() {
     let optional = schema(Schema::nullable(object([("x", STRING)])));

@@ -3,76 +3,15 @@
 use super::census::Census;
 use super::fault::{self, Fault};
 use super::line::Line;
+use super::place::{Place, Step};
 use crate::rules::{Target, Targets, openai};
 use crate::schema::check::same;
-use crate::schema::{Kind, MapRule, Property, Schema, Strings};
+use crate::schema::{Kind, MapRule, NumberRange, Property, Schema, StringRule, Strings};
 
 /// The first broken rule of a tree, and where it is broken.
 pub(super) struct Breach {
     pub(super) fault: &'static Fault,
     pub(super) path: Line<192>,
-}
-
-/// A place in a tree, and what leads there.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    above: Option<&'p Place<'p>>,
-    step: Step,
-    /// How many objects and arrays it is inside of.
-    depth: usize,
-    /// Whether something on the way here may be left out, since the last type that something may
-    /// refer to.
-    may_end: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Step {
-    Root,
-    Key(&'static str),
-    Item,
-    Value,
-    Variant(usize),
-}
-
-impl<'p> Place<'p> {
-    /// The object of all arguments.
-    pub(super) const ROOT: Place<'static> = Place {
-        above: None,
-        step: Step::Root,
-        depth: 1,
-        may_end: false,
-    };
-
-    const fn below(&'p self, step: Step) -> Place<'p> {
-        Place {
-            above: Some(self),
-            step,
-            ..*self
-        }
-    }
-
-    /// `address.lines[]`
-    const fn write<const N: usize>(&self, line: &mut Line<N>) {
-        if let Some(above) = self.above {
-            above.write(line);
-            if let Step::Key(_) = self.step
-                && above.above.is_some()
-            {
-                line.push(".");
-            }
-        }
-        match self.step {
-            Step::Root => {}
-            Step::Key(key) => line.push(key),
-            Step::Item => line.push("[]"),
-            Step::Value => line.push("{}"),
-            Step::Variant(at) => {
-                line.push("(variant ");
-                line.number(at + 1);
-                line.push(")");
-            }
-        }
-    }
 }
 
 pub(super) struct Walk {
@@ -154,12 +93,15 @@ impl Walk {
             }
             Kind::Tuple(schemas) => {
                 let place = self.level(place);
-                self.census.unions += (schemas.len() > 1) as usize;
+                let mut is_union = false;
                 let mut at = 0;
                 while at < schemas.len() && self.breach.is_none() {
+                    is_union |= !is_same_scalar(schemas[0], schemas[at]);
                     self.schema(schemas[at], &place.below(Step::Item));
                     at += 1;
                 }
+                // Where tuples are written as arrays, an item may be any of them.
+                self.census.unions += (is_union && schemas.len() > 1) as usize;
             }
             Kind::Map(rule) => self.map(rule, place),
             Kind::Object(properties) => {
@@ -263,6 +205,36 @@ impl Walk {
             self.report_for(Target::OpenAiStrict, &fault::OPENAI_ENUM, place);
         }
     }
+}
+
+/// Whether two schemas are one scalar, written alike.
+const fn is_same_scalar(left: &Schema, right: &Schema) -> bool {
+    let is_told = !left.description.is_empty()
+        || !right.description.is_empty()
+        || !left.notes.is_empty()
+        || !right.notes.is_empty();
+    if is_told {
+        return false;
+    }
+    match (&left.kind, &right.kind) {
+        (Kind::Boolean, Kind::Boolean) => true,
+        (Kind::Integer(left), Kind::Integer(right)) => {
+            left.minimum == right.minimum
+                && left.maximum == right.maximum
+                && left.multiple_of == right.multiple_of
+        }
+        (Kind::Number(left), Kind::Number(right)) => is_free(left) && is_free(right),
+        (Kind::String(left), Kind::String(right)) => is_any(left) && is_any(right),
+        _ => false,
+    }
+}
+
+const fn is_free(range: &NumberRange) -> bool {
+    range.minimum.is_none() && range.maximum.is_none() && range.multiple_of.is_none()
+}
+
+const fn is_any(rule: &StringRule) -> bool {
+    rule.lengths.is_any() && rule.pattern.is_empty() && rule.format.is_empty()
 }
 
 #[derive(Clone, Copy)]
