@@ -79,6 +79,10 @@ fn count(words: BTreeMap<String, u32>) -> usize {
     words.len()
 }
 
+pub(crate) fn tools() -> [ToolEntry; 3] {
+    tools![set_alarm, plant, count]
+}
+
 fn render(dialect: &dyn Dialect, tool: ToolEntry) -> Value {
     let mut out = JsonWriter::new();
     dialect.write_tools(&[tool], &mut out);

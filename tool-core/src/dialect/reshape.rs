@@ -103,7 +103,9 @@ impl Reshaper<'_> {
                     self.body(schema, out);
                     out.key("nullable").boolean(true);
                 }
-                None if or_null && can_be_typed(schema) => self.scalar(schema, true, out),
+                None if or_null && self.style.has_lists_of_types && is_scalar(schema) => {
+                    self.scalar(schema, true, out);
+                }
                 None if or_null => self.union(schema, None, true, out),
                 None => self.body(schema, out),
             }
@@ -339,8 +341,8 @@ impl Reshaper<'_> {
     }
 }
 
-/// Whether `null` can be a second type of a schema.
-fn can_be_typed(schema: &Schema) -> bool {
+/// Whether a schema has one type and nothing below it.
+fn is_scalar(schema: &Schema) -> bool {
     matches!(
         schema.kind,
         Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_)

@@ -18,6 +18,8 @@ pub(in crate::dialect) struct Style {
     pub(super) is_open_api: bool,
     /// Whether keys must be names.
     has_named_keys: bool,
+    /// Whether a type may be a list with `null`; a union says it otherwise.
+    pub(super) has_lists_of_types: bool,
 }
 
 impl Style {
@@ -34,6 +36,7 @@ impl Style {
         requires_all: true,
         is_open_api: false,
         has_named_keys: false,
+        has_lists_of_types: true,
     };
     pub(in crate::dialect) const ANTHROPIC_STRICT: Style = Style {
         keywords: &[&anthropic::SUPPORTED, &anthropic::STRING_KEYWORDS],
@@ -44,6 +47,8 @@ impl Style {
         requires_all: false,
         is_open_api: false,
         has_named_keys: false,
+        // Its documents have them, its own packages do not.
+        has_lists_of_types: false,
     };
     pub(in crate::dialect) const GEMINI_JSON: Style = Style {
         keywords: &[&gemini::KEYWORDS],
@@ -53,6 +58,7 @@ impl Style {
         requires_all: false,
         is_open_api: false,
         has_named_keys: true,
+        has_lists_of_types: true,
     };
     pub(in crate::dialect) const GEMINI_OPEN_API: Style = Style {
         keywords: &[&gemini::SCHEMA_FIELDS],
@@ -62,6 +68,7 @@ impl Style {
         requires_all: false,
         is_open_api: true,
         has_named_keys: true,
+        has_lists_of_types: true,
     };
     pub(in crate::dialect) const XAI: Style = Style {
         keywords: &[&others::XAI_KEYWORDS],
@@ -71,6 +78,7 @@ impl Style {
         requires_all: false,
         is_open_api: false,
         has_named_keys: false,
+        has_lists_of_types: true,
     };
 
     pub(super) fn takes(&self, keyword: &str) -> bool {
