@@ -124,3 +124,39 @@ fn the_providers_own_packages_take_what_the_dialects_write() {
         "{counts:?}"
     );
 }
+
+/// The schema files of the protocol, where `TOOL_CORE_MCP_SCHEMAS` names a folder of them.
+#[test]
+fn mcp_tools_and_results_follow_the_schema_files() {
+    let Some(folder) = std::env::var_os("TOOL_CORE_MCP_SCHEMAS") else {
+        return;
+    };
+    for (file, mcp) in [
+        ("schema-2025-11-25.json", Mcp::v2025_11_25()),
+        ("schema-2026-07-28.json", Mcp::v2026_07_28()),
+    ] {
+        let text = fs::read_to_string(Path::new(&folder).join(file)).unwrap();
+        let file: Value = serde_json::from_str(&text).unwrap();
+        let judge = |name: &str| {
+            let schema = json!({"$ref": format!("#/$defs/{name}"), "$defs": file["$defs"]});
+            jsonschema::draft202012::new(&schema).unwrap()
+        };
+        let (tool, result) = (judge("Tool"), judge("CallToolResult"));
+        let mut out = JsonWriter::new();
+        mcp.write_tools(&tools(), &mut out);
+        let tools: Vec<Value> = serde_json::from_str(&out.into_string()).unwrap();
+        for value in &tools {
+            let problem = tool.validate(value).err().map(|error| error.to_string());
+            assert_eq!(problem, None, "{value}");
+        }
+        let calls = mcp.calls(&responses::mcp()).unwrap().into_iter();
+        let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
+        let responses = mcp.results(&results);
+        let mut results = responses
+            .iter()
+            .filter_map(|response| response.get("result"));
+        assert_eq!(results.clone().count(), 4);
+        assert!(results.all(|value| result.is_valid(value)), "{responses:?}");
+        assert!(!tool.is_valid(&json!({"name": "f"})));
+    }
+}

@@ -4,11 +4,13 @@
 //! for the caller to find before: see [`schema::target`](crate::schema::target).
 
 mod members;
+mod names;
 mod notes;
 mod style;
 
 use std::borrow::Cow;
 
+use self::names::Names;
 use self::notes::Notes;
 pub(super) use self::style::Style;
 use super::JsonWriter;
@@ -18,58 +20,25 @@ use crate::schema::{
 
 /// Writes a whole schema with its definitions.
 pub(super) fn write(schema: &Schema, style: &Style, out: &mut JsonWriter) {
-    let mut names = Names::default();
-    names.collect(schema);
+    let names = Names::of(schema);
     let writer = Reshaper {
         style,
         names: &names,
     };
     out.object(|out| {
         writer.body(schema, out);
-        writer.describe(&Notes::of(schema, style), out);
+        Notes::of(schema, style).write(out);
         if !names.found.is_empty() {
             out.key("$defs").object(|out| {
                 for (name, definition) in &names.found {
                     out.key(name).object(|out| {
                         writer.body(definition, out);
-                        writer.describe(&Notes::of(definition, style), out);
+                        Notes::of(definition, style).write(out);
                     });
                 }
             });
         }
     });
-}
-
-/// The types that references refer to.
-#[derive(Default)]
-struct Names {
-    found: Vec<(&'static str, &'static Schema)>,
-}
-
-impl Names {
-    fn collect(&mut self, schema: &Schema) {
-        match schema.kind {
-            Kind::Reference(reference) if !self.hold(reference.name) => {
-                self.found.push((reference.name, (reference.target)()));
-            }
-            Kind::Nullable(inner) => self.collect(inner),
-            Kind::Array(rule) => self.collect(rule.items),
-            Kind::Map(rule) => self.collect(rule.values),
-            Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
-                schemas.iter().for_each(|schema| self.collect(schema));
-            }
-            Kind::Object(properties) => {
-                properties
-                    .iter()
-                    .for_each(|property| self.collect(property.schema));
-            }
-            _ => {}
-        }
-    }
-
-    fn hold(&self, name: &str) -> bool {
-        self.found.iter().any(|(found, _)| *found == name)
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -97,7 +66,7 @@ impl Reshaper<'_> {
         out.object(|out| {
             match name {
                 // Nothing may stand beside a reference, so that it goes into a union of one.
-                Some(name) if !or_null && notes.is_empty() => self.refer(name, out),
+                Some(name) if !or_null && notes.is_empty() => refer(name, out),
                 Some(_) => self.union(schema, name, or_null, out),
                 None if or_null && self.style.is_open_api => {
                     self.body(schema, out);
@@ -109,7 +78,7 @@ impl Reshaper<'_> {
                 None if or_null => self.union(schema, None, true, out),
                 None => self.body(schema, out),
             }
-            self.describe(&notes, out);
+            notes.write(out);
         });
     }
 
@@ -122,16 +91,12 @@ impl Reshaper<'_> {
         }
     }
 
-    fn refer(self, name: &str, out: &mut JsonWriter) {
-        out.key("$ref").string(&format!("#/$defs/{name}"));
-    }
-
     /// A union of a schema, or of the members of one, and perhaps of `null`.
     fn union(self, schema: &Schema, name: Option<&str>, or_null: bool, out: &mut JsonWriter) {
         out.key("anyOf").array(|out| {
             match (name, schema.kind) {
                 (Some(name), _) => {
-                    out.object(|out| self.refer(name, out));
+                    out.object(|out| refer(name, out));
                 }
                 (None, Kind::AnyOf(schemas)) => self.variants(schemas, out),
                 (None, _) => {
@@ -155,7 +120,7 @@ impl Reshaper<'_> {
             Kind::Object(properties) => self.object(properties, None, out),
             Kind::AnyOf(_) => self.union(schema, None, false, out),
             Kind::Nullable(inner) => self.union(inner, None, !inner.admits_null(), out),
-            Kind::Reference(reference) => self.refer(reference.name, out),
+            Kind::Reference(reference) => refer(reference.name, out),
             _ => self.scalar(schema, false, out),
         }
     }
@@ -330,15 +295,6 @@ impl Reshaper<'_> {
             out.key(keyword).raw(json);
         }
     }
-
-    fn describe(self, notes: &Notes, out: &mut JsonWriter) {
-        if let Some(text) = notes.text() {
-            out.key("description").string(&text);
-        }
-        if !notes.default.is_empty() {
-            out.key("default").raw(notes.default);
-        }
-    }
 }
 
 /// Whether a schema has one type and nothing below it.
@@ -347,4 +303,8 @@ fn is_scalar(schema: &Schema) -> bool {
         schema.kind,
         Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_)
     )
+}
+
+fn refer(name: &str, out: &mut JsonWriter) {
+    out.key("$ref").string(&format!("#/$defs/{name}"));
 }

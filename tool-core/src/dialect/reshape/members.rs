@@ -69,7 +69,7 @@ impl Reshaper<'_> {
                     out.object(|out| {
                         let first = self.style.requires_all.then(|| leading(schemas, at));
                         self.object(properties, first.flatten(), out);
-                        self.describe(&Notes::of(schema, self.style), out);
+                        Notes::of(schema, self.style).write(out);
                     });
                 }
                 _ => self.schema(schema, out),

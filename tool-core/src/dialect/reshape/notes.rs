@@ -1,5 +1,6 @@
 //! [`Notes`]: what is told of a schema in words.
 
+use super::JsonWriter;
 use super::style::Style;
 use crate::schema::words::expected;
 use crate::schema::{
@@ -11,10 +12,11 @@ use crate::schema::{
 #[derive(Default)]
 pub(super) struct Notes {
     description: &'static str,
-    notes: &'static str,
+    /// The meaning of each value of an enum.
+    meanings: &'static str,
     words: Vec<String>,
     /// A default that a keyword says.
-    pub(super) default: &'static str,
+    default: &'static str,
 }
 
 impl Notes {
@@ -22,7 +24,7 @@ impl Notes {
     pub(super) fn of(schema: &Schema, style: &Style) -> Notes {
         Notes {
             description: schema.description(),
-            notes: notes(schema),
+            meanings: meanings(schema),
             words: words(schema, style),
             default: "",
         }
@@ -49,7 +51,7 @@ impl Notes {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.say("") && self.notes.is_empty()
+        self.say("") && self.meanings.is_empty()
     }
 
     /// Whether they say this and nothing else.
@@ -57,17 +59,23 @@ impl Notes {
         self.description == description && self.words.is_empty() && self.default.is_empty()
     }
 
-    pub(super) fn text(&self) -> Option<String> {
+    /// Writes them as members of the schema.
+    pub(super) fn write(&self, out: &mut JsonWriter) {
         let words = self.words.join(" ");
-        let parts = [self.description, self.notes, &words];
+        let parts = [self.description, self.meanings, &words];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        (!parts.is_empty()).then(|| parts.join("\n"))
+        if !parts.is_empty() {
+            out.key("description").string(&parts.join("\n"));
+        }
+        if !self.default.is_empty() {
+            out.key("default").raw(self.default);
+        }
     }
 }
 
-fn notes(schema: &Schema) -> &'static str {
+fn meanings(schema: &Schema) -> &'static str {
     match schema.kind {
-        Kind::Nullable(inner) if schema.notes.is_empty() => notes(inner),
+        Kind::Nullable(inner) if schema.notes.is_empty() => meanings(inner),
         _ => schema.notes.as_str(),
     }
 }

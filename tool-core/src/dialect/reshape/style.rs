@@ -158,5 +158,65 @@ const LONGEST_REPEAT: usize = 100;
 
 /// Whether a pattern that is found in a text fits all of it.
 fn is_whole(pattern: &str) -> bool {
-    pattern.starts_with('^') && pattern.ends_with('$') && !pattern.contains('|')
+    let inside = pattern
+        .strip_prefix('^')
+        .and_then(|rest| rest.strip_suffix('$'));
+    inside.is_some_and(|inside| {
+        let escapes = inside.len() - inside.trim_end_matches('\\').len();
+        escapes % 2 == 0 && !inside.contains('|')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simple_pattern_has_no_looks_boundaries_references_modes_and_long_repeats() {
+        for pattern in [
+            "",
+            "^[a-z]{2,100}$",
+            r"(?:a|b)+\d*\.\\b",
+            "[{]",
+            "a{,b}",
+            "x{2}",
+        ] {
+            assert!(is_simple(pattern), "{pattern}");
+        }
+        for pattern in [
+            "(?=a)", "(?<!a)", "(?i)a", r"\bword", r"a\B", r"(a)\1", r"\k<n>", r"\p{L}",
+            "a{2,101}", "a{101}", "a{1000,}",
+        ] {
+            assert!(!is_simple(pattern), "{pattern}");
+        }
+        assert!(has_lookaround("a(?<=b)") && !has_lookaround("(?:a)"));
+    }
+
+    #[test]
+    fn a_whole_pattern_is_anchored_in_every_alternative() {
+        for (pattern, whole) in [
+            ("^a$", true),
+            ("^$", true),
+            (r"^a\\$", true),
+            (r"^a\$", false),
+            ("a$", false),
+            ("^a", false),
+            ("^a|b$", false),
+        ] {
+            assert_eq!(is_whole(pattern), whole, "{pattern}");
+        }
+    }
+
+    /// The lists of the table are what is written.
+    #[test]
+    fn what_a_style_takes_is_what_its_rules_list() {
+        let openai = Style::OPENAI_STRICT;
+        assert!(openai.takes("multipleOf") && !openai.takes("uniqueItems"));
+        assert!(openai.takes_format("ipv4") && !openai.takes_format("uri"));
+        let anthropic = Style::ANTHROPIC_STRICT;
+        assert!(!anthropic.takes("minimum") && anthropic.takes_format("uri"));
+        assert!(anthropic.takes_length("minItems", 1) && !anthropic.takes_length("minItems", 2));
+        assert!(!anthropic.takes_length("maxItems", 1));
+        assert!(Style::GEMINI_OPEN_API.takes("pattern") && !Style::GEMINI_JSON.takes("pattern"));
+    }
 }
