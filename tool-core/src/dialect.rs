@@ -32,6 +32,14 @@
 //! assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Strict modes and subsets
+//!
+//! Where a provider takes a part of JSON Schema alone, its dialect writes that part and says the
+//! rest in the description, in words: "Must be an integer from 1 to 14." The registry holds every
+//! call to the whole schema all the same. It also takes what such modes send back: `null` for what
+//! is left out, and the values of enums in another case. What can't be said otherwise stands at
+//! [`rules`](crate::rules), with the features that make it a compile error.
 
 mod anthropic;
 mod bedrock;

@@ -10,35 +10,61 @@ mod line;
 mod place;
 mod walk;
 
+use std::marker::PhantomData;
+
 pub use self::census::Census;
 use self::line::Line;
 use self::place::Place;
-use self::walk::Walk;
+use self::walk::{Breach, Walk};
+use super::constrain::inner;
 use super::{Kind, Property, Schema};
 use crate::rules::{Target, Targets};
+use crate::types::ToolType;
 
-/// Stops the build when a parameter breaks a rule that is on, and counts what its tree holds.
+/// The verdict over a type, which the compiler reaches once for all parameters of that type.
+pub struct Judged<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Judged<T> {
+    /// Whether a parameter of this type breaks a rule that is on, and what it holds.
+    pub const VERDICT: Verdict = verdict(inner(T::SCHEMA));
+}
+
+/// What was found of a tree.
+pub struct Verdict {
+    census: Census,
+    breach: Option<Breach>,
+}
+
+/// Judges the schema of a parameter by the rules that are on.
+pub const fn verdict(schema: &Schema) -> Verdict {
+    by(schema, Targets::ON)
+}
+
+const fn by(schema: &Schema, targets: Targets) -> Verdict {
+    let mut walk = Walk::new(targets);
+    walk.schema(schema, &Place::ROOT);
+    Verdict {
+        census: walk.census,
+        breach: walk.breach,
+    }
+}
+
+/// Stops the build when a parameter breaks a rule that is on, and says what its tree holds.
 ///
 /// The macro calls it once for each parameter, with the span of the parameter.
 ///
 /// # Panics
 ///
 /// With a message that names the tool, the path and the rule.
-pub const fn parameter(tool: &str, property: &'static Property) -> Census {
-    let mut walk = Walk::new(Targets::ON);
-    walk.property(property, &Place::ROOT);
-    if let Some(breach) = walk.breach {
+pub const fn parameter(tool: &str, property: &'static Property, verdict: &Verdict) -> Census {
+    if let Some(breach) = &verdict.breach {
         let mut line: Line<1024> = Line::new("tool `");
         line.push(tool);
-        line.push("`, parameter `");
-        line.push(breach.path.as_str());
-        line.push("`: ");
-        breach.fault.write(&mut line);
+        line.push("`, ");
+        breach.write(property, &mut line);
         panic!("{}", line.as_str());
     }
-    let mut census = walk.census;
-    census.name = property.name();
-    census
+    verdict.census.of(property)
 }
 
 /// Stops the build when the parameters of a tool are together more than a rule that is on allows.
@@ -65,16 +91,13 @@ pub(crate) fn judge(schema: &Schema, target: Target) -> Result<Census, String> {
     };
     let mut total = Census::NONE;
     for property in properties {
-        let mut walk = Walk::new(Targets::only(target));
-        walk.property(property, &Place::ROOT);
-        if let Some(breach) = walk.breach {
-            let mut line: Line<1024> = Line::new("parameter `");
-            line.push(breach.path.as_str());
-            line.push("`: ");
-            breach.fault.write(&mut line);
+        let verdict = by(property.schema, Targets::only(target));
+        if let Some(breach) = verdict.breach {
+            let mut line: Line<1024> = Line::EMPTY;
+            breach.write(property, &mut line);
             return Err(line.as_str().to_owned());
         }
-        total = total.and(walk.census);
+        total = total.and(verdict.census.of(property));
     }
     match limit::exceeded(&[total], Targets::only(target)) {
         Some(excess) => {

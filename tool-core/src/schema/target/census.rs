@@ -1,5 +1,7 @@
 //! [`Census`]: how much a tree holds of what providers limit.
 
+use crate::schema::Property;
+
 /// How much the tree of a parameter, or of a whole tool, holds.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(Debug, PartialEq, Eq))]
@@ -30,6 +32,18 @@ impl Census {
         characters: 0,
         unions: 0,
     };
+
+    /// The same with the parameter that it is of.
+    pub(crate) const fn of(self, parameter: &'static Property) -> Census {
+        Census {
+            name: parameter.name(),
+            keys: self.keys + 1,
+            characters: self.characters + parameter.name().len(),
+            optional: self.optional + !parameter.required as usize,
+            required: parameter.required as usize,
+            ..self
+        }
+    }
 
     pub(crate) const fn and(self, other: Census) -> Census {
         Census {

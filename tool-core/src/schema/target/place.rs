@@ -5,7 +5,7 @@ use super::line::Line;
 /// A place in a tree, and what leads there.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p> {
-    pub(super) above: Option<&'p Place<'p>>,
+    above: Option<&'p Place<'p>>,
     pub(super) step: Step,
     /// How many objects and arrays it is inside of.
     pub(super) depth: usize,
@@ -24,7 +24,7 @@ pub(super) enum Step {
 }
 
 impl<'p> Place<'p> {
-    /// The object of all arguments.
+    /// A parameter, which is inside of the object of all arguments.
     pub(super) const ROOT: Place<'static> = Place {
         above: None,
         step: Step::Root,
@@ -40,19 +40,17 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// `address.lines[]`
+    /// `.lines[]`
     pub(super) const fn write<const N: usize>(&self, line: &mut Line<N>) {
         if let Some(above) = self.above {
             above.write(line);
-            if let Step::Key(_) = self.step
-                && above.above.is_some()
-            {
-                line.push(".");
-            }
         }
         match self.step {
             Step::Root => {}
-            Step::Key(key) => line.push(key),
+            Step::Key(key) => {
+                line.push(".");
+                line.push(key);
+            }
             Step::Item => line.push("[]"),
             Step::Value => line.push("{}"),
             Step::Variant(at) => {

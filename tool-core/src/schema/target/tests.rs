@@ -365,33 +365,41 @@ fn cohere_wants_a_required_parameter() {
     );
 }
 
-/// The macro's two calls, as it makes them.
+/// The macro's calls, as it makes them.
 #[test]
 fn the_greatest_part_of_a_tool_is_named() {
-    const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, &Schema::STRING);
-    const CENSUS: [Census; 2] = [parameter("f", &SMALL), parameter("f", &SMALL)];
-    const _: () = tool("f", &CENSUS);
-    assert_eq!(CENSUS[0], parameter("f", &SMALL));
+    const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, <Option<u8>>::SCHEMA);
+    const SAME: Census = parameter("f", &SMALL, &Judged::<Option<u8>>::VERDICT);
+    const NARROW: Census = parameter("f", &SMALL, &verdict(&Schema::integer(0, 9)));
+    const _: () = tool("f", &[SAME, NARROW]);
+    assert_eq!(SAME, NARROW);
+    let counts = [
+        SAME.keys,
+        SAME.optional,
+        SAME.required,
+        SAME.characters,
+        SAME.unions,
+    ];
+    assert_eq!((SAME.name, counts), ("small", [1, 1, 0, 5, 0]));
 
-    let [mut small, mut large] = CENSUS;
+    let (mut small, mut large) = (SAME, SAME);
     (small.keys, large.keys, large.name) = (300, 4800, "large");
     let excess = limit::exceeded(&[small, large], Targets::only(Target::OpenAiStrict));
     let mut line: Line<1024> = Line::EMPTY;
     excess.unwrap().write(&mut line);
-    assert!(
-        line.as_str()
-            .starts_with("5100 keys, most of them in `large`, are more than the 5000 ")
-    );
+    let start = "5100 keys, most of them in `large`, are more than the 5000 ";
+    assert!(line.as_str().starts_with(start), "{}", line.as_str());
 }
 
 #[test]
 #[should_panic(
-    expected = "tool `f`, parameter `1st`: this is no key that every provider takes \
-                           (rule portable.param_name); use an ASCII letter"
+    expected = "tool `f`, parameter `a[].1st`: this is no key that every provider \
+                           takes (rule portable.param_name); use an ASCII letter"
 )]
 fn a_broken_rule_stops_the_build() {
-    let property = Property::new(text("1st"), Text::EMPTY, STRING);
-    parameter("f", Box::leak(Box::new(property)));
+    let list = schema(Schema::array(object([("1st", STRING)])));
+    let property = Box::leak(Box::new(Property::new(text("a"), Text::EMPTY, list)));
+    parameter("f", property, &verdict(list));
 }
 
 #[test]

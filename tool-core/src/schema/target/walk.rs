@@ -10,8 +10,20 @@ use crate::schema::{Kind, MapRule, NumberRange, Property, Schema, StringRule, St
 
 /// The first broken rule of a tree, and where it is broken.
 pub(super) struct Breach {
-    pub(super) fault: &'static Fault,
-    pub(super) path: Line<192>,
+    fault: &'static Fault,
+    /// From the parameter on.
+    path: Line<192>,
+}
+
+impl Breach {
+    /// "parameter `a.b[]`: … (rule …); do …"
+    pub(super) const fn write<const N: usize>(&self, parameter: &Property, line: &mut Line<N>) {
+        line.push("parameter `");
+        line.push(parameter.name());
+        line.push(self.path.as_str());
+        line.push("`: ");
+        self.fault.write(line);
+    }
 }
 
 pub(super) struct Walk {
@@ -44,26 +56,17 @@ impl Walk {
     }
 
     /// A member of an object, or the members that stand in its place.
-    pub(super) const fn property(&mut self, property: &Property, place: &Place<'_>) {
+    const fn property(&mut self, property: &Property, place: &Place<'_>) {
         match property.schema.kind {
             Kind::Object(inner) if property.flat => return self.properties(inner, place),
             Kind::Map(rule) if property.flat => return self.map(rule, place),
             _ => {}
         }
-        let place = place.below(Step::Key(property.name()));
+        let mut place = place.below(Step::Key(property.name()));
         self.key(property.name(), &place);
-        let is_required = property.required;
         self.census.keys += 1;
-        self.census.optional += !is_required as usize;
-        if let Some(above) = place.above
-            && above.above.is_none()
-        {
-            self.census.required += is_required as usize;
-        }
-        let place = Place {
-            may_end: place.may_end || !is_required,
-            ..place
-        };
+        self.census.optional += !property.required as usize;
+        place.may_end |= !property.required;
         self.schema(property.schema, &place);
     }
 
@@ -75,11 +78,16 @@ impl Walk {
         }
     }
 
-    const fn schema(&mut self, schema: &Schema, place: &Place<'_>) {
-        let place = &Place {
-            may_end: place.may_end && schema.name.is_empty(),
-            ..*place
-        };
+    pub(super) const fn schema(&mut self, schema: &Schema, place: &Place<'_>) {
+        if schema.name.is_empty() {
+            return self.kind(schema, place);
+        }
+        let mut place = *place;
+        place.may_end = false;
+        self.kind(schema, &place);
+    }
+
+    const fn kind(&mut self, schema: &Schema, place: &Place<'_>) {
         match schema.kind {
             Kind::Any => {
                 self.report_for(Target::OpenAiStrict, &fault::OPENAI_ANY, place);
@@ -139,10 +147,9 @@ impl Walk {
         if place.depth >= openai::MAX_NESTING.value.number() {
             self.report_for(Target::OpenAiStrict, &fault::OPENAI_DEPTH, place);
         }
-        Place {
-            depth: place.depth + 1,
-            ..*place
-        }
+        let mut inside = *place;
+        inside.depth += 1;
+        inside
     }
 
     const fn map(&mut self, rule: MapRule, place: &Place<'_>) {
@@ -157,17 +164,14 @@ impl Walk {
         let mut at = 0;
         while at < keys.values.len() && self.breach.is_none() {
             let key = keys.values[at].as_str();
-            let place = place.below(Step::Key(key));
+            let mut place = place.below(Step::Key(key));
             if !is_key(key, Grammar::Anthropic) {
                 self.report_for(Target::AnthropicStrict, &fault::ANTHROPIC_KEY, &place);
             }
             self.census.keys += 1;
             self.census.optional += 1;
             self.census.characters += count(key);
-            let place = Place {
-                may_end: true,
-                ..place
-            };
+            place.may_end = true;
             self.schema(rule.values, &place);
             at += 1;
         }
@@ -275,24 +279,50 @@ const fn count(text: &str) -> usize {
 }
 
 /// Whether two values differ by the case of ASCII letters alone.
-///
+const fn has_twins(strings: Strings) -> bool {
+    if strings.values.len() > FEW {
+        return has_twins_among_many(strings);
+    }
+    let mut at = 1;
+    while at < strings.values.len() {
+        if has_twin_before(strings, at) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Up to how many values are compared each with each: most differ in length.
+const FEW: usize = 16;
+
+const fn has_twin_before(strings: Strings, at: usize) -> bool {
+    let value = strings.values[at].as_str();
+    let mut other = 0;
+    while other < at {
+        let other_value = strings.values[other].as_str();
+        if value.len() == other_value.len()
+            && same_folded(value, other_value)
+            && !same(value, other_value)
+        {
+            return true;
+        }
+        other += 1;
+    }
+    false
+}
+
 /// Most values are told apart by one bit each. Comparing all pairs of a thousand values would trip
 /// rustc's `long_running_const_eval`.
-const fn has_twins(strings: Strings) -> bool {
-    let values = strings.values;
+const fn has_twins_among_many(strings: Strings) -> bool {
     let mut bits = [0_u64; 64];
     let mut at = 0;
-    while at < values.len() {
-        let bit = folded_hash(values[at].as_str()) as usize % (64 * 64);
+    while at < strings.values.len() {
+        let bit = folded_hash(strings.values[at].as_str()) as usize % (64 * 64);
         let is_taken = bits[bit / 64] & (1 << (bit % 64)) != 0;
         bits[bit / 64] |= 1 << (bit % 64);
-        let mut other = 0;
-        while is_taken && other < at {
-            let (value, other_value) = (values[at].as_str(), values[other].as_str());
-            if same_folded(value, other_value) && !same(value, other_value) {
-                return true;
-            }
-            other += 1;
+        if is_taken && has_twin_before(strings, at) {
+            return true;
         }
         at += 1;
     }
@@ -301,11 +331,8 @@ const fn has_twins(strings: Strings) -> bool {
 
 const fn same_folded(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
-    if left.len() != right.len() {
-        return false;
-    }
     let mut at = 0;
-    while at < left.len() {
+    while at < left.len() && at < right.len() {
         if !left[at].eq_ignore_ascii_case(&right[at]) {
             return false;
         }
