@@ -32,14 +32,28 @@
 //! assert_eq!(messages[2], json!({"role": "tool", "tool_call_id": "call_1", "content": "5"}));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Strict modes and subsets
+//!
+//! Where a provider takes a part of JSON Schema alone, its dialect writes that part and says the
+//! rest in the description, in words: "Must be an integer from 1 to 14." The registry holds every
+//! call to the whole schema all the same. It also takes what such modes send back: `null` for what
+//! is left out, and the values of enums in another case. What can't be said otherwise stands at
+//! [`rules`](crate::rules), with the features that make it a compile error.
 
 mod anthropic;
+mod bedrock;
+mod chat;
+mod cohere;
 mod gemini;
 mod mcp;
+mod mistral;
 mod openai_chat;
 mod openai_responses;
+mod reshape;
 mod response;
 mod writer;
+mod xai;
 
 use std::fmt;
 
@@ -47,17 +61,24 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
+use self::reshape::Style;
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::rules::{BrokenRule, Target};
+use crate::schema::target::judge;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 pub use anthropic::Anthropic;
+pub use bedrock::Bedrock;
+pub use cohere::Cohere;
 pub use gemini::Gemini;
 pub use mcp::Mcp;
+pub use mistral::Mistral;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use response::ResponseError;
 pub use writer::JsonWriter;
+pub use xai::XAi;
 
 /// How a provider writes tools, calls and results.
 ///
@@ -122,6 +143,11 @@ pub trait Dialect {
         messages.extend(self.results(results));
         messages
     }
+
+    /// What the provider refuses of these tools together: too many, or too much in all of them.
+    fn broken_rules(&self, _tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        Vec::new()
+    }
 }
 
 /// The value of a request's `tools` field, as JSON text.
@@ -181,6 +207,25 @@ fn room(tool: &ToolSpec) -> usize {
 fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
     out.word("description").string(&tool.prompt());
+}
+
+/// The schema under `key` and whether it is strict: reshaped if the target can take it, else as it
+/// is, since one tool must not cost a request all the others.
+fn strict_or_plain(
+    tool: &ToolSpec,
+    target: Target,
+    style: &Style,
+    key: &str,
+    out: &mut JsonWriter,
+) {
+    let is_strict = judge(tool.parameters(), target).is_ok();
+    out.key(key);
+    if is_strict {
+        reshape::write(tool.parameters(), style, out);
+    } else {
+        out.raw(tool.parameters_json());
+    }
+    out.word("strict").boolean(is_strict);
 }
 
 /// The id that a result answers to, of the type that it came in.

@@ -3,6 +3,7 @@
 extern crate self as tool_core;
 
 pub mod dialect;
+pub mod rules;
 pub mod schema;
 
 mod args;

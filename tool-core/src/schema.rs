@@ -31,9 +31,11 @@ pub(crate) mod json;
 mod numbers;
 #[cfg(feature = "regex")]
 mod pattern;
-mod property;
+pub(crate) mod property;
 mod rules;
 pub(crate) mod seen;
+#[doc(hidden)]
+pub mod target;
 pub(crate) mod validate;
 pub(crate) mod words;
 

@@ -1,7 +1,9 @@
 //! The calls in a response, and what is no response.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
+};
 use tool_core::{Arguments, ToolCall};
 
 use super::{dialects, refusal};
@@ -28,6 +30,28 @@ fn every_parallel_call_is_found_between_other_items() {
         ["9f1c", "call_2", "call_4", "call_5", "call_6"],
         ["7", "7", "c", "-1", "0"],
         ["7", "7", "c", "-1", "0"],
+        [
+            "tooluse_A",
+            "tooluse_B",
+            "tooluse_C",
+            "tooluse_D",
+            "tooluse_E",
+        ],
+        [
+            "get_forecast_a1",
+            "cancel_booking_b2",
+            "list_alarms_c3",
+            "get_forecast_d4",
+            "get_forcast_e5",
+        ],
+        openai,
+        [
+            "aBcD12345",
+            "bBcD12345",
+            "cBcD12345",
+            "dBcD12345",
+            "eBcD12345",
+        ],
     ];
     for ((dialect, response), ids) in dialects().into_iter().zip(ids) {
         let calls = dialect.calls(&response).unwrap();
@@ -48,8 +72,10 @@ fn text_arguments_stay_the_text_that_came() {
 
 #[test]
 fn a_response_is_only_read_in_its_own_dialect() {
-    // The last one is MCP again, and any array could hold its messages.
-    let mut dialects = dialects().into_iter().take(5).collect::<Vec<_>>();
+    // After them come MCP again, and those who share the shape of chat completions.
+    let mut dialects = dialects().into_iter().take(8).collect::<Vec<_>>();
+    dialects.remove(5);
+    // Any array could hold messages of MCP.
     dialects[4].1 = dialects[4].1[1].take();
     for (at, (dialect, _)) in dialects.iter().enumerate() {
         for (other, (_, response)) in dialects.iter().enumerate() {
@@ -61,7 +87,7 @@ fn a_response_is_only_read_in_its_own_dialect() {
 
 #[test]
 fn a_response_without_calls_is_no_error() {
-    let cases: [(&dyn Dialect, Value); 10] = [
+    let cases: [(&dyn Dialect, Value); 13] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"content": "Hi"}}]}),
@@ -99,6 +125,18 @@ fn a_response_without_calls_is_no_error() {
             json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
         ),
         (&Mcp::default(), json!([])),
+        (
+            &Bedrock::default(),
+            json!({"output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}}}),
+        ),
+        (
+            &Cohere::default(),
+            json!({"message": {"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}}),
+        ),
+        (
+            &Mistral::default(),
+            json!({"choices": [{"message": {"tool_calls": null}}]}),
+        ),
     ];
     for (dialect, response) in cases {
         assert_eq!(dialect.calls(&response), Ok(Vec::new()), "{response}");
@@ -109,7 +147,7 @@ fn a_response_without_calls_is_no_error() {
 #[test]
 fn odd_arguments_do_not_lose_a_call() {
     let chat = |call: Value| json!({"choices": [{"message": {"tool_calls": [call]}}]});
-    let cases: [(&dyn Dialect, Value, Arguments); 7] = [
+    let cases: [(&dyn Dialect, Value, Arguments); 9] = [
         (
             &OpenAiChat::default(),
             chat(json!({"id": "1", "type": "function",
@@ -146,6 +184,16 @@ fn odd_arguments_do_not_lose_a_call() {
             json!({"id": "1", "method": "tools/call", "params": {"name": "f"}}),
             Arguments::default(),
         ),
+        (
+            &Bedrock::default(),
+            json!({"output": {"message": {"content": [{"toolUse": {"toolUseId": "1", "name": "f"}}]}}}),
+            Arguments::default(),
+        ),
+        (
+            &Mistral::default(),
+            chat(json!({"id": "1", "function": {"name": "f", "arguments": {"a": 1}}})),
+            json!({"a": 1}).into(),
+        ),
     ];
     for (dialect, response, arguments) in cases {
         let calls = dialect.calls(&response).unwrap();
@@ -157,7 +205,7 @@ fn odd_arguments_do_not_lose_a_call() {
 /// A call that can't be answered must not be dropped in silence: the provider waits for it.
 #[test]
 fn a_call_without_a_name_or_an_id_is_an_error() {
-    let cases: [(&dyn Dialect, Value, &str); 5] = [
+    let cases: [(&dyn Dialect, Value, &str); 7] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"tool_calls": [{"id": "1", "type": "function"}]}}]}),
@@ -183,6 +231,16 @@ fn a_call_without_a_name_or_an_id_is_an_error() {
             json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "f"}}),
             "not a JSON-RPC request: a `tools/call` has no valid `id`",
         ),
+        (
+            &Bedrock::default(),
+            json!({"output": {"message": {"content": [{"toolUse": {"name": "f", "input": {}}}]}}}),
+            "not a response of Converse: a `toolUse` block in `output.message.content` has no valid `toolUse.toolUseId`",
+        ),
+        (
+            &Cohere::default(),
+            json!({"message": {"tool_calls": [{"type": "function", "function": {"name": "f"}}]}}),
+            "not a response of Cohere: a call in `message.tool_calls` has no valid `id`",
+        ),
     ];
     for (dialect, response, sentence) in cases {
         assert_eq!(refusal(dialect, &response), sentence);
@@ -191,7 +249,7 @@ fn a_call_without_a_name_or_an_id_is_an_error() {
 
 #[test]
 fn what_is_no_response_is_named() {
-    let cases: [(&dyn Dialect, Value, &str); 8] = [
+    let cases: [(&dyn Dialect, Value, &str); 10] = [
         (
             &OpenAiChat::default(),
             json!({"id": "chatcmpl-1"}),
@@ -233,6 +291,16 @@ fn what_is_no_response_is_named() {
             json!(["tools/call"]),
             "not a JSON-RPC request: an item of the array is not an object",
         ),
+        (
+            &Bedrock::default(),
+            json!({"stopReason": "end_turn"}),
+            "not a response of Converse: `output` is missing",
+        ),
+        (
+            &Cohere::default(),
+            json!({"finish_reason": "COMPLETE"}),
+            "not a response of Cohere: `message` is missing",
+        ),
     ];
     for (dialect, response, sentence) in cases {
         assert_eq!(refusal(dialect, &response), sentence);
@@ -242,7 +310,7 @@ fn what_is_no_response_is_named() {
 /// An error that a provider answered with would otherwise read as a missing field.
 #[test]
 fn a_providers_own_error_is_passed_on() {
-    let cases: [(&dyn Dialect, Value, &str); 6] = [
+    let cases: [(&dyn Dialect, Value, &str); 9] = [
         (
             &OpenAiChat::default(),
             json!({"error": {"message": "Incorrect API key provided.", "type": "invalid_request_error",
@@ -276,6 +344,22 @@ fn a_providers_own_error_is_passed_on() {
             &Mcp::default(),
             json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}),
             "not a JSON-RPC request: the provider answered with the error -32601: Method not found",
+        ),
+        // These put it at the top.
+        (
+            &Bedrock::default(),
+            json!({"message": "The toolConfig field must be defined."}),
+            "not a response of Converse: the provider answered with the error The toolConfig field must be defined.",
+        ),
+        (
+            &Cohere::default(),
+            json!({"id": "c14c", "message": "invalid request: all tools need a required parameter"}),
+            "not a response of Cohere: the provider answered with the error invalid request: all tools need a required parameter",
+        ),
+        (
+            &Mistral::default(),
+            json!({"object": "error", "message": "Invalid model", "type": "invalid_model", "code": "1500"}),
+            "not a chat completion of Mistral: the provider answered with the error 1500: Invalid model",
         ),
     ];
     for (dialect, response, sentence) in cases {

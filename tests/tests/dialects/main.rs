@@ -1,13 +1,17 @@
 //! What goes to a provider and what comes back, in whole requests and responses.
 
 mod calls;
+mod oracles;
 mod responses;
 mod results;
+mod strict;
 mod tools_field;
 
 use serde::Serialize;
 use serde_json::Value;
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+};
 use tool_core::{Registry, ToolType, tool, tools};
 
 #[derive(Serialize, ToolType)]
@@ -75,7 +79,7 @@ fn registry() -> Registry {
 }
 
 /// Every dialect, with a whole response of it.
-fn dialects() -> [(Box<dyn Dialect>, Value); 6] {
+fn dialects() -> [(Box<dyn Dialect>, Value); 10] {
     [
         (Box::new(OpenAiChat::default()), responses::chat()),
         (Box::new(OpenAiResponses::default()), responses::responses()),
@@ -83,6 +87,10 @@ fn dialects() -> [(Box<dyn Dialect>, Value); 6] {
         (Box::new(Gemini::default()), responses::gemini()),
         (Box::new(Mcp::default()), responses::mcp()),
         (Box::new(Mcp::v2025_11_25()), responses::mcp()),
+        (Box::new(Bedrock::default()), responses::bedrock()),
+        (Box::new(Cohere::default()), responses::cohere()),
+        (Box::new(XAi::default()), responses::chat()),
+        (Box::new(Mistral::default()), responses::mistral()),
     ]
 }
 

@@ -54,7 +54,8 @@ pub(crate) fn responses() -> Value {
              "content": [{"type": "output_text", "text": "Let me look.", "annotations": []}]},
             {"type": "function_call", "id": "fc_2", "call_id": "call_B", "status": "completed",
              "name": "cancel_booking", "arguments": "{\"id\":5}"},
-            {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+            {"type": "web_search_call", "id": "ws_1", "status": "completed",
+             "action": {"type": "search", "query": "Lisbon"}},
             {"type": "function_call", "id": "fc_3", "call_id": "call_C", "status": "completed",
              "name": "list_alarms", "arguments": "{}"},
             {"type": "function_call", "id": "fc_4", "call_id": "call_D", "status": "incomplete",
@@ -131,4 +132,74 @@ pub(crate) fn mcp() -> Value {
         call(-1, &json!({"name": "get_forecast", "arguments": {"days": 2}})),
         call(0, &json!({"name": "get_forcast", "arguments": {}})),
     ])
+}
+
+pub(crate) fn bedrock() -> Value {
+    json!({
+        "output": {"message": {
+            "role": "assistant",
+            "content": [
+                {"reasoningContent": {"reasoningText": {"text": "Two things.", "signature": "EqQB"}}},
+                {"text": "Let me look."},
+                {"toolUse": {"toolUseId": "tooluse_A", "name": "get_forecast",
+                             "input": {"city": "Lisbon", "days": 2}}},
+                {"toolUse": {"toolUseId": "tooluse_B", "name": "cancel_booking", "input": {"id": 5}}},
+                {"toolUse": {"toolUseId": "srv_1", "name": "nova_grounding", "input": {},
+                             "type": "server_tool_use"}},
+                {"toolResult": {"toolUseId": "srv_1", "content": []}},
+                {"toolUse": {"toolUseId": "tooluse_C", "name": "list_alarms", "input": {}}},
+                {"toolUse": {"toolUseId": "tooluse_D", "name": "get_forecast", "input": {"days": 2}}},
+                {"toolUse": {"toolUseId": "tooluse_E", "name": "get_forcast", "input": {}}},
+            ],
+        }},
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 472, "outputTokens": 187, "totalTokens": 659},
+        "metrics": {"latencyMs": 1551},
+    })
+}
+
+pub(crate) fn cohere() -> Value {
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    json!({
+        "id": "c14c80c3-18eb-4519-9460-6c92edd8cfb4",
+        "finish_reason": "TOOL_CALL",
+        "message": {
+            "role": "assistant",
+            "tool_plan": "I will look.",
+            "tool_calls": [
+                call("get_forecast_a1", "get_forecast", r#"{"city":"Lisbon","days":2}"#),
+                call("cancel_booking_b2", "cancel_booking", r#"{"id":5}"#),
+                call("list_alarms_c3", "list_alarms", "{}"),
+                call("get_forecast_d4", "get_forecast", r#"{"days":2"#),
+                call("get_forcast_e5", "get_forcast", "{}"),
+            ],
+        },
+        "usage": {"tokens": {"input_tokens": 924, "output_tokens": 87}},
+    })
+}
+
+pub(crate) fn mistral() -> Value {
+    let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "function": {"name": name, "arguments": arguments}, "index": 0});
+    json!({
+        "id": "cmpl-e5cc70bb28c444948073e77776eb30ef",
+        "object": "chat.completion",
+        "created": 1_741_569_952,
+        "model": "mistral-large-latest",
+        "choices": [{
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    call("aBcD12345", "get_forecast", json!(r#"{"city":"Lisbon","days":2}"#)),
+                    call("bBcD12345", "cancel_booking", json!({"id": 5})),
+                    call("cBcD12345", "list_alarms", json!("")),
+                    call("dBcD12345", "get_forecast", json!(r#"{"days":2"#)),
+                    call("eBcD12345", "get_forcast", json!("{}")),
+                ],
+            },
+            "finish_reason": "tool_calls",
+        }],
+        "usage": {"prompt_tokens": 82, "completion_tokens": 17, "total_tokens": 99},
+    })
 }

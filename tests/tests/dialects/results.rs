@@ -1,7 +1,9 @@
 //! What goes back to the provider.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+};
 use tool_core::{ToolCall, ToolResult};
 
 use super::{dialects, registry, responses};
@@ -90,6 +92,58 @@ async fn gemini_gets_back_only_the_ids_that_it_gave() {
     );
 }
 
+#[tokio::test]
+async fn bedrock_gets_one_message_that_marks_errors_alone() {
+    let dialect = Bedrock::default();
+    let results = make_calls(&dialect, &responses::bedrock()).await;
+    let good = |id: &str, text: &str| json!({"toolResult": {"toolUseId": id, "content": [{"text": text}]}});
+    let bad = |id: &str, text: &str| json!({"toolResult": {"toolUseId": id, "content": [{"text": text}], "status": "error"}});
+    assert_eq!(
+        dialect.results(&results),
+        [json!({"role": "user", "content": [
+            good("tooluse_A", FORECAST),
+            bad("tooluse_B", results[1].content()),
+            good("tooluse_C", "[7,19]"),
+            bad("tooluse_D", results[3].content()),
+            bad("tooluse_E", results[4].content()),
+        ]})]
+    );
+}
+
+#[tokio::test]
+async fn those_who_share_the_shape_of_chat_completions_share_that_of_results() {
+    let dialects: [(&dyn Dialect, Value, &str); 3] = [
+        (&XAi::default(), responses::chat(), "call_C"),
+        (&Mistral::default(), responses::mistral(), "cBcD12345"),
+        (&Cohere::default(), responses::cohere(), "list_alarms_c3"),
+    ];
+    for (dialect, response, id) in dialects {
+        let results = make_calls(dialect, &response).await;
+        let messages = dialect.results(&results);
+        assert_eq!(messages.len(), 5);
+        assert_eq!(
+            messages[2],
+            json!({"role": "tool", "tool_call_id": id, "content": "[7,19]"})
+        );
+    }
+}
+
+/// A made-up id would be refused: it is no nine letters or digits.
+#[test]
+fn mistral_gets_no_id_that_it_did_not_give() {
+    let call = json!({"function": {"name": "list_alarms", "arguments": "{}"}});
+    let response = json!({"choices": [{"message": {"tool_calls": [call]}}]});
+    let calls = Mistral::default().calls(&response).unwrap();
+    let results: Vec<_> = calls
+        .into_iter()
+        .map(|call| registry().call_blocking(call))
+        .collect();
+    assert_eq!(
+        Mistral::default().results(&results),
+        [json!({"role": "tool", "content": "[7,19]"})]
+    );
+}
+
 fn mcp_expected(results: &[ToolResult]) -> Value {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     json!([
@@ -156,6 +210,10 @@ fn the_turn_is_repeated_word_for_word_before_the_results() {
         vec![responses::gemini()["candidates"][0]["content"].clone()],
         vec![],
         vec![],
+        vec![responses::bedrock()["output"]["message"].clone()],
+        vec![responses::cohere()["message"].clone()],
+        vec![responses::chat()["choices"][0]["message"].clone()],
+        vec![responses::mistral()["choices"][0]["message"].clone()],
     ];
     let results = [registry().call_blocking(ToolCall::new("1", "list_alarms", ""))];
     for ((dialect, response), turn) in dialects().into_iter().zip(turns) {
@@ -177,4 +235,6 @@ fn nothing_to_say_is_no_message() {
     assert_eq!(Anthropic::default().turn(&empty), [] as [Value; 0]);
     let empty = json!({"candidates": [{"content": {"role": "model"}}]});
     assert_eq!(Gemini::default().turn(&empty), [] as [Value; 0]);
+    let empty = json!({"output": {"message": {"role": "assistant", "content": []}}});
+    assert_eq!(Bedrock::default().turn(&empty), [] as [Value; 0]);
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Dialect, Gemini, JsonWriter, Mcp, OpenAiChat, OpenAiResponses, ResponseError,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, ResponseError, XAi,
 };
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
 
@@ -85,6 +86,28 @@ fn gemini_gets_json_schema_and_nothing_for_no_parameters() {
             {"name": "list_alarms", "description": ALARMS},
         ]}])
     );
+}
+
+#[test]
+fn bedrock_wraps_the_tool_and_its_schema() {
+    let tools = json!(small_registry().render(&Bedrock::default()));
+    let tool = |name: &str, description: &str, schema: Value| json!({"toolSpec": {"name": name, "description": description, "inputSchema": {"json": schema}}});
+    assert_eq!(
+        tools,
+        json!([
+            tool("get_forecast", PROMPT, forecast_schema()),
+            tool("list_alarms", ALARMS, closed()),
+        ])
+    );
+}
+
+/// None of them takes a `strict` on the tool, or needs it.
+#[test]
+fn others_take_the_shape_of_chat_completions() {
+    let chat = json!(small_registry().render(&OpenAiChat::default()));
+    assert_eq!(json!(small_registry().render(&XAi::default())), chat);
+    assert_eq!(json!(small_registry().render(&Cohere::default())), chat);
+    assert_eq!(json!(small_registry().render(&Mistral::default())), chat);
 }
 
 #[test]
@@ -174,6 +197,14 @@ fn text_and_value_are_the_same_json() {
     check(&Gemini::default());
     check(&Mcp::default());
     check(&Mcp::v2025_11_25());
+    check(&OpenAiChat::strict());
+    check(&OpenAiResponses::strict());
+    check(&Anthropic::strict());
+    check(&Gemini::open_api());
+    check(&Bedrock::default());
+    check(&XAi::default());
+    check(&Cohere::default());
+    check(&Mistral::default());
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::reshape::Style;
 use super::response::{Layout, ResponseError, is_type};
-use super::{Dialect, JsonWriter, wire_id, write_head};
+use super::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
+use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
 /// Anthropic's messages (`/v1/messages`).
@@ -12,8 +14,45 @@ use crate::tool::ToolEntry;
 /// All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are not for us and are passed over.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct Anthropic {}
+pub struct Anthropic {
+    is_strict: bool,
+}
+
+impl Anthropic {
+    /// With strict tools: the provider holds every call to the schema.
+    ///
+    /// Bounds of numbers, lengths and the like are said in words there. A tool that the mode can't
+    /// take at all is sent as it is and is not strict; the feature `anthropic-strict` makes it a
+    /// compile error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6)] dice: u8, name: Option<String>) -> u8 {
+    ///     # let _ = name;
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::strict()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// assert_eq!(
+    ///     tools[0]["input_schema"]["properties"],
+    ///     json!({
+    ///         "dice": {"type": "integer", "description": "Must be an integer from 1 to 6."},
+    ///         "name": {"type": "string"},
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> Anthropic {
+        Anthropic { is_strict: true }
+    }
+}
 
 const LAYOUT: Layout = Layout {
     response: "a message of Anthropic",
@@ -30,7 +69,13 @@ impl Dialect for Anthropic {
             for tool in tools {
                 out.object(|out| {
                     write_head(tool, out);
-                    out.word("input_schema").raw(tool.parameters_json());
+                    if self.is_strict {
+                        let target = Target::AnthropicStrict;
+                        let style = &Style::ANTHROPIC_STRICT;
+                        strict_or_plain(tool, target, style, "input_schema", out);
+                    } else {
+                        out.word("input_schema").raw(tool.parameters_json());
+                    }
                 });
             }
         });
@@ -71,5 +116,13 @@ impl Dialect for Anthropic {
             return Vec::new();
         }
         vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    /// Only strict tools are limited.
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        match self.is_strict {
+            true => broken(Target::AnthropicStrict, tools),
+            false => Vec::new(),
+        }
     }
 }

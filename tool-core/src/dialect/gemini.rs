@@ -2,23 +2,76 @@
 
 use serde_json::{Value, json};
 
+use super::reshape::{self, Style};
 use super::response::{Layout, ResponseError};
 use super::{Dialect, JsonWriter, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
-use crate::schema::Kind;
+use crate::rules::{BrokenRule, Target, broken};
+use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
 ///
-/// Schemas go under `parametersJsonSchema`: under `parameters` the API takes a subset of OpenAPI,
-/// and has refused `additionalProperties` there. A tool without parameters has neither (Google's
-/// Gen AI SDK, `FunctionDeclaration`).
+/// Schemas go under `parametersJsonSchema`, in the keywords that are read there; what else is to
+/// be said of a parameter is said in words. [`Gemini::open_api`] writes the older form. A tool
+/// without parameters has neither (Google's Gen AI SDK, `FunctionDeclaration`).
 ///
 /// Calls are read from the first candidate. They may have no id; their results then have none
 /// either and are told apart by their order.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct Gemini {}
+pub struct Gemini {
+    is_open_api: bool,
+}
+
+impl Gemini {
+    /// With schemas under `parameters`, as a subset of OpenAPI.
+    ///
+    /// What that subset can't hold (free keys, values of any type, recursive types, objects
+    /// without members) goes under `parametersJsonSchema` all the same, tool by tool.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Gemini;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6)] dice: u8) -> u8 {
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&Gemini::open_api()));
+    /// assert_eq!(
+    ///     tools[0]["functionDeclarations"][0]["parameters"],
+    ///     json!({
+    ///         "type": "OBJECT",
+    ///         "properties": {"dice": {"type": "INTEGER", "minimum": 1, "maximum": 6}},
+    ///         "propertyOrdering": ["dice"],
+    ///         "required": ["dice"],
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn open_api() -> Gemini {
+        Gemini { is_open_api: true }
+    }
+
+    fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
+        write_head(tool, out);
+        let schema = tool.parameters();
+        if matches!(schema.kind(), Kind::Object([])) {
+            return;
+        }
+        if self.is_open_api && fits_open_api(schema) {
+            out.word("parameters");
+            reshape::write(schema, &Style::GEMINI_OPEN_API, out);
+        } else {
+            out.word("parametersJsonSchema");
+            reshape::write(schema, &Style::GEMINI_JSON, out);
+        }
+    }
+}
 
 const LAYOUT: Layout = Layout {
     response: "a response of Gemini",
@@ -38,7 +91,7 @@ impl Dialect for Gemini {
             out.object(|out| {
                 out.word("functionDeclarations").array(|out| {
                     for tool in tools {
-                        out.object(|out| write_tool(tool, out));
+                        out.object(|out| self.write_tool(tool, out));
                     }
                 });
             });
@@ -78,12 +131,34 @@ impl Dialect for Gemini {
         }
         vec![json!({ "role": "user", "parts": parts })]
     }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        broken(Target::Gemini, tools)
+    }
 }
 
-fn write_tool(tool: &ToolEntry, out: &mut JsonWriter) {
-    write_head(tool, out);
-    if !matches!(tool.parameters().kind(), Kind::Object([])) {
-        out.word("parametersJsonSchema").raw(tool.parameters_json());
+/// Whether `parameters` can hold a schema: every node has a type there, and every object members.
+fn fits_open_api(schema: &Schema) -> bool {
+    match *schema.kind() {
+        Kind::Any | Kind::Reference(_) => false,
+        Kind::Nullable(inner) => fits_open_api(inner),
+        Kind::Array(rule) => fits_open_api(rule.items),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            schemas.iter().all(|schema| fits_open_api(schema))
+        }
+        Kind::Map(rule) => match rule.keys.kind {
+            Kind::Enum(keys) => {
+                Style::GEMINI_OPEN_API.takes_keys(keys) && fits_open_api(rule.values)
+            }
+            _ => false,
+        },
+        Kind::Object(properties) => {
+            !properties.is_empty()
+                && properties
+                    .iter()
+                    .all(|property| fits_open_api(property.schema()))
+        }
+        _ => true,
     }
 }
 

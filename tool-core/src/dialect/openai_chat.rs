@@ -1,76 +1,96 @@
 //! OpenAI's chat completions, which many other providers and local servers speak too.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::response::{Layout, ResponseError, is_type};
-use super::{Dialect, JsonWriter, wire_id, write_head};
+use super::chat;
+use super::reshape::Style;
+use super::response::{Layout, ResponseError};
+use super::{Dialect, JsonWriter, strict_or_plain};
 use crate::call::{ToolCall, ToolResult};
+use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
 /// OpenAI's chat completions (`/v1/chat/completions`).
 ///
-/// Calls are read from the first choice. `strict` is left out, which means `false` here
-/// (OpenAI's API description, `FunctionObject`).
+/// Calls are read from the first choice. Unless it is [strict](OpenAiChat::strict), `strict` is
+/// left out, which means `false` here (OpenAI's API description, `FunctionObject`).
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct OpenAiChat {}
+pub struct OpenAiChat {
+    is_strict: bool,
+}
+
+impl OpenAiChat {
+    /// With strict tools: the provider holds every call to the schema.
+    ///
+    /// Every key is required there, and `null` stands for what is left out; what the strict subset
+    /// of JSON Schema can't say is said in words. A tool that the mode can't take at all is sent
+    /// as it is and is not strict. The feature `openai-strict` makes it a compile error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6, default = 1)] dice: u8, name: Option<String>) -> u8 {
+    ///     # let _ = name;
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&OpenAiChat::strict()));
+    /// assert_eq!(tools[0]["function"]["strict"], true);
+    /// assert_eq!(
+    ///     tools[0]["function"]["parameters"],
+    ///     json!({
+    ///         "type": "object",
+    ///         "properties": {
+    ///             "dice": {"type": ["integer", "null"], "minimum": 1, "maximum": 6,
+    ///                      "description": "null means the default, 1."},
+    ///             "name": {"type": ["string", "null"]},
+    ///         },
+    ///         "required": ["dice", "name"],
+    ///         "additionalProperties": false,
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> OpenAiChat {
+        OpenAiChat { is_strict: true }
+    }
+}
 
 const LAYOUT: Layout = Layout {
     response: "a chat completion",
-    call: "a call in `choices[0].message.tool_calls`",
-    id: "id",
-    id_is_optional: false,
-    name: "function.name",
-    arguments: "function.arguments",
+    ..chat::LAYOUT
 };
 
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    out.word("type").string("function");
-                    out.word("function").object(|out| {
-                        write_head(tool, out);
-                        out.word("parameters").raw(tool.parameters_json());
-                    });
-                });
+        chat::write_tools(tools, out, |tool, out| {
+            if self.is_strict {
+                let target = Target::OpenAiStrict;
+                strict_or_plain(tool, target, &Style::OPENAI_STRICT, "parameters", out);
+            } else {
+                out.word("parameters").raw(tool.parameters_json());
             }
         });
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let Some(choice) = LAYOUT.array(response, "choices")?.first() else {
-            return Ok(Vec::new());
-        };
-        // A piece of a stream has `delta` instead, and its calls must not go unseen.
-        if !choice["message"].is_object() {
-            return Err(LAYOUT.refuse("`choices[0].message` is missing"));
-        }
-        let calls = LAYOUT.optional_array(choice, "message.tool_calls")?;
-        let calls = calls.iter().enumerate();
-        calls
-            // Some servers leave the type out.
-            .filter(|(_, call)| is_type(call, "function") || call["type"].is_null())
-            .map(|(place, call)| LAYOUT.call(place, call))
-            .collect()
+        chat::calls(&LAYOUT, response)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
-        match &response["choices"][0]["message"] {
-            Value::Null => Vec::new(),
-            message => vec![message.clone()],
-        }
+        chat::turn(response)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        let message = |result: &ToolResult| {
-            json!({
-                "role": "tool",
-                "tool_call_id": wire_id(result),
-                "content": result.content(),
-            })
-        };
-        results.iter().map(message).collect()
+        chat::results(results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        broken(Target::OpenAiStrict, tools)
     }
 }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::reshape::Style;
 use super::response::{Layout, ResponseError, is_type};
-use super::{Dialect, JsonWriter, wire_id, write_head};
+use super::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
+use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
 /// OpenAI's responses (`/v1/responses`).
@@ -15,8 +17,37 @@ use crate::tool::ToolEntry;
 /// The turn is every item of the output, reasoning included. A request that names the
 /// `previous_response_id` has the turn already and wants the results alone.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct OpenAiResponses {}
+pub struct OpenAiResponses {
+    is_strict: bool,
+}
+
+impl OpenAiResponses {
+    /// With strict tools: the provider holds every call to the schema.
+    ///
+    /// Schemas are those of [`OpenAiChat::strict`](super::OpenAiChat::strict), and so is what
+    /// happens to a tool that the mode can't take.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Says hello.
+    /// #[tool]
+    /// fn greet(name: Option<&str>) -> String {
+    ///     format!("Hello, {}!", name.unwrap_or("you"))
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![greet]).build()?;
+    /// let tools = json!(registry.render(&OpenAiResponses::strict()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// assert_eq!(tools[0]["parameters"]["required"], json!(["name"]));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> OpenAiResponses {
+        OpenAiResponses { is_strict: true }
+    }
+}
 
 const LAYOUT: Layout = Layout {
     response: "a response of OpenAI",
@@ -34,8 +65,13 @@ impl Dialect for OpenAiResponses {
                 out.object(|out| {
                     out.word("type").string("function");
                     write_head(tool, out);
-                    out.word("parameters").raw(tool.parameters_json());
-                    out.word("strict").boolean(false);
+                    if self.is_strict {
+                        let target = Target::OpenAiStrict;
+                        strict_or_plain(tool, target, &Style::OPENAI_STRICT, "parameters", out);
+                    } else {
+                        out.word("parameters").raw(tool.parameters_json());
+                        out.word("strict").boolean(false);
+                    }
                 });
             }
         });
@@ -62,5 +98,9 @@ impl Dialect for OpenAiResponses {
             })
         };
         results.iter().map(item).collect()
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        broken(Target::OpenAiStrict, tools)
     }
 }

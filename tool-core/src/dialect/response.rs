@@ -113,13 +113,18 @@ impl Layout {
     /// may carry `"error": null`.
     pub(super) fn refuse_error(&self, response: &Value) -> Result<(), ResponseError> {
         let error = &response["error"];
-        let said = match error {
-            Value::Object(members) => match members.get("message").and_then(Value::as_str) {
-                Some(message) => message.to_owned(),
-                None => shorten(&error.to_string()).into_owned(),
-            },
-            Value::String(message) => message.clone(),
-            _ => return Ok(()),
+        match error {
+            Value::Object(_) => Err(self.refuse_said(error)),
+            Value::String(said) => Err(self.refuse_words("", said)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a provider's error message says, or a whole response that is one.
+    pub(super) fn refuse_said(&self, error: &Value) -> ResponseError {
+        let said = match error["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => shorten(&error.to_string()).into_owned(),
         };
         let labels = ["status", "code", "type"].iter();
         let label = labels
@@ -130,8 +135,13 @@ impl Layout {
                 _ => None,
             })
             .unwrap_or_default();
-        let problem = format!("the provider answered with the error {label}{said}");
-        Err(self.refuse(problem))
+        self.refuse_words(&label, &said)
+    }
+
+    fn refuse_words(&self, label: &str, said: &str) -> ResponseError {
+        self.refuse(format_args!(
+            "the provider answered with the error {label}{said}"
+        ))
     }
 
     fn incomplete(&self, part: &str) -> ResponseError {

@@ -1,0 +1,251 @@
+"""Holds what the dialects write against the providers' own packages.
+
+Reads one JSON object: for each dialect its `tools`, a whole `response`, and the `follow_up` to it.
+Prints one line for each thing that a package would not take, and a last line with counts.
+"""
+
+import copy
+import json
+import sys
+
+from pydantic import TypeAdapter
+
+counts = {}
+problems = []
+
+
+def check(dialect, what, holds):
+    """Runs a check that raises, or returns a problem."""
+    counts[dialect] = counts.get(dialect, 0) + 1
+    try:
+        problem = holds()
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    if problem:
+        problems.append(f"{dialect}: {what}: {problem}")
+
+
+def takes(kind, value):
+    """Whether a typed dictionary or a model takes a value."""
+    TypeAdapter(kind).validate_python(value, strict=True)
+
+
+def knows(kind, value):
+    """Whether a typed dictionary takes a value and knows all of its keys."""
+    takes(kind, value)
+    unknown = set(value) - set(kind.__annotations__)
+    return f"unknown keys {unknown}" if unknown else None
+
+
+def differs(left, right):
+    return None if left == right else f"{json.dumps(left)} is turned into {json.dumps(right)}"
+
+
+def openai_chat(name, case):
+    from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+    from openai.types.chat.chat_completion_function_tool_param import ChatCompletionFunctionToolParam
+    from openai.types.shared_params import FunctionDefinition
+
+    for tool in case["tools"]:
+        function = tool["function"]
+        check(name, function["name"], lambda: knows(ChatCompletionFunctionToolParam, tool))
+        check(name, function["name"], lambda: knows(FunctionDefinition, function))
+        if function.get("strict"):
+            check(name, function["name"], lambda: openai_strict(function["parameters"]))
+    if name.startswith("openai"):
+        check(name, "response", lambda: ChatCompletion.model_validate(case["response"]) and None)
+        for message in case["follow_up"]:
+            check(name, "follow-up", lambda: takes(ChatCompletionMessageParam, message))
+
+
+def openai_responses(name, case):
+    from openai.types.responses import FunctionToolParam, ResponseInputItemParam
+
+    for tool in case["tools"]:
+        check(name, tool["name"], lambda: takes(FunctionToolParam, tool))
+        if tool["strict"]:
+            check(name, tool["name"], lambda: openai_strict(tool["parameters"]))
+    for item in case["follow_up"]:
+        check(name, "follow-up", lambda: takes(ResponseInputItemParam, item))
+
+
+def openai_strict(schema):
+    """The package's own converter finds nothing to do."""
+    from openai.lib._pydantic import _ensure_strict_json_schema as converted
+
+    root = copy.deepcopy(schema)
+    return differs(schema, converted(root, path=(), root=root))
+
+
+def anthropic(name, case):
+    from anthropic.types import Message, MessageParam, ToolParam
+
+    for tool in case["tools"]:
+        check(name, tool["name"], lambda: knows(ToolParam, tool))
+        if tool.get("strict"):
+            check(name, tool["name"], lambda: anthropic_strict(tool["input_schema"]))
+    check(name, "response", lambda: Message.model_validate(case["response"]) and None)
+    for message in case["follow_up"]:
+        check(name, "follow-up", lambda: takes(MessageParam, message))
+
+
+def anthropic_strict(schema):
+    """The package's own converter finds nothing to do.
+
+    It puts patterns and defaults into words, which the API takes, and drops the type beside an
+    enum. So they are taken away before.
+    """
+    from anthropic import transform_schema
+
+    def stripped(node):
+        if isinstance(node, list):
+            return [stripped(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        node = {key: value if key == "properties" else stripped(value) for key, value in node.items()}
+        if isinstance(node.get("properties"), dict):
+            members = node["properties"].items()
+            node["properties"] = {key: stripped(value) for key, value in members}
+        node.pop("pattern", None)
+        node.pop("default", None)
+        if "enum" in node or "const" in node:
+            node.pop("type", None)
+        return node
+
+    schema = stripped(schema)
+    return differs(schema, transform_schema(copy.deepcopy(schema)))
+
+
+def gemini(name, case):
+    from google.genai import types
+
+    for declarations in case["tools"]:
+        for function in declarations["functionDeclarations"]:
+            check(name, function["name"], lambda: gemini_function(function))
+    check(
+        name,
+        "response",
+        lambda: types.GenerateContentResponse.model_validate(case["response"]) and None,
+    )
+    for content in case["follow_up"]:
+        check(name, "follow-up", lambda: types.Content.model_validate(content) and None)
+
+
+def gemini_function(function):
+    """Nothing is unknown to the package's model, and nothing is lost in it."""
+    from google.genai import types
+
+    read = types.FunctionDeclaration.model_validate(function)
+    written = read.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return differs(function, written)
+
+
+def bedrock(name, case):
+    import botocore.parsers
+    import botocore.session
+    from botocore.serialize import create_serializer
+    from botocore.validate import ParamValidator
+
+    service = botocore.session.get_session().get_service_model("bedrock-runtime")
+    operation = service.operation_model("Converse")
+
+    def converse(parameters):
+        request = {"modelId": "m", **parameters}
+        report = ParamValidator().validate(request, operation.input_shape)
+        if report.has_errors():
+            return report.generate_report()
+        create_serializer("rest-json").serialize_to_request(request, operation)
+
+    for tool in case["tools"]:
+        check(name, tool["toolSpec"]["name"], lambda: converse({"toolConfig": {"tools": [tool]}}))
+    check(name, "follow-up", lambda: converse({"messages": case["follow_up"]}))
+
+    def response():
+        body = json.dumps(case["response"]).encode()
+        answer = {"status_code": 200, "headers": {}, "body": body}
+        parser = botocore.parsers.create_parser("rest-json")
+        read = parser.parse(answer, operation.output_shape)
+        calls = [block for block in read["output"]["message"]["content"] if "toolUse" in block]
+        return None if len(calls) >= 5 else f"only {len(calls)} calls in it"
+
+    check(name, "response", response)
+
+
+def cohere(name, case):
+    from cohere import types
+
+    def known(kind, value):
+        kind.model_validate(value)
+        unknown = set(value) - set(kind.model_fields)
+        return f"unknown keys {unknown}" if unknown else None
+
+    for tool in case["tools"]:
+        function = tool["function"]
+        check(name, function["name"], lambda: known(types.ToolV2, tool))
+        check(name, function["name"], lambda: known(types.ToolV2Function, function))
+    turn, *results = case["follow_up"]
+    check(name, "turn", lambda: known(types.AssistantChatMessageV2, turn))
+    for message in results:
+        check(name, "follow-up", lambda: known(types.ToolChatMessageV2, message))
+
+
+def mistral(name, case):
+    from mistralai.client import models
+
+    def known(kind, value):
+        kind.model_validate(value)
+        unknown = set(value) - set(kind.model_fields)
+        return f"unknown keys {unknown}" if unknown else None
+
+    for tool in case["tools"]:
+        function = tool["function"]
+        check(name, function["name"], lambda: known(models.Tool, tool))
+        check(name, function["name"], lambda: known(models.Function, function))
+    check(
+        name,
+        "response",
+        lambda: models.ChatCompletionResponse.model_validate(case["response"]) and None,
+    )
+    turn, *results = case["follow_up"]
+    check(name, "turn", lambda: known(models.AssistantMessage, turn))
+    for message in results:
+        check(name, "follow-up", lambda: known(models.ToolMessage, message))
+
+
+def mcp(name, case):
+    from mcp import types
+
+    def known(kind, value):
+        read = kind.model_validate(value)
+        written = read.model_dump(by_alias=True, exclude_unset=True, mode="json")
+        return differs(value, written)
+
+    for tool in case["tools"]:
+        check(name, tool["name"], lambda: known(types.Tool, tool))
+    for message in case["follow_up"]:
+        if "result" in message:
+            check(name, "follow-up", lambda: known(types.CallToolResult, message["result"]))
+
+
+DIALECTS = {
+    "openai-chat": openai_chat,
+    "openai-chat-strict": openai_chat,
+    "xai": openai_chat,
+    "openai-responses": openai_responses,
+    "openai-responses-strict": openai_responses,
+    "anthropic": anthropic,
+    "anthropic-strict": anthropic,
+    "gemini": gemini,
+    "gemini-open-api": gemini,
+    "bedrock": bedrock,
+    "cohere": cohere,
+    "mistral": mistral,
+    "mcp": mcp,
+}
+
+for name, case in json.load(sys.stdin).items():
+    DIALECTS[name](name, case)
+for problem in problems:
+    print(problem)
+print(json.dumps(counts))
+sys.exit(1 if problems else 0)

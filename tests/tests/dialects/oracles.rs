@@ -1,0 +1,162 @@
+//! What the dialects write, held against the providers' own packages.
+//!
+//! `TOOL_CORE_ORACLES=1` switches it on. It needs Python 3 and a package registry: the packages
+//! of `tests/oracles/requirements.txt` go into a folder of their own below `target`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tool_core::ToolEntry;
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
+
+use super::{registry, responses, strict};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
+}
+
+/// A Python that has the packages.
+fn python() -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracles");
+    let python = place.join("bin").join("python");
+    let wanted = fs::read_to_string(folder().join("requirements.txt")).unwrap();
+    let stamp = place.join("installed.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return python;
+    }
+    let run = |command: &mut Command| assert!(command.status().unwrap().success(), "{command:?}");
+    run(Command::new("python3").args(["-m", "venv"]).arg(&place));
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--requirement"])
+        .arg(folder().join("requirements.txt")));
+    fs::write(stamp, wanted).unwrap();
+    python
+}
+
+/// All tools of the table of types, and those of this test.
+fn tools() -> Vec<ToolEntry> {
+    let mut tools: Vec<_> = proofs::table::rows()
+        .into_iter()
+        .map(|row| row.tool)
+        .collect();
+    tools.extend(registry().specs());
+    tools.extend(strict::tools());
+    tools
+}
+
+/// What a dialect writes, reads and answers, as text: a `Value` would sort the keys.
+fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
+    let mut tools = JsonWriter::new();
+    dialect.write_tools(&self::tools(), &mut tools);
+    let calls = dialect.calls(response).unwrap().into_iter();
+    let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
+    let mut out = JsonWriter::new();
+    out.object(|out| {
+        out.key("tools").raw(&tools.into_string());
+        out.key("response").raw(&response.to_string());
+        out.key("follow_up")
+            .raw(&json!(dialect.follow_up(response, &results)).to_string());
+    });
+    format!("{}:{}", json!(name), out.into_string())
+}
+
+#[test]
+fn the_providers_own_packages_take_what_the_dialects_write() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let dialects: [(&str, &dyn Dialect, Value); 13] = [
+        ("openai-chat", &OpenAiChat::default(), responses::chat()),
+        (
+            "openai-chat-strict",
+            &OpenAiChat::strict(),
+            responses::chat(),
+        ),
+        (
+            "openai-responses",
+            &OpenAiResponses::default(),
+            responses::responses(),
+        ),
+        (
+            "openai-responses-strict",
+            &OpenAiResponses::strict(),
+            responses::responses(),
+        ),
+        ("anthropic", &Anthropic::default(), responses::anthropic()),
+        (
+            "anthropic-strict",
+            &Anthropic::strict(),
+            responses::anthropic(),
+        ),
+        ("gemini", &Gemini::default(), responses::gemini()),
+        ("gemini-open-api", &Gemini::open_api(), responses::gemini()),
+        ("bedrock", &Bedrock::default(), responses::bedrock()),
+        ("cohere", &Cohere::default(), responses::cohere()),
+        ("xai", &XAi::default(), responses::chat()),
+        ("mistral", &Mistral::default(), responses::mistral()),
+        ("mcp", &Mcp::default(), responses::mcp()),
+    ];
+    let cases = dialects.map(|(name, dialect, response)| case(name, dialect, &response));
+    let mut oracle = Command::new(python())
+        .arg(folder().join("check.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = oracle.stdin.take().unwrap();
+    write!(input, "{{{}}}", cases.join(",")).unwrap();
+    drop(input);
+    let output = oracle.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(output.status.success(), "{said}");
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    let counts = counts.as_object().unwrap();
+    assert_eq!(counts.len(), 13);
+    assert!(
+        counts.values().all(|count| count.as_u64() > Some(250)),
+        "{counts:?}"
+    );
+}
+
+/// The schema files of the protocol, where `TOOL_CORE_MCP_SCHEMAS` names a folder of them.
+#[test]
+fn mcp_tools_and_results_follow_the_schema_files() {
+    let Some(folder) = std::env::var_os("TOOL_CORE_MCP_SCHEMAS") else {
+        return;
+    };
+    for (file, mcp) in [
+        ("schema-2025-11-25.json", Mcp::v2025_11_25()),
+        ("schema-2026-07-28.json", Mcp::v2026_07_28()),
+    ] {
+        let text = fs::read_to_string(Path::new(&folder).join(file)).unwrap();
+        let file: Value = serde_json::from_str(&text).unwrap();
+        let judge = |name: &str| {
+            let schema = json!({"$ref": format!("#/$defs/{name}"), "$defs": file["$defs"]});
+            jsonschema::draft202012::new(&schema).unwrap()
+        };
+        let (tool, result) = (judge("Tool"), judge("CallToolResult"));
+        let mut out = JsonWriter::new();
+        mcp.write_tools(&tools(), &mut out);
+        let tools: Vec<Value> = serde_json::from_str(&out.into_string()).unwrap();
+        for value in &tools {
+            let problem = tool.validate(value).err().map(|error| error.to_string());
+            assert_eq!(problem, None, "{value}");
+        }
+        let calls = mcp.calls(&responses::mcp()).unwrap().into_iter();
+        let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
+        let responses = mcp.results(&results);
+        let mut results = responses
+            .iter()
+            .filter_map(|response| response.get("result"));
+        assert_eq!(results.clone().count(), 4);
+        assert!(results.all(|value| result.is_valid(value)), "{responses:?}");
+        assert!(!tool.is_valid(&json!({"name": "f"})));
+    }
+}

@@ -1,0 +1,383 @@
+//! Schemas in the subset of a strict mode, and calls that came through one.
+
+// The fields are read by the schema alone.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_core::dialect::{
+    Anthropic, Dialect, Gemini, JsonWriter, OpenAiChat, OpenAiResponses, XAi,
+};
+use tool_core::rules::{Target, broken};
+use tool_core::{Registry, ToolCall, ToolEntry, ToolType, tool, tools};
+
+/// How loud.
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum Volume {
+    /// As in a library.
+    Quiet,
+    Loud,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum When {
+    At {
+        #[param(format = "date-time")]
+        time: String,
+    },
+    In {
+        #[param(range = 1..=1440)]
+        minutes: u16,
+    },
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(untagged)]
+enum Sound {
+    Melody { name: String, speed: f32 },
+    Tone { name: String, pitch: f32 },
+}
+
+/// Sets an alarm.
+#[tool]
+fn set_alarm(
+    /// When it rings.
+    when: When,
+    #[param(length = 1..=40)] label: Option<String>,
+    volume: Option<Volume>,
+    #[param(default = 3, range = 0..10)] snoozes: u8,
+    #[param(length = 2..=4, unique, example = ["mon", "tue"])] days: Option<Vec<String>>,
+    /// Where it rings.
+    place: Option<(f64, f64)>,
+    sound: Option<Sound>,
+) -> String {
+    format!("{when:?} {label:?} {volume:?} {snoozes} {days:?} {place:?} {sound:?}")
+}
+
+#[derive(Deserialize, ToolType)]
+struct Tree {
+    name: String,
+    child: Option<Box<Tree>>,
+}
+
+/// Plants a tree.
+#[tool]
+fn plant(
+    /// Its trunk.
+    tree: Tree,
+) -> String {
+    tree.name
+}
+
+/// Counts words.
+#[tool]
+fn count(words: BTreeMap<String, u32>) -> usize {
+    words.len()
+}
+
+pub(crate) fn tools() -> [ToolEntry; 3] {
+    tools![set_alarm, plant, count]
+}
+
+fn render(dialect: &dyn Dialect, tool: ToolEntry) -> Value {
+    let mut out = JsonWriter::new();
+    dialect.write_tools(&[tool], &mut out);
+    serde_json::from_str(&out.into_string()).unwrap()
+}
+
+fn alarm() -> ToolEntry {
+    ToolEntry::of::<set_alarm>()
+}
+
+#[test]
+fn openai_requires_every_key_and_says_the_rest_in_words() {
+    let tool = render(&OpenAiResponses::strict(), alarm());
+    assert_eq!(tool[0]["strict"], true);
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "when": {
+                "anyOf": [
+                    {"type": "object",
+                     "properties": {"kind": {"type": "string", "const": "at"},
+                                    "time": {"type": "string", "format": "date-time"}},
+                     "required": ["kind", "time"], "additionalProperties": false},
+                    {"type": "object",
+                     "properties": {"kind": {"type": "string", "const": "in"},
+                                    "minutes": {"type": "integer", "minimum": 1, "maximum": 1440}},
+                     "required": ["kind", "minutes"], "additionalProperties": false},
+                ],
+                "description": "When it rings.",
+            },
+            "label": {"type": ["string", "null"],
+                      "description": "Must be a string of 1 to 40 characters."},
+            "volume": {
+                "anyOf": [{"type": "string", "enum": ["quiet", "loud"]}, {"type": "null"}],
+                "description": "How loud.\nquiet: As in a library.",
+            },
+            "snoozes": {"type": ["integer", "null"], "minimum": 0, "maximum": 9,
+                        "description": "null means the default, 3."},
+            "days": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 4},
+                    {"type": "null"},
+                ],
+                "description": "No item may occur twice. For example: [\"mon\",\"tue\"].",
+            },
+            "place": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                    {"type": "null"},
+                ],
+                "description": "Where it rings.\nMust be an array of exactly 2 items: \
+                                first a number, then a number.",
+            },
+            "sound": {"anyOf": [
+                {"type": "object",
+                 "properties": {"speed": {"type": "number"}, "name": {"type": "string"}},
+                 "required": ["speed", "name"], "additionalProperties": false},
+                {"type": "object",
+                 "properties": {"pitch": {"type": "number"}, "name": {"type": "string"}},
+                 "required": ["pitch", "name"], "additionalProperties": false},
+                {"type": "null"},
+            ]},
+        },
+        "required": ["when", "label", "volume", "snoozes", "days", "place", "sound"],
+        "additionalProperties": false,
+    });
+    assert_eq!(tool[0]["parameters"], expected);
+    let chat = render(&OpenAiChat::strict(), alarm());
+    assert_eq!(chat[0]["function"]["strict"], true);
+    assert_eq!(chat[0]["function"]["parameters"], expected);
+}
+
+/// A model writes the keys in this order, and decides for a variant by the first.
+#[test]
+fn the_first_key_tells_the_variants_apart() {
+    let mut out = JsonWriter::new();
+    OpenAiResponses::strict().write_tools(&[alarm()], &mut out);
+    let text = out.into_string();
+    for start in [
+        r#"{"kind":{"type":"string","const":"at"},"time""#,
+        r#"{"kind":{"type":"string","const":"in"},"minutes""#,
+        r#"{"speed":{"type":"number"},"name""#,
+        r#"{"pitch":{"type":"number"},"name""#,
+    ] {
+        assert!(text.contains(start), "{start} in {text}");
+    }
+}
+
+#[test]
+fn anthropic_leaves_optional_keys_out_and_has_no_bounds() {
+    let tool = render(&Anthropic::strict(), alarm());
+    assert_eq!(tool[0]["strict"], true);
+    let schema = &tool[0]["input_schema"];
+    assert_eq!(schema["required"], json!(["when"]));
+    let properties = &schema["properties"];
+    assert_eq!(
+        properties["label"],
+        json!({"type": "string", "description": "Must be a string of 1 to 40 characters."})
+    );
+    assert_eq!(
+        properties["snoozes"],
+        json!({"type": "integer", "default": 3,
+               "description": "Must be an integer from 0 to 9."})
+    );
+    assert_eq!(
+        properties["days"],
+        json!({"type": "array", "items": {"type": "string"},
+               "description": "Must be an array of 2 to 4 items. No item may occur twice. \
+                               For example: [\"mon\",\"tue\"]."})
+    );
+    assert_eq!(
+        properties["when"]["anyOf"][1]["properties"]["minutes"],
+        json!({"type": "integer", "description": "Must be an integer from 1 to 1440."})
+    );
+}
+
+#[test]
+fn gemini_has_two_forms() {
+    let tool = render(&Gemini::open_api(), alarm());
+    let function = &tool[0]["functionDeclarations"][0];
+    assert_eq!(function.get("parametersJsonSchema"), None);
+    let schema = &function["parameters"];
+    assert_eq!(schema["type"], "OBJECT");
+    assert_eq!(schema.get("additionalProperties"), None);
+    assert_eq!(
+        schema["properties"]["volume"],
+        json!({"type": "STRING", "format": "enum", "enum": ["quiet", "loud"],
+               "description": "How loud.\nquiet: As in a library."})
+    );
+    assert_eq!(
+        schema["properties"]["when"]["anyOf"][0],
+        json!({
+            "type": "OBJECT",
+            "properties": {"kind": {"type": "STRING", "format": "enum", "enum": ["at"]},
+                           "time": {"type": "STRING", "format": "date-time"}},
+            "propertyOrdering": ["kind", "time"],
+            "required": ["kind", "time"],
+        })
+    );
+
+    let tool = render(&Gemini::default(), alarm());
+    let function = &tool[0]["functionDeclarations"][0];
+    assert_eq!(function.get("parameters"), None);
+    let properties = &function["parametersJsonSchema"]["properties"];
+    assert_eq!(
+        properties["label"],
+        json!({"type": "string", "description": "Must be a string of 1 to 40 characters."})
+    );
+    assert_eq!(
+        properties["place"],
+        json!({"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}],
+               "minItems": 2, "maxItems": 2, "description": "Where it rings."})
+    );
+
+    // What the subset of OpenAPI can't hold has the other form.
+    for tool in tools![plant, count] {
+        let tool = &render(&Gemini::open_api(), tool)[0]["functionDeclarations"][0];
+        assert_eq!(tool.get("parameters"), None);
+        assert_eq!(tool["parametersJsonSchema"]["type"], "object");
+    }
+}
+
+/// A reference stands alone, so that its description goes around it.
+#[test]
+fn a_recursive_type_is_referred_to_where_that_is_possible() {
+    let tool = render(&OpenAiResponses::strict(), ToolEntry::of::<plant>());
+    assert_eq!(
+        tool[0]["parameters"],
+        json!({
+            "type": "object",
+            "properties": {
+                "tree": {"anyOf": [{"$ref": "#/$defs/Tree"}], "description": "Its trunk."},
+            },
+            "required": ["tree"],
+            "additionalProperties": false,
+            "$defs": {"Tree": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "child": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]},
+                },
+                "required": ["name", "child"],
+                "additionalProperties": false,
+            }},
+        })
+    );
+    let tool = render(&Anthropic::strict(), ToolEntry::of::<plant>());
+    assert_eq!(tool[0]["strict"], false);
+    let plain: Value = serde_json::from_str(ToolEntry::of::<plant>().parameters_json()).unwrap();
+    assert_eq!(tool[0]["input_schema"], plain);
+}
+
+/// One tool that strict mode can't take must not cost a request all the others.
+#[test]
+fn a_tool_that_strict_mode_cannot_take_is_sent_as_it_is() {
+    let tools = tools![count, set_alarm];
+    let registry = Registry::builder().tools(tools).build().unwrap();
+    let tools = json!(registry.render(&OpenAiResponses::strict()));
+    assert_eq!(tools[0]["name"], "count");
+    assert_eq!(tools[0]["strict"], false);
+    assert_eq!(
+        tools[0]["parameters"]["properties"]["words"]["additionalProperties"]["type"],
+        "integer"
+    );
+    assert_eq!(tools[1]["strict"], true);
+    let tools = json!(registry.render(&Anthropic::strict()));
+    assert_eq!(tools[0]["strict"], false);
+    assert_eq!(tools[1]["strict"], true);
+}
+
+#[test]
+fn xai_is_told_what_an_open_object_may_hold() {
+    let tool = render(&XAi::default(), ToolEntry::of::<count>());
+    assert_eq!(
+        tool[0]["function"]["parameters"]["properties"]["words"],
+        json!({"type": "object",
+               "additionalProperties": {"type": "integer", "minimum": 0}})
+    );
+}
+
+/// Strict modes send `null` for what is left out, and values of enums in another case.
+#[test]
+fn a_call_that_came_through_a_strict_mode_is_accepted() {
+    let registry = Registry::builder()
+        .tools(tools![set_alarm])
+        .build()
+        .unwrap();
+    let call = |arguments: Value| {
+        let result = registry.call_blocking(ToolCall::new("1", "set_alarm", arguments));
+        assert!(!result.is_error(), "{}", result.content());
+        result.content().to_owned()
+    };
+    let left_out = json!({
+        "when": {"kind": "in", "minutes": 5}, "label": null, "volume": null, "snoozes": null,
+        "days": null, "place": null, "sound": null,
+    });
+    assert_eq!(
+        call(left_out),
+        call(json!({"when": {"kind": "in", "minutes": 5}}))
+    );
+    let other_case = json!({
+        "when": {"kind": "In", "minutes": 5}, "volume": "Quiet",
+        "sound": {"name": "Reveille", "speed": 2},
+    });
+    let same = json!({
+        "when": {"kind": "in", "minutes": 5}, "volume": "quiet",
+        "sound": {"name": "Reveille", "speed": 2},
+    });
+    assert_eq!(call(other_case), call(same));
+}
+
+#[test]
+fn too_many_tools_are_told_in_words() {
+    let tools = vec![alarm(); 129];
+    let messages = |target| -> Vec<_> {
+        let broken = broken(target, &tools).into_iter();
+        broken.map(|broken| broken.to_string()).collect()
+    };
+    assert_eq!(
+        messages(Target::OpenAiStrict),
+        [
+            "OpenAI takes at most 128 tools, and there are 129; send fewer tools (rule openai.tools_max)"
+        ]
+    );
+    assert_eq!(messages(Target::Gemini).len(), 1);
+    assert_eq!(messages(Target::Mistral), [""; 0]);
+    assert!(broken(Target::OpenAiStrict, &tools[1..]).is_empty());
+    assert_eq!(OpenAiChat::default().broken_rules(&tools).len(), 1);
+    assert_eq!(Anthropic::default().broken_rules(&tools), []);
+
+    // Each has six that may be left out and two unions: `when` and `sound`.
+    let broken = Anthropic::strict().broken_rules(&tools[..21]);
+    let rules: Vec<_> = broken
+        .iter()
+        .map(|broken| (broken.rule.id, &*broken.message))
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            (
+                "anthropic.strict.max_strict_tools_per_request",
+                "Anthropic's strict mode takes at most 20 tools, and there are 21; send fewer tools"
+            ),
+            (
+                "anthropic.strict.max_optional_parameters_total",
+                "Anthropic's strict mode takes at most 24 parameters and fields that may be left out, \
+              and there are 126; require some of them, or send fewer tools"
+            ),
+            (
+                "anthropic.strict.max_union_parameters_total",
+                "Anthropic's strict mode takes at most 16 unions, and there are 42; send fewer tools"
+            ),
+        ]
+    );
+    // What is not strict counts for nothing.
+    let counts = vec![ToolEntry::of::<count>(); 40];
+    assert_eq!(Anthropic::strict().broken_rules(&counts), []);
+}

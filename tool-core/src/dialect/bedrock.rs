@@ -1,0 +1,113 @@
+//! Amazon Bedrock's Converse.
+
+use serde_json::{Value, json};
+
+use super::response::{Layout, ResponseError};
+use super::{Dialect, JsonWriter, wire_id, write_head};
+use crate::call::{ToolCall, ToolResult};
+use crate::rules::{BrokenRule, Target, broken};
+use crate::tool::ToolEntry;
+
+/// Amazon Bedrock's Converse (`/model/{id}/converse`).
+///
+/// The tools are the value of `toolConfig.tools`; a request without tools has no `toolConfig`. All
+/// results go into one user message. Calls of the provider's own server tools are not for us and
+/// are passed over.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::Bedrock;
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Lists the alarms.
+/// #[tool]
+/// fn list_alarms() -> Vec<u32> {
+///     vec![7, 19]
+/// }
+///
+/// let registry = Registry::builder().tools(tools![list_alarms]).build()?;
+/// let request = json!({ "toolConfig": { "tools": registry.render(&Bedrock::default()) } });
+/// assert_eq!(
+///     request["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"]["type"],
+///     "object"
+/// );
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Bedrock {}
+
+const LAYOUT: Layout = Layout {
+    response: "a response of Converse",
+    call: "a `toolUse` block in `output.message.content`",
+    id: "toolUse.toolUseId",
+    id_is_optional: false,
+    name: "toolUse.name",
+    arguments: "toolUse.input",
+};
+
+impl Dialect for Bedrock {
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    out.word("toolSpec").object(|out| {
+                        write_head(tool, out);
+                        out.word("inputSchema").object(|out| {
+                            out.word("json").raw(tool.parameters_json());
+                        });
+                    });
+                });
+            }
+        });
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        if response["output"].is_null() {
+            LAYOUT.refuse_error(response)?;
+            return Err(match response["message"].is_string() {
+                true => LAYOUT.refuse_said(response),
+                false => LAYOUT.refuse("`output` is missing"),
+            });
+        }
+        let message = &response["output"]["message"];
+        let blocks = LAYOUT.array(message, "content")?.iter().enumerate();
+        blocks
+            .filter(|(_, block)| block["toolUse"].is_object())
+            .filter(|(_, block)| block["toolUse"]["type"] != "server_tool_use")
+            .map(|(place, block)| LAYOUT.call(place, block))
+            .collect()
+    }
+
+    /// The assistant's message; nothing when it is empty, which the API would not take back.
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        let message = &response["output"]["message"];
+        match &message["content"] {
+            Value::Array(blocks) if !blocks.is_empty() => vec![message.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let block = |result: &ToolResult| {
+            let mut block = json!({
+                "toolUseId": wire_id(result),
+                "content": [{ "text": result.content() }],
+            });
+            // Not every model knows the key.
+            if result.is_error() {
+                block["status"] = "error".into();
+            }
+            json!({ "toolResult": block })
+        };
+        let blocks: Vec<_> = results.iter().map(block).collect();
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        broken(Target::Bedrock, tools)
+    }
+}

@@ -1,0 +1,80 @@
+//! The shape of chat completions, which several providers share.
+
+use serde_json::{Value, json};
+
+use super::response::{Layout, ResponseError, is_type};
+use super::{JsonWriter, wire_id, write_head};
+use crate::call::{ToolCall, ToolResult, WireId};
+use crate::tool::ToolEntry;
+
+/// Where the parts of a call stand.
+pub(super) const LAYOUT: Layout = Layout {
+    response: "a chat completion",
+    call: "a call in `choices[0].message.tool_calls`",
+    id: "id",
+    id_is_optional: false,
+    name: "function.name",
+    arguments: "function.arguments",
+};
+
+/// Functions, each with the keys that `schema` writes.
+pub(super) fn write_tools(
+    tools: &[ToolEntry],
+    out: &mut JsonWriter,
+    schema: impl Fn(&ToolEntry, &mut JsonWriter),
+) {
+    out.array(|out| {
+        for tool in tools {
+            out.object(|out| {
+                out.word("type").string("function");
+                out.word("function").object(|out| {
+                    write_head(tool, out);
+                    schema(tool, out);
+                });
+            });
+        }
+    });
+}
+
+/// The calls of the first choice.
+pub(super) fn calls(layout: &Layout, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+    let Some(choice) = layout.array(response, "choices")?.first() else {
+        return Ok(Vec::new());
+    };
+    // A piece of a stream has `delta` instead, and its calls must not go unseen.
+    if !choice["message"].is_object() {
+        return Err(layout.refuse("`choices[0].message` is missing"));
+    }
+    calls_of(layout, choice)
+}
+
+/// The calls of something that has a message.
+pub(super) fn calls_of(layout: &Layout, holder: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+    let calls = layout.optional_array(holder, "message.tool_calls")?;
+    let calls = calls.iter().enumerate();
+    calls
+        // Some servers leave the type out.
+        .filter(|(_, call)| is_type(call, "function") || call["type"].is_null())
+        .map(|(place, call)| layout.call(place, call))
+        .collect()
+}
+
+/// The message of the first choice.
+pub(super) fn turn(response: &Value) -> Vec<Value> {
+    match &response["choices"][0]["message"] {
+        Value::Null => Vec::new(),
+        message => vec![message.clone()],
+    }
+}
+
+/// One message a result.
+pub(super) fn results(results: &[ToolResult]) -> Vec<Value> {
+    let message = |result: &ToolResult| {
+        let mut message = json!({ "role": "tool", "content": result.content() });
+        if result.wire_id != WireId::Absent {
+            message["tool_call_id"] = wire_id(result);
+        }
+        message
+    };
+    results.iter().map(message).collect()
+}

@@ -1,0 +1,71 @@
+//! xAI's chat completions.
+
+use serde_json::Value;
+
+use super::chat;
+use super::reshape::{self, Style};
+use super::response::{Layout, ResponseError};
+use super::{Dialect, JsonWriter};
+use crate::call::{ToolCall, ToolResult};
+use crate::rules::{BrokenRule, Target, broken};
+use crate::tool::ToolEntry;
+
+/// xAI's chat completions (`/v1/chat/completions`).
+///
+/// Every tool is strict there, whether it says so or not. What a schema can't say there is said in
+/// words, and an object with free keys says so: silence means a closed one.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use serde_json::json;
+/// use tool_core::dialect::XAi;
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Counts labels.
+/// #[tool]
+/// fn count(labels: BTreeMap<String, serde_json::Value>) -> usize {
+///     labels.len()
+/// }
+///
+/// let registry = Registry::builder().tools(tools![count]).build()?;
+/// let tools = json!(registry.render(&XAi::default()));
+/// assert_eq!(
+///     tools[0]["function"]["parameters"]["properties"]["labels"],
+///     json!({"type": "object", "additionalProperties": true})
+/// );
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct XAi {}
+
+const LAYOUT: Layout = Layout {
+    response: "a chat completion of xAI",
+    ..chat::LAYOUT
+};
+
+impl Dialect for XAi {
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+        chat::write_tools(tools, out, |tool, out| {
+            out.word("parameters");
+            reshape::write(tool.parameters(), &Style::XAI, out);
+        });
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        chat::calls(&LAYOUT, response)
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        chat::turn(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        chat::results(results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        broken(Target::XAi, tools)
+    }
+}

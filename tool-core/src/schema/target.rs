@@ -1,0 +1,113 @@
+//! What the providers of a build refuse, judged while compiling over the tree of each parameter.
+//!
+//! What a strict dialect can rewrite is no mistake. A mistake is what no dialect could say
+//! otherwise: a map with free keys, a type that refers to itself, a tree that is too deep.
+
+mod census;
+mod fault;
+mod limit;
+mod line;
+mod place;
+mod walk;
+
+use std::marker::PhantomData;
+
+pub use self::census::Census;
+use self::line::Line;
+use self::place::Place;
+use self::walk::{Breach, Walk};
+use super::constrain::inner;
+use super::{Kind, Property, Schema};
+use crate::rules::{Target, Targets};
+use crate::types::ToolType;
+
+/// The verdict over a type, which the compiler reaches once for all parameters of that type.
+pub struct Judged<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Judged<T> {
+    /// Whether a parameter of this type breaks a rule that is on, and what it holds.
+    pub const VERDICT: Verdict = verdict(inner(T::SCHEMA));
+}
+
+/// What was found of a tree.
+pub struct Verdict {
+    census: Census,
+    breach: Option<Breach>,
+}
+
+/// Judges the schema of a parameter by the rules that are on.
+pub const fn verdict(schema: &Schema) -> Verdict {
+    by(schema, Targets::ON)
+}
+
+const fn by(schema: &Schema, targets: Targets) -> Verdict {
+    let mut walk = Walk::new(targets);
+    walk.schema(schema, &Place::ROOT);
+    Verdict {
+        census: walk.census,
+        breach: walk.breach,
+    }
+}
+
+/// Stops the build when a parameter breaks a rule that is on, and says what its tree holds.
+///
+/// The macro calls it once for each parameter, with the span of the parameter.
+///
+/// # Panics
+///
+/// With a message that names the tool, the path and the rule.
+pub const fn parameter(tool: &str, property: &'static Property, verdict: &Verdict) -> Census {
+    if let Some(breach) = &verdict.breach {
+        let mut line: Line<1024> = Line::new("tool `");
+        line.push(tool);
+        line.push("`, ");
+        breach.write(property, &mut line);
+        panic!("{}", line.as_str());
+    }
+    verdict.census.of(property)
+}
+
+/// Stops the build when the parameters of a tool are together more than a rule that is on allows.
+///
+/// The macro calls it once for each tool, with the span of the tool's name.
+///
+/// # Panics
+///
+/// With a message that names the tool, the parameter that holds most, and the rule.
+pub const fn tool(name: &str, parameters: &[Census]) {
+    if let Some(excess) = limit::exceeded(parameters, Targets::ON) {
+        let mut line: Line<1024> = Line::new("tool `");
+        line.push(name);
+        line.push("`: ");
+        excess.write(&mut line);
+        panic!("{}", line.as_str());
+    }
+}
+
+/// What a whole schema of arguments holds, or why a target can't take it.
+pub(crate) fn judge(schema: &Schema, target: Target) -> Result<Census, String> {
+    let Kind::Object(properties) = schema.kind else {
+        return Err("the arguments of a tool are an object".into());
+    };
+    let mut total = Census::NONE;
+    for property in properties {
+        let verdict = by(property.schema, Targets::only(target));
+        if let Some(breach) = verdict.breach {
+            let mut line: Line<1024> = Line::EMPTY;
+            breach.write(property, &mut line);
+            return Err(line.as_str().to_owned());
+        }
+        total = total.and(verdict.census.of(property));
+    }
+    match limit::exceeded(&[total], Targets::only(target)) {
+        Some(excess) => {
+            let mut line: Line<1024> = Line::EMPTY;
+            excess.write(&mut line);
+            Err(line.as_str().to_owned())
+        }
+        None => Ok(total),
+    }
+}
+
+#[cfg(test)]
+mod tests;

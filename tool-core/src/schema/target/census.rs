@@ -1,0 +1,59 @@
+//! [`Census`]: how much a tree holds of what providers limit.
+
+use crate::schema::Property;
+
+/// How much the tree of a parameter, or of a whole tool, holds.
+#[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug, PartialEq, Eq))]
+pub struct Census {
+    /// The parameter, if it is that of one.
+    pub(crate) name: &'static str,
+    /// Keys in all objects.
+    pub(crate) keys: usize,
+    /// Those among them that may be left out.
+    pub(crate) optional: usize,
+    /// Parameters that must be given.
+    pub(crate) required: usize,
+    /// Values in all enums.
+    pub(crate) values: usize,
+    /// Characters in all keys, values and names of definitions.
+    pub(crate) characters: usize,
+    /// Unions.
+    pub(crate) unions: usize,
+}
+
+impl Census {
+    pub(crate) const NONE: Census = Census {
+        name: "",
+        keys: 0,
+        optional: 0,
+        required: 0,
+        values: 0,
+        characters: 0,
+        unions: 0,
+    };
+
+    /// The same with the parameter that it is of.
+    pub(crate) const fn of(self, parameter: &'static Property) -> Census {
+        Census {
+            name: parameter.name(),
+            keys: self.keys + 1,
+            characters: self.characters + parameter.name().len(),
+            optional: self.optional + !parameter.required as usize,
+            required: parameter.required as usize,
+            ..self
+        }
+    }
+
+    pub(crate) const fn and(self, other: Census) -> Census {
+        Census {
+            name: self.name,
+            keys: self.keys + other.keys,
+            optional: self.optional + other.optional,
+            required: self.required + other.required,
+            values: self.values + other.values,
+            characters: self.characters + other.characters,
+            unions: self.unions + other.unions,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! [`Limit`]: how much a tool may hold in all.
+
+use super::census::Census;
+use super::line::Line;
+use crate::rules::{Rule, Target, Targets, anthropic, openai, others};
+
+/// What is limited, and by whom.
+struct Limit {
+    target: Target,
+    rule: &'static Rule,
+    /// What is counted, in the plural.
+    unit: &'static str,
+    remedy: &'static str,
+    count: Count,
+}
+
+#[derive(Clone, Copy)]
+enum Count {
+    Keys,
+    Values,
+    Characters,
+    Optional,
+    Unions,
+    /// The one limit from below.
+    Required,
+}
+
+impl Count {
+    const fn of(self, census: &Census) -> usize {
+        match self {
+            Count::Keys => census.keys,
+            Count::Values => census.values,
+            Count::Characters => census.characters,
+            Count::Optional => census.optional,
+            Count::Unions => census.unions,
+            Count::Required => census.required,
+        }
+    }
+}
+
+const SPLIT: &str = "split the tool, or turn the feature off";
+
+const LIMITS: &[Limit] = &[
+    Limit {
+        target: Target::OpenAiStrict,
+        rule: &openai::MAX_PROPERTIES,
+        unit: "keys",
+        remedy: SPLIT,
+        count: Count::Keys,
+    },
+    Limit {
+        target: Target::OpenAiStrict,
+        rule: &openai::MAX_ENUM_VALUES,
+        unit: "values of enums",
+        remedy: "take a `String` in place of an enum, or turn the feature off",
+        count: Count::Values,
+    },
+    Limit {
+        target: Target::OpenAiStrict,
+        rule: &openai::MAX_STRINGS,
+        unit: "characters of keys and values",
+        remedy: SPLIT,
+        count: Count::Characters,
+    },
+    Limit {
+        target: Target::AnthropicStrict,
+        rule: &anthropic::MAX_OPTIONAL,
+        unit: "parameters and fields that may be left out",
+        remedy: "require some of them, or turn the feature off",
+        count: Count::Optional,
+    },
+    Limit {
+        target: Target::AnthropicStrict,
+        rule: &anthropic::MAX_UNIONS,
+        unit: "unions",
+        remedy: SPLIT,
+        count: Count::Unions,
+    },
+    Limit {
+        target: Target::Cohere,
+        rule: &others::COHERE_FIELDS,
+        unit: "fields",
+        remedy: SPLIT,
+        count: Count::Keys,
+    },
+    Limit {
+        target: Target::Cohere,
+        rule: &others::COHERE_REQUIRED,
+        unit: "required parameters",
+        remedy: "require a parameter, or turn the feature off",
+        count: Count::Required,
+    },
+];
+
+/// A limit that a tool goes beyond.
+pub(super) struct Excess {
+    limit: &'static Limit,
+    count: usize,
+    /// The parameter that holds most, if it is known.
+    most: &'static str,
+}
+
+impl Excess {
+    /// "5210 keys are more than the 5000 of rule …; do …"
+    pub(super) const fn write<const N: usize>(&self, line: &mut Line<N>) {
+        line.number(self.count);
+        line.push(" ");
+        line.push(self.limit.unit);
+        if !self.most.is_empty() && self.count > 0 {
+            line.push(", most of them in `");
+            line.push(self.most);
+            line.push("`,");
+        }
+        line.push(match self.limit.count {
+            Count::Required => " are fewer than the ",
+            _ => " are more than the ",
+        });
+        line.number(self.limit.rule.value.number());
+        line.push(" of rule ");
+        line.push(self.limit.rule.id);
+        line.push(" (feature `");
+        line.push(self.limit.target.feature());
+        line.push("`); ");
+        line.push(self.limit.remedy);
+    }
+}
+
+/// The first limit of these targets that parameters of a tool go beyond.
+pub(super) const fn exceeded(parameters: &[Census], targets: Targets) -> Option<Excess> {
+    let mut total = Census::NONE;
+    let mut at = 0;
+    while at < parameters.len() {
+        total = total.and(parameters[at]);
+        at += 1;
+    }
+    let mut at = 0;
+    while at < LIMITS.len() {
+        let limit = &LIMITS[at];
+        let count = limit.count.of(&total);
+        let bound = limit.rule.value.number();
+        let is_beyond = match limit.count {
+            Count::Required => count < bound,
+            _ => count > bound,
+        };
+        if targets.has(limit.target) && is_beyond {
+            return Some(Excess {
+                limit,
+                count,
+                most: most(parameters, limit.count),
+            });
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The name of the parameter with the greatest count.
+const fn most(parameters: &[Census], count: Count) -> &'static str {
+    let (mut name, mut greatest) = ("", 0);
+    let mut at = 0;
+    while at < parameters.len() {
+        if count.of(&parameters[at]) > greatest {
+            greatest = count.of(&parameters[at]);
+            name = parameters[at].name;
+        }
+        at += 1;
+    }
+    name
+}

@@ -1,0 +1,353 @@
+//! [`Walk`]: one pass over a tree that counts and judges.
+
+use super::census::Census;
+use super::fault::{self, Fault};
+use super::line::Line;
+use super::place::{Place, Step};
+use crate::rules::{Target, Targets, openai};
+use crate::schema::check::same;
+use crate::schema::{Kind, MapRule, NumberRange, Property, Schema, StringRule, Strings};
+
+/// The first broken rule of a tree, and where it is broken.
+pub(super) struct Breach {
+    fault: &'static Fault,
+    /// From the parameter on.
+    path: Line<192>,
+}
+
+impl Breach {
+    /// "parameter `a.b[]`: … (rule …); do …"
+    pub(super) const fn write<const N: usize>(&self, parameter: &Property, line: &mut Line<N>) {
+        line.push("parameter `");
+        line.push(parameter.name());
+        line.push(self.path.as_str());
+        line.push("`: ");
+        self.fault.write(line);
+    }
+}
+
+pub(super) struct Walk {
+    targets: Targets,
+    pub(super) census: Census,
+    pub(super) breach: Option<Breach>,
+}
+
+impl Walk {
+    pub(super) const fn new(targets: Targets) -> Walk {
+        Walk {
+            targets,
+            census: Census::NONE,
+            breach: None,
+        }
+    }
+
+    const fn report(&mut self, fault: &'static Fault, place: &Place<'_>) {
+        if self.breach.is_none() {
+            let mut path = Line::EMPTY;
+            place.write(&mut path);
+            self.breach = Some(Breach { fault, path });
+        }
+    }
+
+    const fn report_for(&mut self, target: Target, fault: &'static Fault, place: &Place<'_>) {
+        if self.targets.has(target) {
+            self.report(fault, place);
+        }
+    }
+
+    /// A member of an object, or the members that stand in its place.
+    const fn property(&mut self, property: &Property, place: &Place<'_>) {
+        match property.schema.kind {
+            Kind::Object(inner) if property.flat => return self.properties(inner, place),
+            Kind::Map(rule) if property.flat => return self.map(rule, place),
+            _ => {}
+        }
+        let mut place = place.below(Step::Key(property.name()));
+        self.key(property.name(), &place);
+        self.census.keys += 1;
+        self.census.optional += !property.required as usize;
+        place.may_end |= !property.required;
+        self.schema(property.schema, &place);
+    }
+
+    const fn properties(&mut self, properties: &[Property], place: &Place<'_>) {
+        let mut at = 0;
+        while at < properties.len() && self.breach.is_none() {
+            self.property(&properties[at], place);
+            at += 1;
+        }
+    }
+
+    pub(super) const fn schema(&mut self, schema: &Schema, place: &Place<'_>) {
+        if schema.name.is_empty() {
+            return self.kind(schema, place);
+        }
+        let mut place = *place;
+        place.may_end = false;
+        self.kind(schema, &place);
+    }
+
+    const fn kind(&mut self, schema: &Schema, place: &Place<'_>) {
+        match schema.kind {
+            Kind::Any => {
+                self.report_for(Target::OpenAiStrict, &fault::OPENAI_ANY, place);
+                self.report_for(Target::AnthropicStrict, &fault::ANTHROPIC_ANY, place);
+            }
+            Kind::Null | Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_) => {}
+            Kind::Enum(strings) => self.strings(strings, place),
+            Kind::Array(rule) => {
+                let place = self.level(place);
+                self.schema(rule.items, &place.below(Step::Item));
+            }
+            Kind::Tuple(schemas) => {
+                let place = self.level(place);
+                let mut is_union = false;
+                let mut at = 0;
+                while at < schemas.len() && self.breach.is_none() {
+                    is_union |= !is_same_scalar(schemas[0], schemas[at]);
+                    self.schema(schemas[at], &place.below(Step::Item));
+                    at += 1;
+                }
+                // Where tuples are written as arrays, an item may be any of them.
+                self.census.unions += (is_union && schemas.len() > 1) as usize;
+            }
+            Kind::Map(rule) => self.map(rule, place),
+            Kind::Object(properties) => {
+                let place = self.level(place);
+                self.properties(properties, &place);
+            }
+            Kind::AnyOf(schemas) => {
+                if schemas.is_empty() {
+                    self.report(&fault::EMPTY, place);
+                }
+                self.census.unions += 1;
+                let mut at = 0;
+                while at < schemas.len() && self.breach.is_none() {
+                    self.schema(schemas[at], &place.below(Step::Variant(at)));
+                    at += 1;
+                }
+            }
+            Kind::Nullable(inner) => {
+                self.census.unions += 1;
+                self.schema(inner, place);
+            }
+            Kind::Reference(reference) => {
+                self.census.characters += reference.name.len();
+                self.report_for(Target::AnthropicStrict, &fault::ANTHROPIC_RECURSION, place);
+                self.report_for(Target::XAi, &fault::XAI_RECURSION, place);
+                if !place.may_end {
+                    self.report_for(Target::Gemini, &fault::GEMINI_RECURSION, place);
+                }
+            }
+        }
+    }
+
+    /// The place inside of an object or an array.
+    const fn level<'p>(&mut self, place: &Place<'p>) -> Place<'p> {
+        if place.depth >= openai::MAX_NESTING.value.number() {
+            self.report_for(Target::OpenAiStrict, &fault::OPENAI_DEPTH, place);
+        }
+        let mut inside = *place;
+        inside.depth += 1;
+        inside
+    }
+
+    const fn map(&mut self, rule: MapRule, place: &Place<'_>) {
+        let Kind::Enum(keys) = rule.keys.kind else {
+            self.report_for(Target::OpenAiStrict, &fault::OPENAI_MAP, place);
+            self.report_for(Target::AnthropicStrict, &fault::ANTHROPIC_MAP, place);
+            let place = self.level(place);
+            return self.schema(rule.values, &place.below(Step::Value));
+        };
+        self.report_for(Target::OpenAiStrict, &fault::OPENAI_ENUM_MAP, place);
+        let place = self.level(place);
+        let mut at = 0;
+        while at < keys.values.len() && self.breach.is_none() {
+            let key = keys.values[at].as_str();
+            let mut place = place.below(Step::Key(key));
+            if !is_key(key, Grammar::Anthropic) {
+                self.report_for(Target::AnthropicStrict, &fault::ANTHROPIC_KEY, &place);
+            }
+            self.census.keys += 1;
+            self.census.optional += 1;
+            self.census.characters += count(key);
+            place.may_end = true;
+            self.schema(rule.values, &place);
+            at += 1;
+        }
+    }
+
+    const fn key(&mut self, key: &str, place: &Place<'_>) {
+        if !is_key(key, Grammar::Portable) {
+            self.report(&fault::KEY, place);
+        }
+        // A key that is one has no other characters than bytes.
+        self.census.characters += key.len();
+    }
+
+    const fn strings(&mut self, strings: Strings, place: &Place<'_>) {
+        let values = strings.values;
+        let mut characters = 0;
+        let mut at = 0;
+        while at < values.len() {
+            characters += count(values[at].as_str());
+            at += 1;
+        }
+        self.census.characters += characters;
+        if strings.is_tag {
+            return;
+        }
+        self.census.values += values.len();
+        if values.is_empty() {
+            self.report(&fault::EMPTY, place);
+        }
+        if has_twins(strings) {
+            self.report(&fault::TWINS, place);
+        }
+        if values.len() > openai::LARGE_ENUM && characters > openai::MAX_ENUM_STRINGS.value.number()
+        {
+            self.report_for(Target::OpenAiStrict, &fault::OPENAI_ENUM, place);
+        }
+    }
+}
+
+/// Whether two schemas are one scalar, written alike.
+const fn is_same_scalar(left: &Schema, right: &Schema) -> bool {
+    let is_told = !left.description.is_empty()
+        || !right.description.is_empty()
+        || !left.notes.is_empty()
+        || !right.notes.is_empty();
+    if is_told {
+        return false;
+    }
+    match (&left.kind, &right.kind) {
+        (Kind::Boolean, Kind::Boolean) => true,
+        (Kind::Integer(left), Kind::Integer(right)) => {
+            left.minimum == right.minimum
+                && left.maximum == right.maximum
+                && left.multiple_of == right.multiple_of
+        }
+        (Kind::Number(left), Kind::Number(right)) => is_free(left) && is_free(right),
+        (Kind::String(left), Kind::String(right)) => is_any(left) && is_any(right),
+        _ => false,
+    }
+}
+
+const fn is_free(range: &NumberRange) -> bool {
+    range.minimum.is_none() && range.maximum.is_none() && range.multiple_of.is_none()
+}
+
+const fn is_any(rule: &StringRule) -> bool {
+    rule.lengths.is_any() && rule.pattern.is_empty() && rule.format.is_empty()
+}
+
+#[derive(Clone, Copy)]
+enum Grammar {
+    Portable,
+    Anthropic,
+}
+
+/// Whether a key has the characters of a grammar alone, from 1 to 64 of them.
+const fn is_key(key: &str, grammar: Grammar) -> bool {
+    let bytes = key.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let is_fine = match (bytes[at], grammar) {
+            (b'a'..=b'z' | b'A'..=b'Z' | b'_', _) => true,
+            (b'0'..=b'9', Grammar::Portable) => at > 0,
+            (b'0'..=b'9' | b'.' | b'-', Grammar::Anthropic) => true,
+            _ => false,
+        };
+        if !is_fine {
+            return false;
+        }
+        at += 1;
+    }
+    !bytes.is_empty() && bytes.len() <= 64
+}
+
+/// How many characters a text has.
+const fn count(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut count, mut at) = (0, 0);
+    while at < bytes.len() {
+        // A byte that begins a character.
+        count += (bytes[at] & 0xC0 != 0x80) as usize;
+        at += 1;
+    }
+    count
+}
+
+/// Whether two values differ by the case of ASCII letters alone.
+const fn has_twins(strings: Strings) -> bool {
+    if strings.values.len() > FEW {
+        return has_twins_among_many(strings);
+    }
+    let mut at = 1;
+    while at < strings.values.len() {
+        if has_twin_before(strings, at) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Up to how many values are compared each with each: most differ in length.
+const FEW: usize = 16;
+
+const fn has_twin_before(strings: Strings, at: usize) -> bool {
+    let value = strings.values[at].as_str();
+    let mut other = 0;
+    while other < at {
+        let other_value = strings.values[other].as_str();
+        if value.len() == other_value.len()
+            && same_folded(value, other_value)
+            && !same(value, other_value)
+        {
+            return true;
+        }
+        other += 1;
+    }
+    false
+}
+
+/// Most values are told apart by one bit each. Comparing all pairs of a thousand values would trip
+/// rustc's `long_running_const_eval`.
+const fn has_twins_among_many(strings: Strings) -> bool {
+    let mut bits = [0_u64; 64];
+    let mut at = 0;
+    while at < strings.values.len() {
+        let bit = folded_hash(strings.values[at].as_str()) as usize % (64 * 64);
+        let is_taken = bits[bit / 64] & (1 << (bit % 64)) != 0;
+        bits[bit / 64] |= 1 << (bit % 64);
+        if is_taken && has_twin_before(strings, at) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn same_folded(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let mut at = 0;
+    while at < left.len() && at < right.len() {
+        if !left[at].eq_ignore_ascii_case(&right[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const fn folded_hash(text: &str) -> u32 {
+    let bytes = text.as_bytes();
+    let mut hash: u32 = 0x811C_9DC5;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at].to_ascii_lowercase() as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash ^ (hash >> 16)
+}
