@@ -23,6 +23,7 @@ pub mod second_choice {
 
 use std::marker::PhantomData;
 
+use crate::schema::target::{self, Judged};
 use crate::schema::{Kind, Reading, Reference, Strings};
 use crate::spec::Location;
 use crate::tool::Running;
@@ -60,6 +61,25 @@ pub const fn property<T: ToolType + ?Sized>(
         Text::escaped(name, name),
         Text::escaped(description, description),
     )
+}
+
+/// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
+pub const fn parameter<T: ToolType + ?Sized>(
+    tool: &str,
+    name: &'static str,
+    description: &'static str,
+) -> Property {
+    judged::<T>(tool, property::<T>(name, description))
+}
+
+/// A parameter of a tool, of type `T`, which the providers of the build are to take.
+pub const fn judged<T: ToolType + ?Sized>(tool: &str, property: Property) -> Property {
+    target::parameter(tool, property, &Judged::<T>::VERDICT)
+}
+
+/// The same of a parameter whose schema is written by hand.
+pub const fn judged_alone(tool: &str, property: Property) -> Property {
+    target::parameter(tool, property, &target::verdict(property.schema))
 }
 
 /// A parameter or a field of type `T`.

@@ -37,26 +37,32 @@ const _: () = {
             description: "Every way to take an argument.",
             location: __tool_core::here(::core::module_path!()),
             parameters: &[
-                __tool_core::property::<String>("owned", "Owned."),
-                __tool_core::property::<str>("borrowed", ""),
-                __tool_core::property::<Option<u8>>("maybe", ""),
+                __tool_core::parameter::<String>("parameters", "owned", "Owned."),
+                __tool_core::parameter::<str>("parameters", "borrowed", ""),
+                __tool_core::parameter::<Option<u8>>("parameters", "maybe", ""),
                 __tool_core::optional(
-                    __tool_core::property::<str>("maybe_borrowed", ""),
+                    __tool_core::parameter::<str>("parameters", "maybe_borrowed", ""),
                 ),
-                __tool_core::property::<[Vec<u8>]>("items", ""),
+                __tool_core::parameter::<[Vec<u8>]>("parameters", "items", ""),
                 __tool_core::default(
-                    __tool_core::property_of::<
+                    __tool_core::judged::<
                         i64,
                     >(
-                        __tool_core::text("number", "number"),
-                        __tool_core::text("With \"quotes\".", "With \\\"quotes\\\"."),
+                        "parameters",
+                        __tool_core::property_of::<
+                            i64,
+                        >(
+                            __tool_core::text("number", "number"),
+                            __tool_core::text("With \"quotes\".", "With \\\"quotes\\\"."),
+                        ),
                     ),
                     "-5",
                 ),
-                __tool_core::property::<Vec<String>>("unset", "").optional(),
-                __tool_core::property::<Kind<'_>>("type", ""),
+                __tool_core::parameter::<Vec<String>>("parameters", "unset", "")
+                    .optional(),
+                __tool_core::parameter::<Kind<'_>>("parameters", "type", ""),
                 #[cfg(unix)]
-                __tool_core::property::<bool>("conditional", ""),
+                __tool_core::parameter::<bool>("parameters", "conditional", ""),
             ],
             output: <__tool_core::Output<&'_ str>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY

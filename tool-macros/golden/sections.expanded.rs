@@ -49,7 +49,11 @@ const _: () = {
                 __tool_core::Some(true),
             ],
             location: __tool_core::here(::core::module_path!()),
-            parameters: &[__tool_core::property::<str>("city", "City and country.")],
+            parameters: &[
+                __tool_core::parameter::<
+                    str,
+                >("get-forecast", "city", "City and country."),
+            ],
             output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
         };

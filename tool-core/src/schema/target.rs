@@ -49,32 +49,28 @@ const fn by(schema: &Schema, targets: Targets) -> Verdict {
     }
 }
 
-/// Stops the build when a parameter breaks a rule that is on, and says what its tree holds.
-///
-/// The macro calls it once for each parameter, with the span of the parameter.
+/// The same parameter, unless it breaks a rule that is on: that stops the build.
 ///
 /// # Panics
 ///
 /// With a message that names the tool, the path and the rule.
-pub const fn parameter(tool: &str, property: &'static Property, verdict: &Verdict) -> Census {
+pub const fn parameter(tool: &str, property: Property, verdict: &Verdict) -> Property {
     if let Some(breach) = &verdict.breach {
         let mut line: Line<1024> = Line::new("tool `");
         line.push(tool);
         line.push("`, ");
-        breach.write(property, &mut line);
+        breach.write(&property, &mut line);
         panic!("{}", line.as_str());
     }
-    verdict.census.of(property)
+    property
 }
 
 /// Stops the build when the parameters of a tool are together more than a rule that is on allows.
 ///
-/// The macro calls it once for each tool, with the span of the tool's name.
-///
 /// # Panics
 ///
 /// With a message that names the tool, the parameter that holds most, and the rule.
-pub const fn tool(name: &str, parameters: &[Census]) {
+pub(crate) const fn tool(name: &str, parameters: &[Property]) {
     if let Some(excess) = limit::exceeded(parameters, Targets::ON) {
         let mut line: Line<1024> = Line::new("tool `");
         line.push(name);
@@ -99,7 +95,7 @@ pub(crate) fn judge(schema: &Schema, target: Target) -> Result<Census, String> {
         }
         total = total.and(verdict.census.of(property));
     }
-    match limit::exceeded(&[total], Targets::only(target)) {
+    match limit::exceeded(properties, Targets::only(target)) {
         Some(excess) => {
             let mut line: Line<1024> = Line::EMPTY;
             excess.write(&mut line);

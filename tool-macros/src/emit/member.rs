@@ -21,6 +21,8 @@ pub(super) struct Member<'m> {
     pub(super) constant: Option<Ident>,
     /// Whether it is optional without its type saying so.
     pub(super) is_optional: bool,
+    /// The tool that it is a parameter of. What no tool takes is no provider's business.
+    pub(super) tool: Option<&'m str>,
 }
 
 impl Member<'_> {
@@ -33,23 +35,32 @@ impl Member<'_> {
     pub(super) fn property(&self) -> TokenStream {
         let description = self.description.unwrap_or_default();
         let is_plain = |text: &str| json::escape(text) == text;
-        // The spans make "has no schema" underline the type.
-        let mut property = match self.base() {
-            Base::Type(ty) if is_plain(self.key) && is_plain(description) => {
-                let name = self.key;
-                quote_spanned! {self.span=>
-                    __tool_core::property::<#ty>(#name, #description)
-                }
-            }
-            Base::Type(ty) => {
-                let (name, description) = (text(self.key), text(description));
-                quote_spanned! {self.span=>
-                    __tool_core::property_of::<#ty>(#name, #description)
-                }
-            }
-            Base::Schema(schema) => {
-                let (name, description) = (text(self.key), text(description));
-                quote!(__tool_core::Property::new(#name, #description, #schema))
+        let is_plain = is_plain(self.key) && is_plain(description);
+        let (name, key) = (self.key, text(self.key));
+        let described = text(description);
+        // The spans make "has no schema", and what a provider refuses, underline the type.
+        let span = self.span;
+        let mut property = match (self.base(), self.tool) {
+            (Base::Type(ty), Some(tool)) if is_plain => quote_spanned! {span=>
+                __tool_core::parameter::<#ty>(#tool, #name, #description)
+            },
+            (Base::Type(ty), None) if is_plain => quote_spanned! {span=>
+                __tool_core::property::<#ty>(#name, #description)
+            },
+            (Base::Type(ty), Some(tool)) => quote_spanned! {span=>
+                __tool_core::judged::<#ty>(#tool, __tool_core::property_of::<#ty>(#key, #described))
+            },
+            (Base::Type(ty), None) => quote_spanned! {span=>
+                __tool_core::property_of::<#ty>(#key, #described)
+            },
+            (Base::Schema(schema), Some(tool)) => quote_spanned! {span=>
+                __tool_core::judged_alone(
+                    #tool,
+                    __tool_core::Property::new(#key, #described, #schema),
+                )
+            },
+            (Base::Schema(schema), None) => {
+                quote!(__tool_core::Property::new(#key, #described, #schema))
             }
         };
         if self.is_optional {

@@ -11,19 +11,20 @@ use crate::model::types::Passing;
 // Input:  fn f(/// City name.
 //              city: &str, days: Option<u8>)
 // Output: &[
-//             property::<str>("city", "City name."),
-//             property::<Option<u8>>("days", ""),
+//             parameter::<str>("f", "city", "City name."),
+//             parameter::<Option<u8>>("f", "days", ""),
 //         ]
 pub(super) fn parameters(tool: &Tool) -> TokenStream {
+    let name = tool.name.value();
     let properties = tool
         .parameters
         .iter()
         .enumerate()
-        .map(|(at, parameter)| under(&parameter.cfgs, property(at, parameter)));
+        .map(|(at, parameter)| under(&parameter.cfgs, property(&name, at, parameter)));
     quote!(&[#(#properties),*])
 }
 
-fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
+fn member<'m>(tool: &'m str, at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
     Member {
         key,
         description: parameter.description.as_deref(),
@@ -32,11 +33,12 @@ fn member<'m>(at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
+        tool: Some(tool),
     }
 }
 
-fn property(at: usize, parameter: &Parameter) -> TokenStream {
-    let property = member(at, parameter, &parameter.key.value()).property();
+fn property(tool: &str, at: usize, parameter: &Parameter) -> TokenStream {
+    let property = member(tool, at, parameter, &parameter.key.value()).property();
     match &parameter.when_absent {
         WhenAbsent::None => property,
         WhenAbsent::OfType => quote!(#property.optional()),
@@ -52,9 +54,10 @@ fn property(at: usize, parameter: &Parameter) -> TokenStream {
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
 pub(super) fn constants(tool: &Tool) -> TokenStream {
+    let name = tool.name.value();
     let constants = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let key = parameter.key.value();
-        let member = member(at, parameter, &key);
+        let member = member(&name, at, parameter, &key);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
             _ => None,

@@ -1,7 +1,7 @@
 //! A tool's handler and its static entry.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 use super::{block, invoke, option, schema};
 use crate::model::tool::Tool;
@@ -84,7 +84,7 @@ fn handler(tool: &Tool) -> TokenStream {
 //             description: "Weather forecast.",
 //             annotations: [Some(true), None, None, None],
 //             location: here(module_path!()),
-//             parameters: &[property::<str>("city", "")],
+//             parameters: &[parameter::<str>("f", "city", "")],
 //             output: <Output<Forecast>>::SCHEMA,
 //             ..StaticSpec::EMPTY
 //         }
@@ -145,13 +145,15 @@ fn output(tool: &Tool) -> Option<TokenStream> {
 fn link(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let symbol = symbol(&tool.name.value());
+    // The span makes what a provider refuses of the whole tool underline its name.
+    let entry = quote_spanned!(ident.span()=> __tool_core::entry::<#ident>());
     quote! {
         #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
         #[linkme(crate = __tool_core::linkme)]
         // A second tool of this name would define the symbol again, and rustc then shows the name
         // of the symbol. A test may hold a crate twice, as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
-        static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<#ident>();
+        static __TOOL_LINK: &__tool_core::StaticTool = #entry;
     }
 }
 

@@ -6,8 +6,6 @@ use crate::schema::Property;
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 pub struct Census {
-    /// The parameter, if it is that of one.
-    pub(crate) name: &'static str,
     /// Keys in all objects.
     pub(crate) keys: usize,
     /// Those among them that may be left out.
@@ -24,7 +22,6 @@ pub struct Census {
 
 impl Census {
     pub(crate) const NONE: Census = Census {
-        name: "",
         keys: 0,
         optional: 0,
         required: 0,
@@ -34,9 +31,8 @@ impl Census {
     };
 
     /// The same with the parameter that it is of.
-    pub(crate) const fn of(self, parameter: &'static Property) -> Census {
+    pub(crate) const fn of(self, parameter: &Property) -> Census {
         Census {
-            name: parameter.name(),
             keys: self.keys + 1,
             characters: self.characters + parameter.name().len(),
             optional: self.optional + !parameter.required as usize,
@@ -47,7 +43,6 @@ impl Census {
 
     pub(crate) const fn and(self, other: Census) -> Census {
         Census {
-            name: self.name,
             keys: self.keys + other.keys,
             optional: self.optional + other.optional,
             required: self.required + other.required,

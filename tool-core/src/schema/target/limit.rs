@@ -1,8 +1,10 @@
 //! [`Limit`]: how much a tool may hold in all.
 
+use super::by;
 use super::census::Census;
 use super::line::Line;
 use crate::rules::{Rule, Target, Targets, anthropic, openai, others};
+use crate::schema::Property;
 
 /// What is limited, and by whom.
 struct Limit {
@@ -125,12 +127,15 @@ impl Excess {
     }
 }
 
-/// The first limit of these targets that parameters of a tool go beyond.
-pub(super) const fn exceeded(parameters: &[Census], targets: Targets) -> Option<Excess> {
+/// The first limit of these targets that the parameters of a tool go beyond.
+pub(super) const fn exceeded(parameters: &[Property], targets: Targets) -> Option<Excess> {
+    if !is_any_of(targets) {
+        return None;
+    }
     let mut total = Census::NONE;
     let mut at = 0;
     while at < parameters.len() {
-        total = total.and(parameters[at]);
+        total = total.and(census(&parameters[at], targets));
         at += 1;
     }
     let mut at = 0;
@@ -146,7 +151,7 @@ pub(super) const fn exceeded(parameters: &[Census], targets: Targets) -> Option<
             return Some(Excess {
                 limit,
                 count,
-                most: most(parameters, limit.count),
+                most: most(parameters, limit.count, targets),
             });
         }
         at += 1;
@@ -154,14 +159,31 @@ pub(super) const fn exceeded(parameters: &[Census], targets: Targets) -> Option<
     None
 }
 
+/// Whether any of these targets sets a limit: a build without them need not count.
+const fn is_any_of(targets: Targets) -> bool {
+    let mut at = 0;
+    while at < LIMITS.len() {
+        if targets.has(LIMITS[at].target) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn census(parameter: &Property, targets: Targets) -> Census {
+    by(parameter.schema, targets).census.of(parameter)
+}
+
 /// The name of the parameter with the greatest count.
-const fn most(parameters: &[Census], count: Count) -> &'static str {
+const fn most(parameters: &[Property], count: Count, targets: Targets) -> &'static str {
     let (mut name, mut greatest) = ("", 0);
     let mut at = 0;
     while at < parameters.len() {
-        if count.of(&parameters[at]) > greatest {
-            greatest = count.of(&parameters[at]);
-            name = parameters[at].name;
+        let of_this = count.of(&census(&parameters[at], targets));
+        if of_this > greatest {
+            greatest = of_this;
+            name = parameters[at].name();
         }
         at += 1;
     }
