@@ -371,7 +371,11 @@ fn the_greatest_part_of_a_tool_is_named() {
     const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, <Option<u8>>::SCHEMA);
     const SAME: Census = parameter("f", &SMALL, &Judged::<Option<u8>>::VERDICT);
     const NARROW: Census = parameter("f", &SMALL, &verdict(&Schema::integer(0, 9)));
-    const _: () = tool("f", &[SAME, NARROW]);
+    const GIVEN: Property = Property::new(Text::new("given"), Text::EMPTY, bool::SCHEMA);
+    const _: () = tool(
+        "f",
+        &[SAME, parameter("f", &GIVEN, &Judged::<bool>::VERDICT)],
+    );
     assert_eq!(SAME, NARROW);
     let counts = [
         SAME.keys,
