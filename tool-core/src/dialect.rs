@@ -158,36 +158,55 @@ pub trait Dialect {
 /// The text keeps the order of the parameters, in which some providers let a model fill them. A
 /// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered(String);
+pub struct Rendered {
+    json: String,
+    broken: Vec<BrokenRule>,
+}
 
 impl Rendered {
     pub(crate) fn new(dialect: &(impl Dialect + ?Sized), tools: &[ToolEntry]) -> Rendered {
         let room = tools.iter().map(|tool| room(tool)).sum();
         let mut out = JsonWriter::with_capacity(room);
         dialect.write_tools(tools, &mut out);
-        Rendered(out.into_string())
+        Rendered {
+            json: out.into_string(),
+            broken: dialect.broken_rules(tools),
+        }
     }
 
     /// The JSON text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.json
     }
 
     /// The JSON text, to keep.
     pub fn into_string(self) -> String {
-        self.0
+        self.json
+    }
+
+    /// What the provider is known to refuse of these tools together, such as their number. Each of
+    /// them alone is fine.
+    ///
+    /// ```
+    /// use tool_core::{Registry, dialect::Bedrock};
+    ///
+    /// let rendered = Registry::new().render(&Bedrock::default());
+    /// assert_eq!(rendered.broken_rules()[0].rule.id, "bedrock.tools_min");
+    /// ```
+    pub fn broken_rules(&self) -> &[BrokenRule] {
+        &self.broken
     }
 }
 
 impl fmt::Display for Rendered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.json)
     }
 }
 
 impl Serialize for Rendered {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json: &RawValue = serde_json::from_str(&self.0).map_err(|error| {
+        let json: &RawValue = serde_json::from_str(&self.json).map_err(|error| {
             S::Error::custom(format_args!("the dialect wrote bad JSON: {error}"))
         })?;
         json.serialize(serializer)

@@ -16,6 +16,8 @@ use futures_util::future::join_all;
 use crate::block_on::block_on;
 use crate::call::{ToolCall, ToolResult};
 use crate::dialect::{Dialect, Rendered};
+use crate::rules::{BrokenRule, Target, broken};
+use crate::telemetry;
 use crate::tool::{Invoke, StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
@@ -79,17 +81,36 @@ impl Snapshot {
             })
             .collect();
         if !duplicates.is_empty() {
-            return Err(RegistryError { duplicates });
+            return Err(RegistryError {
+                duplicates,
+                ..RegistryError::default()
+            });
         }
-        Ok(Snapshot {
+        let snapshot = Snapshot {
             places: named.keys().cloned().zip(0..).collect(),
             tools: named.into_values().flatten().collect(),
-        })
+        };
+        let broken = broken_by_targets(&snapshot.tools);
+        if !broken.is_empty() {
+            return Err(RegistryError {
+                broken,
+                ..RegistryError::default()
+            });
+        }
+        Ok(snapshot)
     }
 
     fn get(&self, name: &str) -> Option<&ToolEntry> {
         self.places.get(name).map(|&place| &self.tools[place])
     }
+}
+
+/// What the targets of this build refuse of these tools together. No tools at all are no mistake
+/// before they are sent.
+fn broken_by_targets(tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    let targets = Target::ALL.into_iter();
+    let targets = targets.filter(|target| target.is_on() && !tools.is_empty());
+    targets.flat_map(|target| broken(target, tools)).collect()
 }
 
 impl Registry {
@@ -105,7 +126,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When two tools have one name; the error names both places and the remedies.
+    /// When two tools have one name (the error names both places and the remedies), or when the
+    /// tools together are more than a [target](crate::rules::Target) of this build takes.
     pub fn linked() -> Result<Registry, RegistryError> {
         Registry::builder().linked().build()
     }
@@ -187,6 +209,9 @@ impl Registry {
 
     /// The value of a request's `tools` field, as the provider wants it.
     ///
+    /// What the provider is known to refuse of so many tools is told by
+    /// [`Rendered::broken_rules`], and by an event in the log.
+    ///
     /// ```
     /// use tool_core::{Registry, dialect::Anthropic};
     ///
@@ -194,7 +219,9 @@ impl Registry {
     /// assert_eq!(body["tools"], serde_json::json!([]));
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
-        Rendered::new(dialect, &self.snapshot().tools)
+        let rendered = Rendered::new(dialect, &self.snapshot().tools);
+        telemetry::rendered(&rendered);
+        rendered
     }
 
     /// Runs one call. There is always one result: bad arguments, an unknown name and a panic

@@ -6,6 +6,7 @@
 use std::future::Future;
 
 use crate::call::{ToolCall, ToolResult};
+use crate::dialect::Rendered;
 
 #[cfg(feature = "tracing")]
 pub(crate) struct Telemetry {
@@ -109,10 +110,22 @@ fn causes(error: &crate::error::ToolError) -> Option<String> {
     (!causes.is_empty()).then(|| causes.join(": "))
 }
 
+/// One event for each rule that the tools of a request break.
+#[cfg(feature = "tracing")]
+pub(crate) fn rendered(rendered: &Rendered) {
+    for broken in rendered.broken_rules() {
+        tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", broken.message);
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) fn rendered(_: &Rendered) {}
+
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct Telemetry;
 
 #[cfg(not(feature = "tracing"))]
+#[allow(clippy::unused_self)] // The other one does something with it.
 impl Telemetry {
     pub(crate) fn new(_call: &ToolCall) -> Telemetry {
         Telemetry

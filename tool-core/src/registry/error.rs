@@ -2,12 +2,22 @@
 
 use std::fmt;
 
+use crate::rules::BrokenRule;
 use crate::spec::Location;
 
-/// Tools of one name met in a registry.
-#[derive(Clone, Debug)]
+/// Why tools make no registry: several have one name, or together they are more than a provider
+/// takes that this build is made for, by a feature of this crate.
+#[derive(Clone, Debug, Default)]
 pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
+    pub(super) broken: Vec<BrokenRule>,
+}
+
+impl RegistryError {
+    /// What a provider refuses of these tools together.
+    pub fn broken_rules(&self) -> &[BrokenRule] {
+        &self.broken
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -23,6 +33,13 @@ impl fmt::Display for RegistryError {
             for location in locations {
                 writeln!(f, "  {location}")?;
             }
+        }
+        for (at, rule) in self.broken.iter().enumerate() {
+            let end = if at > 0 { "\n" } else { "" };
+            write!(f, "{end}{rule}")?;
+        }
+        if self.duplicates.is_empty() {
+            return Ok(());
         }
         f.write_str(
             "give one another name with `#[tool(name = \"…\")]`, \
