@@ -52,15 +52,34 @@ pub const fn text(plain: &'static str, json: &'static str) -> Text {
     Text::escaped(plain, json)
 }
 
+// These run in the compiler for every parameter there is, and a call there costs some
+// microseconds. Hence no helpers among them.
+
 /// A parameter or a field of type `T`, whose name and description are the same in JSON.
 pub const fn property<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    property_of::<T>(
-        Text::escaped(name, name),
-        Text::escaped(description, description),
-    )
+    let name = Text {
+        plain: name,
+        json: name,
+    };
+    let description = Text {
+        plain: description,
+        json: description,
+    };
+    Property {
+        exact: T::EXACT,
+        ..Property::new(name, description, T::SCHEMA)
+    }
+}
+
+/// A parameter or a field of type `T`.
+pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
+    Property {
+        exact: T::EXACT,
+        ..Property::new(name, description, T::SCHEMA)
+    }
 }
 
 /// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
@@ -69,7 +88,11 @@ pub const fn parameter<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    judged::<T>(tool, property::<T>(name, description))
+    let property = property::<T>(name, description);
+    if Judged::<T>::IS_FINE {
+        return property;
+    }
+    judged::<T>(tool, property)
 }
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.
@@ -80,13 +103,6 @@ pub const fn judged<T: ToolType + ?Sized>(tool: &str, property: Property) -> Pro
 /// The same of a parameter whose schema is written by hand.
 pub const fn judged_alone(tool: &str, property: Property) -> Property {
     target::parameter(tool, property, &target::verdict(property.schema))
-}
-
-/// A parameter or a field of type `T`.
-pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
-    let mut property = Property::new(name, description, T::SCHEMA);
-    property.exact = T::EXACT;
-    property
 }
 
 /// The member of an `Option<&T>` parameter, made from that of a `T`.

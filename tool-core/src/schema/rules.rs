@@ -8,7 +8,7 @@ use super::Schema;
 /// slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    plain: &'static str,
+    pub(crate) plain: &'static str,
     pub(crate) json: &'static str,
 }
 

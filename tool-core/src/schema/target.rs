@@ -27,6 +27,9 @@ pub struct Judged<T: ?Sized>(PhantomData<T>);
 impl<T: ToolType + ?Sized> Judged<T> {
     /// Whether a parameter of this type breaks a rule that is on, and what it holds.
     pub const VERDICT: Verdict = verdict(inner(T::SCHEMA));
+
+    /// Whether it breaks none.
+    pub const IS_FINE: bool = Self::VERDICT.breach.is_none();
 }
 
 /// What was found of a tree.
