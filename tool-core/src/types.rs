@@ -60,6 +60,9 @@ use crate::schema::Schema;
 /// assert!(Place::SCHEMA.to_json().starts_with(r#"{"type":"object","properties":{"latitude":"#));
 /// ```
 ///
+/// Derive both: a `Deserialize` that is written by hand, and takes a string for more than the
+/// schema tells, is not found out.
+///
 /// A type of another crate can be wrapped in a newtype that implements the trait by hand. Its
 /// schema must then describe what its `Deserialize` accepts:
 ///
