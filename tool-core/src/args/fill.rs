@@ -37,6 +37,7 @@ pub(super) fn fill<'a, 'p>(
 ) -> Result<(), Stopped<'p>> {
     let mut reader = Reader::new(text);
     let mut seen = Seen::default();
+    let mut given = 0;
     require(reader.cursor.eat(b'{'))?;
     if !reader.cursor.eat(b'}') {
         // A model mostly keeps to the order of the schema.
@@ -48,6 +49,7 @@ pub(super) fn fill<'a, 'p>(
             };
             next = place + 1;
             require(seen.insert(place))?;
+            given += 1;
             value(&mut reader, &properties[place], &mut *slots[place], trust)?;
             if !reader.cursor.eat(b',') {
                 require(reader.cursor.eat(b'}'))?;
@@ -57,6 +59,9 @@ pub(super) fn fill<'a, 'p>(
     }
     reader.cursor.peek();
     require(reader.cursor.position() == text.len())?;
+    if given == properties.len() {
+        return Ok(());
+    }
     for (place, property) in properties.iter().enumerate() {
         if !seen.contains(place) {
             absent(property, &mut *slots[place])?;

@@ -21,18 +21,24 @@ impl NameHasher {
 
 impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.add(
-                word.iter()
-                    .fold(0, |word, &byte| word << 8 | u64::from(byte)),
-            );
+        // The last word may hold bytes of the one before it; then their number tells how many.
+        self.0 ^= bytes.len() as u64;
+        if let Some(last) = bytes.last_chunk() {
+            let (words, _) = bytes.as_chunks();
+            for word in words {
+                self.add(u64::from_be_bytes(*word));
+            }
+            self.add(u64::from_be_bytes(*last));
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+            self.add(u64::from(first) << 32 | u64::from(last));
+        } else {
+            let bytes = bytes.iter();
+            self.add(bytes.fold(1, |word, &byte| word << 8 | u64::from(byte)));
         }
-        let rest = words.remainder().iter();
-        self.add(rest.fold(1, |word, &byte| word << 8 | u64::from(byte)));
     }
 
-    /// The end of a string, which the last word of [`write`](Self::write) shows already.
+    /// The end of a string, which the length that [`write`](Self::write) begins with shows already.
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {

@@ -78,7 +78,7 @@ impl<'t> Cursor<'t> {
         let found = rest.len() > length + 2
             && rest[0] == b'"'
             && rest[length + 1] == b'"'
-            && &rest[1..=length] == name.as_bytes();
+            && is_same(&rest[1..=length], name.as_bytes());
         if !found {
             return false;
         }
@@ -207,6 +207,22 @@ impl<'t> Cursor<'t> {
     }
 }
 
+/// Whether two texts of one length are the same. Most keys are short, and calling out to compare
+/// them costs more than comparing.
+#[inline]
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    // The first bytes and the last, which may overlap.
+    if let (Some(first), Some(last)) = (left.first_chunk::<8>(), left.last_chunk::<8>()) {
+        return right.first_chunk() == Some(first)
+            && right.last_chunk() == Some(last)
+            && (left.len() <= 16 || left == right);
+    }
+    if let (Some(first), Some(last)) = (left.first_chunk::<4>(), left.last_chunk::<4>()) {
+        return right.first_chunk() == Some(first) && right.last_chunk() == Some(last);
+    }
+    left.iter().eq(right)
+}
+
 /// Whether a byte ends a number or a word.
 fn is_end(byte: u8) -> bool {
     matches!(
@@ -297,5 +313,28 @@ pub(crate) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
         serde_json::from_str(quoted).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_taken_if_every_byte_of_it_is_right() {
+        for length in 0..40 {
+            let name: String = ('a'..='z').cycle().take(length).collect();
+            for wrong in 0..=length {
+                let mut key = name.clone().into_bytes();
+                let is_right = wrong == length;
+                if !is_right {
+                    key[wrong] = b'_';
+                }
+                let text = format!("\"{}\" : 1", String::from_utf8(key).unwrap());
+                let mut cursor = Cursor::new(&text);
+                assert_eq!(cursor.eat_key(&name), is_right, "{text} {name}");
+                assert_eq!(cursor.peek(), if is_right { b'1' } else { b'"' });
+            }
+        }
     }
 }
