@@ -25,7 +25,9 @@ impl Work {
 pub fn names<C: Contender>() -> Vec<String> {
     let calls = cases::all().into_iter().map(|case| case.name.to_owned());
     let lists = C::FORMS.iter().flat_map(|form| {
-        let shapes = SHAPES.iter().map(move |shape| format!("list {form} {shape}"));
+        let shapes = SHAPES
+            .iter()
+            .map(move |shape| format!("list {form} {shape}"));
         std::iter::once(format!("list {form}")).chain(shapes)
     });
     let start = (!C::FORMS.is_empty()).then(|| "start".to_owned());

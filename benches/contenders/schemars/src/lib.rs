@@ -61,6 +61,7 @@ impl harness::Contender for Schemars {
 
     fn forget(&mut self, name: &str) {
         self.calls.remove(name);
-        self.definitions.retain(|definition| definition.name != name);
+        self.definitions
+            .retain(|definition| definition.name != name);
     }
 }
