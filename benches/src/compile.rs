@@ -5,7 +5,7 @@ use generate::{Contender, build, source};
 
 use crate::Result;
 use crate::cargo::is_wanted;
-use crate::figures::{load, rounded, save, set};
+use crate::figures::{get, load, rounded, save, set};
 use crate::leaf::Leaf;
 
 pub const COUNTS: &[usize] = &[200, 1000];
@@ -31,6 +31,11 @@ pub fn measure() -> Result<()> {
         }
         for contender in compiled().filter(|&contender| is_wanted(contender)) {
             let name = contender.name();
+            let is_known = get(&figures, name, &format!("incremental {count}")).is_some();
+            if is_long(contender, count) && is_known && std::env::var_os("AGAIN").is_none() {
+                eprintln!("{name} {count}: as measured before");
+                continue;
+            }
             let mut note = |mode: &str, seconds: f64| {
                 eprintln!("{name} {count} {mode}: {seconds:.2} s");
                 set(
@@ -53,6 +58,11 @@ pub fn measure() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a build takes minutes, of code that changes with its pinned version alone.
+fn is_long(contender: Contender, count: usize) -> bool {
+    count > 200 && !matches!(contender, Contender::Bare | Contender::ToolCore)
 }
 
 /// The CPU seconds of a debug build after the docs of one tool have changed.

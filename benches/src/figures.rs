@@ -37,6 +37,11 @@ pub fn set<T>(figures: &mut Figures<T>, contender: &str, measure: &str, value: T
         .insert(measure.to_owned(), value);
 }
 
+/// One figure.
+pub fn get(figures: &Figures, who: &str, measure: &str) -> Option<f64> {
+    figures.get(who)?.get(measure).copied()
+}
+
 /// To so many decimals: more would only make the files restless.
 pub fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);

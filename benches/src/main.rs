@@ -11,11 +11,13 @@
 //! `bfcl`. Every part keeps its figures in `figures/<part>.json`, from which the page is made. A
 //! part that lacks its tool says so and leaves its figures as they are.
 //!
-//! Three variables of the environment matter:
+//! Some variables of the environment matter:
 //!
 //! - `BFCL`: a folder with `tools/bfcl.py` and `data/bfcl/BFCL_v4_*.json`, for the part `bfcl`.
 //! - `CONTENDERS=bare,tool-core` measures these alone, in the parts that allow it.
 //! - `COUNTS=200` builds only so many tools in the part `compile`.
+//! - `AGAIN=1` builds the peers' 1,000 tools in that part too, which takes half an hour; else the
+//!   figures that there are stay, since the versions of the peers are pinned.
 
 mod allocations;
 mod bfcl;
@@ -36,8 +38,11 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// Measures, and saves its figures.
+type Part = fn() -> Result<()>;
+
 /// The parts, in the order in which they are run.
-const PARTS: &[(&str, fn() -> Result<()>)] = &[
+const PARTS: &[(&str, Part)] = &[
     ("instructions", instructions::measure),
     ("times", times::measure),
     ("allocations", allocations::measure),

@@ -7,8 +7,8 @@ use crate::cargo::{callable, is_wanted, output};
 use crate::figures::{load, rounded, save, set};
 use crate::leaf::Leaf;
 
-const FEW: usize = 50;
-const MANY: usize = 200;
+pub const FEW: usize = 40;
+pub const MANY: usize = 140;
 /// Of each tool.
 const PARAMETERS: usize = 4;
 

@@ -13,12 +13,15 @@ pub struct Parameter {
     pub r#type: &'static str,
 }
 
+/// A parameter: its name, its docs, its type.
+type Row = (&'static str, &'static str, &'static str);
+
 /// Functions to call: of each shape so many, 200 with 50 of each.
 ///
 /// `flat_…` takes six scalars, `nested_…` a struct with a list of structs, `text_…` one string,
 /// `none_…` nothing. One more, `get_forecast`, is listed and not called.
 pub fn calls(of_each: usize) -> Vec<Function> {
-    let shapes: [(&str, &str, &[(&str, &str, &str)]); 4] = [
+    let shapes: [(&str, &str, &[Row]); 4] = [
         (
             "flat",
             "Weather forecast for a city.",
@@ -93,7 +96,7 @@ pub fn calls(of_each: usize) -> Vec<Function> {
 
 /// Functions to compile: so many, with `parameters` parameters each, or with 4 to 8 in turn.
 pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
-    const KINDS: [(&str, &str, &str); 8] = [
+    const KINDS: [Row; 8] = [
         (
             "query",
             "What to look for, in the words of the user.",

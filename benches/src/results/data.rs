@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::Result;
-use crate::figures::{Figures, load};
+use crate::figures::{Figures, get, load};
 use crate::times::Times;
 
 pub const PEERS: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool", "schemars"];
@@ -89,10 +89,6 @@ impl Data {
         let bare = get(&self.compile, "bare", &measure)?;
         Some((all - bare) * 1000.0 / count as f64)
     }
-}
-
-pub fn get(figures: &Figures, who: &str, measure: &str) -> Option<f64> {
-    figures.get(who)?.get(measure).copied()
 }
 
 /// The one of these with the least, and how much that is.

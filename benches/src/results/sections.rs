@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::data::{DIALECTS, Data, ORDER, OURS, PEERS, get, least};
+use super::data::{DIALECTS, Data, ORDER, OURS, PEERS, least};
 use super::grid::Grid;
 use crate::compile::COUNTS;
-use crate::figures::Figures;
+use crate::figures::{Figures, get};
+use crate::size::{FEW, MANY};
 
 const CALLS: &[&str] = &[
     "flat",
@@ -233,12 +234,13 @@ fn builds(data: &Data, out: &mut String) {
     );
 
     let mut grid = Grid::new(ORDER.iter().copied());
-    for measure in ["bytes a tool", "50 tools", "200 tools"] {
+    let programs = [FEW, MANY].map(|count| format!("{count} tools"));
+    for measure in std::iter::once("bytes a tool").chain(programs.iter().map(String::as_str)) {
         grid.row(measure, plain(&data.size, measure, 0));
     }
     grid.section(
         "Size of a program",
-        "Stripped release builds, 4 parameters a tool: the difference of 200 and 50 tools.",
+        "Stripped release builds, 4 parameters a tool, and what the tools between two of them add.",
         out,
     );
 

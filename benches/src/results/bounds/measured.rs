@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, get, least};
+use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, least};
 use crate::compile::COUNTS;
-use crate::figures::Figures;
+use crate::figures::{Figures, get};
 
 /// A number to hold against a bound, and how it is shown.
 pub struct Figure {
