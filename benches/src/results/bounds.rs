@@ -17,8 +17,7 @@ struct Row {
     measure: &'static str,
     bound: &'static str,
     limit: Limit,
-    /// None where something was not measured.
-    figures: Option<Vec<Figure>>,
+    figures: Vec<Figure>,
 }
 
 /// What every figure of a row has to keep.
@@ -31,16 +30,33 @@ enum Limit {
 }
 
 impl Row {
-    fn is_met(&self) -> Option<bool> {
-        let figures = self.figures.as_ref()?;
-        let keeps = |keep: &dyn Fn(f64) -> bool| Some(figures.iter().all(|f| keep(f.value)));
-        match self.limit {
-            Limit::AtMost(most) => keeps(&|value| value <= most),
-            Limit::Below(bound) => keeps(&|value| value < bound),
-            Limit::AtLeast(least) => keeps(&|value| value >= least),
-            Limit::Reported => None,
+    /// The verdict. A figure that is missing can't be met, one that misses settles it.
+    fn verdict(&self) -> Verdict {
+        let keeps = |value: f64| match self.limit {
+            Limit::AtMost(most) => value <= most,
+            Limit::Below(bound) => value < bound,
+            Limit::AtLeast(least) => value >= least,
+            Limit::Reported => true,
+        };
+        let mut values = self.figures.iter().map(|figure| figure.value);
+        if values.clone().flatten().any(|value| !keeps(value)) {
+            Verdict::Missed
+        } else if values.any(|value| value.is_none()) {
+            Verdict::Unknown
+        } else if let Limit::Reported = self.limit {
+            Verdict::Reported
+        } else {
+            Verdict::Met
         }
     }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verdict {
+    Met,
+    Missed,
+    Reported,
+    Unknown,
 }
 
 pub fn write(data: &Data, out: &mut String) -> Result<()> {
@@ -50,25 +66,27 @@ pub fn write(data: &Data, out: &mut String) -> Result<()> {
         "\n## What was promised\n\n| measure | bound | figure | | reason |\n|---|---|---|---|---|\n",
     );
     for row in rows(data) {
+        let verdict = row.verdict();
         let reason = reasons.remove(row.id);
-        let (verdict, reason) = match (row.is_met(), &row.figures) {
-            (Some(true), _) => {
-                if reason.is_some() {
-                    eprintln!("reasons.json: {} is met and needs no reason", row.id);
+        if (verdict == Verdict::Missed) != reason.is_some() {
+            eprintln!(
+                "reasons.json: {} is {}",
+                row.id,
+                match reason {
+                    Some(_) => "not missed and needs no reason",
+                    None => "missed and has no reason",
                 }
-                ("met", String::new())
-            }
-            (Some(false), _) => {
-                if reason.is_none() {
-                    eprintln!("reasons.json: {} is missed and has no reason", row.id);
-                }
-                ("**missed**", reason.unwrap_or_default())
-            }
-            (None, Some(_)) => ("reported", String::new()),
-            (None, None) => ("not measured", String::new()),
+            );
+        }
+        let reason = reason.filter(|_| verdict == Verdict::Missed);
+        let reason = reason.unwrap_or_default();
+        let verdict = match verdict {
+            Verdict::Met => "met",
+            Verdict::Missed => "**missed**",
+            Verdict::Reported => "reported",
+            Verdict::Unknown => "not measured",
         };
-        let figures = row.figures.unwrap_or_default();
-        let figures: Vec<_> = figures.into_iter().map(|figure| figure.text).collect();
+        let figures: Vec<_> = row.figures.iter().map(|figure| &*figure.text).collect();
         writeln!(
             out,
             "| {} | {} | {} | {verdict} | {reason} |",

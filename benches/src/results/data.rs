@@ -91,15 +91,14 @@ impl Data {
     }
 }
 
-/// The one of these with the least, and how much that is.
+/// The one of these with the least, and how much that is; none where one was not measured.
 pub fn least<'n>(
     names: &[&'n str],
     figure: impl Fn(&'n str) -> Option<f64>,
 ) -> Option<(&'n str, f64)> {
-    names
-        .iter()
-        .filter_map(|&name| Some((name, figure(name)?)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))
+    let figures = names.iter().map(|&name| Some((name, figure(name)?)));
+    let figures: Option<Vec<_>> = figures.collect();
+    figures?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The median of some rounds, and the extremes.
