@@ -87,14 +87,17 @@ fn count(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
 }
 
-/// Every object that has a name and a schema, with its schema.
+/// What a tool without a schema says of its arguments.
+static ANYTHING: Value = Value::Bool(true);
+
+/// Every object that is a tool, with its schema. Gemini's have none when there are no arguments.
 fn find<'v>(value: &'v Value, out: &mut Vec<(&'v Value, &'v Value)>) {
     match value {
         Value::Object(members) => {
             let schema = SCHEMA_KEYS.iter().find_map(|key| members.get(*key));
-            if let (Some(Value::String(_)), Some(schema)) = (members.get("name"), schema) {
-                out.push((value, schema));
-                return;
+            let is_string = |key| members.get(key).is_some_and(Value::is_string);
+            if is_string("name") && (schema.is_some() || is_string("description")) {
+                return out.push((value, schema.unwrap_or(&ANYTHING)));
             }
             members.values().for_each(|value| find(value, out));
         }
