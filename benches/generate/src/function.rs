@@ -121,6 +121,11 @@ pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
     (0..count)
         .map(|index| {
             let width = parameters.unwrap_or(4 + index % 5);
+            // Where size is at stake, no two tools have the same code.
+            let suffix = match parameters {
+                Some(_) => index,
+                None => index % 7,
+            };
             Function {
                 name: format!("search_{index}"),
                 doc: format!("Searches the collection {index} and gives what fits best."),
@@ -128,7 +133,7 @@ pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
                     .map(|at| {
                         let (name, doc, r#type) = KINDS[(index + at) % KINDS.len()];
                         Parameter {
-                            name: format!("{name}_{}", index % 7),
+                            name: format!("{name}_{suffix}"),
                             doc,
                             r#type,
                         }
