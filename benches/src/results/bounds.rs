@@ -78,8 +78,10 @@ pub fn write(data: &Data, out: &mut String) -> Result<()> {
                 }
             );
         }
-        let reason = reason.filter(|_| verdict == Verdict::Missed);
-        let reason = reason.unwrap_or_default();
+        let reason = match verdict {
+            Verdict::Missed => reason.unwrap_or_else(|| "none given yet".into()),
+            _ => String::new(),
+        };
         let verdict = match verdict {
             Verdict::Met => "met",
             Verdict::Missed => "**missed**",
