@@ -15,7 +15,7 @@ pub fn run() -> Result<ExitCode> {
         println!("skipped: valgrind is not installed");
         return Ok(ExitCode::SUCCESS);
     }
-    let committed = load("instructions")?;
+    let committed: Figures = load("instructions")?;
     let name = Contender::ToolCore.name();
     let committed = committed.get(name).ok_or("no committed figures")?;
     let mut figures = Figures::new();
@@ -43,7 +43,7 @@ pub fn run() -> Result<ExitCode> {
     println!(
         "\nmore than 5 % above the committed instructions: {}\n\
          Make it cheaper again, or say in the change why it must cost more and commit the figures \
-         of `cargo run --release -- instructions`.",
+         of `benches/run instructions`.",
         grown.join(", ")
     );
     Ok(ExitCode::FAILURE)

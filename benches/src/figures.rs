@@ -1,35 +1,49 @@
-//! Measured figures: a tree of names with numbers, kept as JSON.
+//! Measured figures: a tree of names with what was measured, kept as JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::Result;
 use crate::cargo::home;
 
 /// What was measured of whom: contender, then measure.
-pub type Figures = BTreeMap<String, BTreeMap<String, f64>>;
+pub type Figures<T = f64> = BTreeMap<String, BTreeMap<String, T>>;
 
 fn path(part: &str) -> PathBuf {
     home().join("figures").join(format!("{part}.json"))
 }
 
 /// The figures of a part; none when it was never run.
-pub fn load(part: &str) -> Result<Figures> {
+pub fn load<T: DeserializeOwned>(part: &str) -> Result<Figures<T>> {
     match std::fs::read_to_string(path(part)) {
         Ok(text) => Ok(serde_json::from_str(&text)?),
         Err(_) => Ok(Figures::new()),
     }
 }
 
-pub fn save(part: &str, figures: &Figures) -> Result<()> {
+pub fn save<T: Serialize>(part: &str, figures: &Figures<T>) -> Result<()> {
     std::fs::create_dir_all(home().join("figures"))?;
     let text = serde_json::to_string_pretty(figures)? + "\n";
     Ok(std::fs::write(path(part), text)?)
 }
 
-pub fn set(figures: &mut Figures, contender: &str, measure: &str, value: f64) {
+pub fn set<T>(figures: &mut Figures<T>, contender: &str, measure: &str, value: T) {
     figures
         .entry(contender.to_owned())
         .or_default()
         .insert(measure.to_owned(), value);
+}
+
+/// One figure.
+pub fn get(figures: &Figures, who: &str, measure: &str) -> Option<f64> {
+    figures.get(who)?.get(measure).copied()
+}
+
+/// To so many decimals: more would only make the files restless.
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round() / scale
 }

@@ -6,19 +6,8 @@ use std::process::Command;
 use generate::Contender;
 
 use crate::Result;
-use crate::cargo::{callable, output, program};
-use crate::figures::{Figures, save, set};
-
-/// The cases of `harness::cases` and how many calls each makes in one repeat.
-pub const CASES: &[(&str, u32)] = &[
-    ("flat", 1),
-    ("nested", 1),
-    ("text", 1),
-    ("none", 1),
-    ("refused", 1),
-    ("flat in turn", 50),
-    ("200 in turn", 200),
-];
+use crate::cargo::{callable, cases, is_wanted, output, program};
+use crate::figures::{Figures, load, save, set};
 
 /// Whether callgrind is there.
 pub fn is_available() -> bool {
@@ -30,8 +19,9 @@ pub fn measure() -> Result<()> {
         eprintln!("valgrind is not installed: the committed figures stay");
         return Ok(());
     }
-    let mut figures = Figures::new();
-    for contender in callable() {
+    let mut figures = load("instructions")?;
+    for contender in callable().filter(|&contender| is_wanted(contender)) {
+        figures.remove(contender.name());
         of(contender, &mut figures)?;
         save("instructions", &figures)?;
     }
@@ -42,54 +32,37 @@ pub fn measure() -> Result<()> {
 pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
     let program = program("counts", contender)?;
     output(Command::new(&program).arg("check"))?;
-    for &(case, calls) in CASES {
-        let count = difference(&program, case, if calls == 1 { 100 } else { 4 })?;
-        note(figures, contender, case, count / f64::from(calls));
-    }
-    for form in forms(contender) {
-        let case = format!("list {form}");
-        note(figures, contender, &case, difference(&program, &case, 2)?);
-    }
-    if contender != Contender::Floor {
-        note(
-            figures,
-            contender,
-            "start",
-            difference(&program, "start", 1)?,
-        );
+    let name = contender.name();
+    let named = output(Command::new(&program).arg("mistakes"))?;
+    set(figures, name, "mistakes named", named.trim().parse()?);
+    for case in cases(&program)? {
+        // Of a part of the tools only allocations are counted.
+        if case.starts_with("list ") && case.matches(' ').count() > 1 {
+            continue;
+        }
+        // Of one call or of ten tools many repeats, since where a hash falls is chance.
+        let is_small = ["flat", "nested", "text", "none", "refused"]
+            .iter()
+            .any(|small| case.starts_with(small) && !case.ends_with("in turn"));
+        let is_small = is_small || case.ends_with(" 10");
+        let count = difference(&program, &case, if is_small { 100 } else { 2 })?;
+        eprintln!("{name} {case}: {count:.0}");
+        set(figures, name, &case, count.round());
     }
     Ok(())
 }
 
-fn note(figures: &mut Figures, contender: Contender, case: &str, count: f64) {
-    eprintln!("{} {case}: {count:.0}", contender.name());
-    set(figures, contender.name(), case, count.round());
-}
-
-/// The forms in which a contender lists its tools.
-pub fn forms(contender: Contender) -> &'static [&'static str] {
-    match contender {
-        Contender::Bare | Contender::Floor => &[],
-        Contender::ToolCore => &[
-            "openai-chat",
-            "openai-responses",
-            "anthropic",
-            "gemini",
-            "mcp",
-        ],
-        _ => &["definitions"],
-    }
-}
-
-/// The instructions of one repeat: of a run with twice as many less those of a run.
-fn difference(program: &Path, case: &str, repeats: u32) -> Result<f64> {
+/// The instructions of a call, tool or look-up: of a run with twice as many repeats less those of
+/// a run.
+pub fn difference(program: &Path, case: &str, repeats: u32) -> Result<f64> {
     // One repeat more in both, for what is done at first use.
-    let few = run(program, case, 1 + repeats)?;
-    let many = run(program, case, 1 + 2 * repeats)?;
-    Ok((many - few) / f64::from(repeats))
+    let (few, of) = run(program, case, 1 + repeats)?;
+    let (many, _) = run(program, case, 1 + 2 * repeats)?;
+    Ok((many - few) / f64::from(repeats) / of)
 }
 
-fn run(program: &Path, case: &str, repeats: u32) -> Result<f64> {
+/// The instructions of a run, and of how many calls each repeat was.
+fn run(program: &Path, case: &str, repeats: u32) -> Result<(f64, f64)> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -97,8 +70,13 @@ fn run(program: &Path, case: &str, repeats: u32) -> Result<f64> {
         .args([case, &repeats.to_string()]);
     let run = command.output()?;
     let said = String::from_utf8_lossy(&run.stderr);
-    said.lines()
+    let collected = said
+        .lines()
         .find_map(|line| line.split_once("Collected :"))
-        .and_then(|(_, count)| count.trim().parse().ok())
-        .ok_or_else(|| format!("{command:?}: {}\n{said}", run.status).into())
+        .and_then(|(_, count)| count.trim().parse().ok());
+    let of = String::from_utf8_lossy(&run.stdout).trim().parse();
+    match (collected, of) {
+        (Some(collected), Ok(of)) if run.status.success() => Ok((collected, of)),
+        _ => Err(format!("{command:?}: {}\n{said}", run.status).into()),
+    }
 }

@@ -60,4 +60,9 @@ impl Contender {
             Contender::Bare | Contender::Floor | Contender::Schemars
         )
     }
+
+    /// Whether it can say what its tools are.
+    pub fn lists(self) -> bool {
+        !matches!(self, Contender::Bare | Contender::Floor)
+    }
 }

@@ -13,12 +13,15 @@ pub struct Parameter {
     pub r#type: &'static str,
 }
 
+/// A parameter: its name, its docs, its type.
+type Row = (&'static str, &'static str, &'static str);
+
 /// Functions to call: of each shape so many, 200 with 50 of each.
 ///
 /// `flat_…` takes six scalars, `nested_…` a struct with a list of structs, `text_…` one string,
 /// `none_…` nothing. One more, `get_forecast`, is listed and not called.
 pub fn calls(of_each: usize) -> Vec<Function> {
-    let shapes: [(&str, &str, &[(&str, &str, &str)]); 4] = [
+    let shapes: [(&str, &str, &[Row]); 4] = [
         (
             "flat",
             "Weather forecast for a city.",
@@ -93,7 +96,7 @@ pub fn calls(of_each: usize) -> Vec<Function> {
 
 /// Functions to compile: so many, with `parameters` parameters each, or with 4 to 8 in turn.
 pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
-    const KINDS: [(&str, &str, &str); 8] = [
+    const KINDS: [Row; 8] = [
         (
             "query",
             "What to look for, in the words of the user.",
@@ -118,6 +121,11 @@ pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
     (0..count)
         .map(|index| {
             let width = parameters.unwrap_or(4 + index % 5);
+            // Where size is at stake, no two tools have the same code.
+            let suffix = match parameters {
+                Some(_) => index,
+                None => index % 7,
+            };
             Function {
                 name: format!("search_{index}"),
                 doc: format!("Searches the collection {index} and gives what fits best."),
@@ -125,7 +133,7 @@ pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
                     .map(|at| {
                         let (name, doc, r#type) = KINDS[(index + at) % KINDS.len()];
                         Parameter {
-                            name: format!("{name}_{}", index % 7),
+                            name: format!("{name}_{suffix}"),
                             doc,
                             r#type,
                         }

@@ -4,8 +4,10 @@
 
 mod contender;
 mod function;
+mod program;
 mod write;
 
 pub use contender::Contender;
 pub use function::{Function, Parameter, build, calls};
+pub use program::program;
 pub use write::source;

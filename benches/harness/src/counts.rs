@@ -3,54 +3,46 @@
 //! Two runs that differ in the number of repeats alone differ in the instructions of the repeats
 //! alone, whatever start-up costs.
 
-use std::hint::black_box;
+use crate::{Contender, cases, work};
 
-use crate::{Contender, cases};
-
-/// `<program> <case> <repeats>`
+/// `<program> <case> <repeats>`, or what one wants to know of the contender otherwise.
 pub fn main<C: Contender>() {
     let mut arguments = std::env::args().skip(1);
-    let case = arguments.next().expect("a case");
-    if case == "check" {
-        return check::<C>();
-    }
-    if case == "print" {
-        let list = C::start().list(&arguments.next().expect("a form"));
-        return print!("{}", String::from_utf8(list).expect("UTF-8"));
-    }
-    let repeats: usize = arguments
-        .next()
-        .and_then(|repeats| repeats.parse().ok())
-        .expect("a number of repeats");
-    if case == "start" {
-        for _ in 0..repeats {
-            black_box(C::start());
+    let mut next = |what| arguments.next().expect(what);
+    let case = next("a case");
+    match &*case {
+        "check" => check::<C>(),
+        "cases" => {
+            for name in work::names::<C>() {
+                println!("{name}");
+            }
         }
-        return;
+        "mistakes" => println!("{}", mistakes_named::<C>()),
+        "print" => {
+            let list = C::start().list(&next("a form"));
+            print!("{}", String::from_utf8(list).expect("UTF-8"));
+        }
+        case => {
+            let repeats: usize = next("repeats").parse().expect("a number of repeats");
+            let mut work = work::<C>(case);
+            for _ in 0..repeats {
+                (work.run)();
+            }
+            println!("{}", work.of);
+        }
     }
+}
+
+/// How many of the three mistakes of a refused call its answer names.
+fn mistakes_named<C: Contender>() -> usize {
     let contender = C::start();
-    if let Some(form) = case.strip_prefix("list ") {
-        for _ in 0..repeats {
-            black_box(contender.list(form));
-        }
-        return;
-    }
-    let case = cases::all()
-        .into_iter()
-        .find(|known| known.name == case)
-        .expect("a known case");
-    let calls: Vec<_> = case
-        .calls
-        .iter()
-        .map(|(tool, arguments)| (contender.find(tool), arguments))
-        .collect();
-    for _ in 0..repeats {
-        for (tool, arguments) in &calls {
-            contender.call(tool, black_box(arguments), |result| {
-                black_box(result).ok();
-            });
-        }
-    }
+    let mut named = 0;
+    contender.call(&contender.find("flat_7"), &cases::refused(), |result| {
+        let text = result.expect_err("a refusal");
+        let keys = ["city", "days", "wind"];
+        named = keys.into_iter().filter(|key| text.contains(key)).count();
+    });
+    named
 }
 
 /// Shows one answer a case, and fails where a call did not end as it should.
@@ -71,5 +63,8 @@ fn check<C: Contender>() {
     for form in C::FORMS {
         let list = contender.list(form);
         println!("list {form}: {} bytes", list.len());
+    }
+    for case in C::OWN {
+        (C::own(case).run)();
     }
 }

@@ -31,4 +31,6 @@ impl harness::Contender for Floor {
     fn list(&self, _form: &str) -> Vec<u8> {
         Vec::new()
     }
+
+    fn forget(&mut self, _name: &str) {}
 }

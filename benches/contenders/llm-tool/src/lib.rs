@@ -41,4 +41,8 @@ impl harness::Contender for LlmTool {
     fn list(&self, _form: &str) -> Vec<u8> {
         serde_json::to_vec(&*self.tools.definitions_slice()).expect("JSON")
     }
+
+    fn forget(&mut self, name: &str) {
+        self.tools.remove(name);
+    }
 }

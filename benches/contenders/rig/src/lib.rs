@@ -42,4 +42,8 @@ impl harness::Contender for Rig {
     fn list(&self, _form: &str) -> Vec<u8> {
         serde_json::to_vec(&self.tools.tool_definitions()).expect("JSON")
     }
+
+    fn forget(&mut self, name: &str) {
+        self.tools.remove_tool(name);
+    }
 }

@@ -75,4 +75,8 @@ impl harness::Contender for Rmcp {
     fn list(&self, _form: &str) -> Vec<u8> {
         serde_json::to_vec(&self.router.list_all()).expect("JSON")
     }
+
+    fn forget(&mut self, name: &str) {
+        self.router.remove_route(name);
+    }
 }

@@ -58,4 +58,10 @@ impl harness::Contender for Schemars {
     fn list(&self, _form: &str) -> Vec<u8> {
         serde_json::to_vec(&self.definitions).expect("JSON")
     }
+
+    fn forget(&mut self, name: &str) {
+        self.calls.remove(name);
+        self.definitions
+            .retain(|definition| definition.name != name);
+    }
 }

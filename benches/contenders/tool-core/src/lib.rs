@@ -8,6 +8,9 @@ mod tools {
     include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 }
 
+mod own;
+
+use harness::Work;
 use harness::now::now;
 use tool_core::dialect::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
@@ -57,5 +60,15 @@ impl harness::Contender for ToolCore {
             _ => panic!("no form {form}"),
         };
         rendered.into_string().into_bytes()
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.registry.remove(name);
+    }
+
+    const OWN: &'static [&'static str] = own::CASES;
+
+    fn own(case: &str) -> Work {
+        own::work(case)
     }
 }

@@ -50,4 +50,8 @@ impl harness::Contender for ToolsRs {
     fn list(&self, _form: &str) -> Vec<u8> {
         serde_json::to_vec(&self.tools.json().expect("JSON")).expect("JSON")
     }
+
+    fn forget(&mut self, name: &str) {
+        self.tools.unregister(name).expect("a known tool");
+    }
 }

@@ -1,0 +1,82 @@
+//! What is measured of this library alone: registries of many tools, many calls at once, and a
+//! parameter that is lent instead of given away.
+
+mod at_once;
+mod many;
+
+use std::hint::black_box;
+
+use harness::now::now;
+use harness::{Work, cases};
+use tool_core::dialect::Mcp;
+use tool_core::{Registry, ToolCall, tool, tools};
+
+pub const CASES: &[&str] = &[
+    "text as &str",
+    "1000 at once",
+    "1000 at once, bare",
+    "start 10",
+    "start 1000",
+    "start 10000",
+    "look up 10",
+    "look up 1000",
+    "look up 10000",
+    "render 10",
+    "render 1000",
+    "render 10000",
+];
+
+pub fn work(case: &str) -> Work {
+    let (what, size) = case.rsplit_once(' ').expect("a known case");
+    match (what, size.parse()) {
+        ("start", Ok(size)) => {
+            let tools = many::tools(size);
+            Work::new(size, move || {
+                let registry = Registry::builder().tools(tools.iter().cloned()).build();
+                black_box(registry).expect("unlike names");
+            })
+        }
+        ("look up", Ok(size)) => {
+            let registry = many::registry(size);
+            let names = many::names(size);
+            Work::new(size, move || {
+                for name in &names {
+                    black_box(registry.get(name)).expect("a known tool");
+                }
+            })
+        }
+        ("render", Ok(size)) => {
+            let registry = many::registry(size);
+            Work::new(size, move || {
+                black_box(registry.render(&Mcp::default()).into_string());
+            })
+        }
+        _ => match case {
+            "text as &str" => lent_text(),
+            "1000 at once" => at_once::calls(),
+            "1000 at once, bare" => at_once::bare(),
+            _ => panic!("no case {case}"),
+        },
+    }
+}
+
+/// Stores a note.
+#[tool(unlinked)]
+fn lent(
+    /// The text of the note.
+    body: &str,
+) -> String {
+    black_box(body);
+    "stored".into()
+}
+
+/// The case `text` with a parameter that is not copied out of its text.
+fn lent_text() -> Work {
+    let registry = Registry::builder().tools(tools![lent]).build();
+    let registry = registry.expect("one tool");
+    let arguments = cases::text();
+    Work::new(1, move || {
+        let call = ToolCall::new("call_1", "lent", &*arguments);
+        assert!(!black_box(now(registry.call(call))).is_error());
+    })
+}

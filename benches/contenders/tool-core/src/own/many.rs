@@ -1,0 +1,77 @@
+//! Ten thousand tools, made of one: a macro for each would take minutes to build.
+
+use std::borrow::Cow;
+
+use tool_core::__private::StaticTool;
+use tool_core::{Registry, Tool, ToolEntry, ToolSpec, tool};
+
+/// Searches a collection and gives what fits best.
+#[tool(unlinked)]
+fn search(
+    /// What to look for, in the words of the user.
+    query: String,
+    /// How many results to give at most.
+    limit: Option<u32>,
+    /// Results below this score are dropped.
+    threshold: f64,
+    /// Tell more of each result.
+    verbose: bool,
+) -> String {
+    std::hint::black_box((&query, &limit, &threshold, &verbose));
+    "stored".into()
+}
+
+/// The tool `search` under the name `search_0000` and so on.
+struct Search<const N: usize>;
+
+impl<const N: usize> Search<N> {
+    const NAME: &'static [u8; 11] = &{
+        let mut name = *b"search_0000";
+        let mut rest = N;
+        let mut at = name.len();
+        while rest > 0 {
+            at -= 1;
+            name[at] += (rest % 10) as u8;
+            rest /= 10;
+        }
+        name
+    };
+}
+
+impl<const N: usize> Tool for Search<N> {
+    const SPEC: ToolSpec = {
+        let mut spec = search::SPEC;
+        let Ok(name) = str::from_utf8(Self::NAME) else {
+            panic!("digits")
+        };
+        std::mem::forget(std::mem::replace(&mut spec.name, Cow::Borrowed(name)));
+        spec
+    };
+    const ENTRY: &'static StaticTool = &StaticTool {
+        spec: Self::SPEC,
+        // SAFETY: it is a function pointer, which nothing owns.
+        invoke: unsafe { std::ptr::read(&raw const search::ENTRY.invoke) },
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/many.rs"));
+
+/// The first so many, in an order that is not that of their names.
+pub fn tools(size: usize) -> Vec<ToolEntry> {
+    let mut tools = all();
+    tools.truncate(size);
+    tools
+}
+
+pub fn registry(size: usize) -> Registry {
+    let registry = Registry::builder().tools(tools(size)).build();
+    registry.expect("unlike names")
+}
+
+/// Their names, in another order.
+pub fn names(size: usize) -> Vec<String> {
+    let tools = tools(size);
+    (0..size)
+        .map(|place| tools[place * 37 % size].name.to_string())
+        .collect()
+}

@@ -1,0 +1,3 @@
+fn main() {
+    timing::main::<with_tools_rs::ToolsRs>();
+}

@@ -1,0 +1,33 @@
+//! Counts what one repeat of each case allocates. The program has to name the allocator:
+//!
+//! ```ignore
+//! #[global_allocator]
+//! static ALLOCATOR: &harness::allocations::Counting = harness::allocations::COUNTING;
+//! ```
+
+use std::alloc::System;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use crate::{Contender, work};
+
+pub type Counting = StatsAlloc<System>;
+pub static COUNTING: &Counting = &INSTRUMENTED_SYSTEM;
+
+/// Prints a line a case: its name, allocations, bytes, with tabs between them.
+pub fn main<C: Contender>() {
+    for case in work::names::<C>() {
+        let mut work = work::<C>(&case);
+        // What is done at first use is not counted.
+        (work.run)();
+        let region = Region::new(COUNTING);
+        (work.run)();
+        let change = region.change();
+        let of = |count: usize| count as f64 / work.of as f64;
+        println!(
+            "{case}\t{}\t{}",
+            of(change.allocations + change.reallocations),
+            of(change.bytes_allocated),
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! A case as something to do again and again, whoever counts or times it.
+
+use std::hint::black_box;
+
+use crate::{Contender, OF_EACH, SHAPES, cases};
+
+/// One case, ready to be repeated.
+pub struct Work {
+    /// One repeat.
+    pub run: Box<dyn FnMut()>,
+    /// What a figure is divided by: how many calls, tools or look-ups a repeat is.
+    pub of: usize,
+}
+
+impl Work {
+    pub fn new(of: usize, run: impl FnMut() + 'static) -> Work {
+        Work {
+            run: Box::new(run),
+            of,
+        }
+    }
+}
+
+/// The names of all cases of a contender.
+pub fn names<C: Contender>() -> Vec<String> {
+    let calls = cases::all().into_iter().map(|case| case.name.to_owned());
+    let lists = C::FORMS.iter().flat_map(|form| {
+        let shapes = SHAPES
+            .iter()
+            .map(move |shape| format!("list {form} {shape}"));
+        std::iter::once(format!("list {form}")).chain(shapes)
+    });
+    let start = (!C::FORMS.is_empty()).then(|| "start".to_owned());
+    let own = C::OWN.iter().map(|&case| case.to_owned());
+    calls.chain(lists).chain(start).chain(own).collect()
+}
+
+/// The case of this name.
+pub fn work<C: Contender>(name: &str) -> Work {
+    if name == "start" {
+        return Work::new(1, || {
+            black_box(C::start());
+        });
+    }
+    if let Some(form) = name.strip_prefix("list ") {
+        let mut contender = C::start();
+        let (form, kept) = form.split_once(' ').unwrap_or((form, ""));
+        let form = form.to_owned();
+        if !kept.is_empty() {
+            contender.forget("get_forecast");
+            for shape in SHAPES.into_iter().filter(|&shape| shape != kept) {
+                for index in 0..OF_EACH {
+                    contender.forget(&format!("{shape}_{index}"));
+                }
+            }
+        }
+        return Work::new(1, move || {
+            black_box(contender.list(&form));
+        });
+    }
+    let Some(case) = cases::all().into_iter().find(|case| case.name == name) else {
+        return C::own(name);
+    };
+    let contender = C::start();
+    let calls: Vec<_> = case
+        .calls
+        .into_iter()
+        .map(|(tool, arguments)| (contender.find(tool), arguments))
+        .collect();
+    Work::new(calls.len(), move || {
+        for (tool, arguments) in &calls {
+            contender.call(tool, black_box(arguments), |result| {
+                black_box(result).ok();
+            });
+        }
+    })
+}

@@ -1,0 +1,310 @@
+//! The first table: what was promised, what was measured, and whether it was kept.
+
+mod measured;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::data::{Data, PEERS, WITH_MACRO};
+use crate::Result;
+use crate::cargo::home;
+use measured::Figure;
+
+/// A measure with its bound.
+struct Row {
+    /// By which `reasons.json` knows it.
+    id: &'static str,
+    measure: &'static str,
+    bound: &'static str,
+    limit: Limit,
+    figures: Vec<Figure>,
+}
+
+/// What every figure of a row has to keep.
+#[derive(Clone, Copy)]
+enum Limit {
+    AtMost(f64),
+    Below(f64),
+    AtLeast(f64),
+    Reported,
+}
+
+impl Row {
+    /// The verdict. A figure that is missing can't be met, one that misses settles it.
+    fn verdict(&self) -> Verdict {
+        let keeps = |value: f64| match self.limit {
+            Limit::AtMost(most) => value <= most,
+            Limit::Below(bound) => value < bound,
+            Limit::AtLeast(least) => value >= least,
+            Limit::Reported => true,
+        };
+        let mut values = self.figures.iter().map(|figure| figure.value);
+        if values.clone().flatten().any(|value| !keeps(value)) {
+            Verdict::Missed
+        } else if values.any(|value| value.is_none()) {
+            Verdict::Unknown
+        } else if let Limit::Reported = self.limit {
+            Verdict::Reported
+        } else {
+            Verdict::Met
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verdict {
+    Met,
+    Missed,
+    Reported,
+    Unknown,
+}
+
+pub fn write(data: &Data, out: &mut String) -> Result<()> {
+    let reasons = std::fs::read_to_string(home().join("reasons.json"))?;
+    let mut reasons: BTreeMap<String, String> = serde_json::from_str(&reasons)?;
+    out.push_str(
+        "\n## What was promised\n\n| measure | bound | figure | | reason |\n|---|---|---|---|---|\n",
+    );
+    for row in rows(data) {
+        let verdict = row.verdict();
+        let reason = reasons.remove(row.id);
+        if (verdict == Verdict::Missed) != reason.is_some() {
+            eprintln!(
+                "reasons.json: {} is {}",
+                row.id,
+                match reason {
+                    Some(_) => "not missed and needs no reason",
+                    None => "missed and has no reason",
+                }
+            );
+        }
+        let reason = match verdict {
+            Verdict::Missed => reason.unwrap_or_else(|| "none given yet".into()),
+            _ => String::new(),
+        };
+        let verdict = match verdict {
+            Verdict::Met => "met",
+            Verdict::Missed => "**missed**",
+            Verdict::Reported => "reported",
+            Verdict::Unknown => "not measured",
+        };
+        let figures: Vec<_> = row.figures.iter().map(|figure| &*figure.text).collect();
+        writeln!(
+            out,
+            "| {} | {} | {} | {verdict} | {reason} |",
+            row.measure,
+            row.bound,
+            figures.join("; "),
+        )?;
+    }
+    match reasons.keys().next() {
+        Some(unknown) => Err(format!("reasons.json: no measure {unknown}").into()),
+        None => Ok(()),
+    }
+}
+
+fn rows(data: &Data) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |id, measure, bound, limit, figures| {
+        rows.push(Row {
+            id,
+            measure,
+            bound,
+            limit,
+            figures,
+        });
+    };
+    use Limit::{AtLeast, AtMost, Below, Reported};
+
+    add(
+        "flat",
+        "call, flat scalars",
+        "≤ 1.0 × the floor",
+        AtMost(1.0),
+        measured::to_floor(data, &["flat", "flat in turn"]),
+    );
+    add(
+        "text",
+        "call, an 8 KB string",
+        "≤ 1.0 × the floor",
+        AtMost(1.0),
+        measured::to_floor(data, &["text"]),
+    );
+    add(
+        "nested",
+        "call, a nested struct with 20 items",
+        "≤ 1.5 × the floor",
+        AtMost(1.5),
+        measured::to_floor(data, &["nested"]),
+    );
+    add(
+        "none",
+        "call, no arguments",
+        "× the floor",
+        Reported,
+        measured::to_floor(data, &["none"]),
+    );
+    add(
+        "turn",
+        "call, 200 tools in turn",
+        "× the floor",
+        Reported,
+        measured::to_floor(data, &["200 in turn"]),
+    );
+    add(
+        "flat-peers",
+        "call, flat scalars",
+        "≥ 2 × faster than the fastest peer",
+        AtLeast(2.0),
+        measured::to_fastest(data, PEERS, "flat", "flat"),
+    );
+    add(
+        "flat-macros",
+        "the same",
+        "of those with a macro",
+        AtLeast(2.0),
+        measured::to_fastest(data, WITH_MACRO, "flat", "flat"),
+    );
+    add(
+        "nested-peers",
+        "call, nested",
+        "faster than every peer",
+        AtLeast(1.0),
+        measured::to_fastest(data, PEERS, "nested", "nested"),
+    );
+    add(
+        "refused",
+        "refused call, three mistakes",
+        "≤ 3 × an accepted one",
+        AtMost(3.0),
+        measured::refused(data),
+    );
+    add(
+        "mistakes",
+        "mistakes named by its answer",
+        "3 of 3",
+        AtLeast(3.0),
+        measured::mistakes(data),
+    );
+    add(
+        "list",
+        "`tools` of a request, 201 tools, each dialect",
+        "≥ 10 × the fastest peer",
+        AtLeast(10.0),
+        measured::lists(data),
+    );
+    add(
+        "list-allocations",
+        "allocations of that: 50 tools with 6 parameters less 50 with 1",
+        "0",
+        AtMost(0.0),
+        measured::list_allocations(data),
+    );
+    add(
+        "start",
+        "registry: start-up at 10, 1,000, 10,000 tools",
+        "< 1,000 ns a tool",
+        Below(1000.0),
+        measured::per_tool(data, "start"),
+    );
+    add(
+        "look-up",
+        "registry: instructions of a look-up among 10,000 tools",
+        "≤ 1.1 × among 10",
+        AtMost(1.1),
+        measured::look_up(data),
+    );
+    add(
+        "render",
+        "registry: list at 10, 1,000, 10,000 tools",
+        "ns a tool",
+        Reported,
+        measured::per_tool(data, "render"),
+    );
+    for (id, measure, mode) in [
+        (
+            "check",
+            "build cost a tool above the bare functions: check, 200 and 1,000 tools",
+            "check",
+        ),
+        ("debug", "debug build", "debug"),
+        ("release", "release build", "release"),
+        (
+            "incremental",
+            "debug build after one tool was touched",
+            "incremental",
+        ),
+    ] {
+        add(
+            id,
+            measure,
+            "≤ 1/3 of the fastest peer",
+            AtMost(1.0 / 3.0),
+            measured::build_cost(data, mode),
+        );
+    }
+    add(
+        "check-time",
+        "check, 200 and 1,000 tools",
+        "≤ 5 ms a tool",
+        AtMost(5.0),
+        measured::check_time(data),
+    );
+    add(
+        "bfcl",
+        "the 1,123 functions of BFCL as one crate, a tool",
+        "≤ 1.0 × the 200",
+        AtMost(1.0),
+        measured::bfcl(data),
+    );
+    add(
+        "size",
+        "binary growth a tool with 4 parameters",
+        "≤ 1,500 bytes",
+        AtMost(1500.0),
+        measured::size(data),
+    );
+    add(
+        "size-peers",
+        "the same",
+        "below every peer",
+        Below(1.0),
+        measured::below_peers(&data.size, "bytes a tool", PEERS),
+    );
+    add(
+        "crates",
+        "crates of a cold build, default features",
+        "fewer than every peer with a macro",
+        Below(1.0),
+        measured::below_peers(&data.cold, "crates", WITH_MACRO),
+    );
+    add(
+        "cold",
+        "CPU seconds of it",
+        "fewer than every peer with a macro",
+        Below(1.0),
+        measured::below_peers(&data.cold, "CPU seconds", WITH_MACRO),
+    );
+    add(
+        "schema",
+        "schema of `get_forecast`, and of all 201",
+        "smallest of all correct ones",
+        AtMost(1.0),
+        measured::schema_size(data),
+    );
+    add(
+        "schema-right",
+        "what it wrongly allows, wrongly refuses, or lost of the docs",
+        "nothing",
+        AtMost(0.0),
+        measured::schema_right(data),
+    );
+    add(
+        "at-once",
+        "`call_all` of 1,000 async calls over a bare join",
+        "< 1,000 ns a call",
+        Below(1000.0),
+        measured::at_once(data),
+    );
+    rows
+}

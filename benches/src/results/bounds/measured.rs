@@ -1,0 +1,262 @@
+//! The figures of the first table.
+
+use std::fmt::{Display, Write};
+
+use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, least};
+use crate::compile::COUNTS;
+use crate::figures::{Figures, get};
+
+/// A number to hold against a bound, and how it is shown.
+pub struct Figure {
+    /// None where it was not measured.
+    pub value: Option<f64>,
+    pub text: String,
+}
+
+fn figure(value: f64, text: impl Into<String>) -> Figure {
+    Figure {
+        value: Some(value),
+        text: text.into(),
+    }
+}
+
+/// This figure, or the word that it is not there.
+fn or_missing(what: impl Display, figure: Option<Figure>) -> Figure {
+    figure.unwrap_or_else(|| Figure {
+        value: None,
+        text: format!("{what}: not measured"),
+    })
+}
+
+/// Instructions and wall time of these cases beside the floor's.
+pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
+    let instructions = |case| {
+        let of = |who| get(&data.instructions, who, case);
+        let ratio = of(OURS)? / of("floor")?;
+        Some(figure(ratio, format!("{case}: {ratio:.2} instructions")))
+    };
+    let wall = |case| {
+        let ratio = data.paired((OURS, case), ("floor", case))?;
+        Some(figure(ratio.median, format!("{ratio} wall")))
+    };
+    let both = |&case| {
+        [
+            or_missing(case, instructions(case)),
+            or_missing("wall", wall(case)),
+        ]
+    };
+    cases.iter().flat_map(both).collect()
+}
+
+/// How many times faster a case is than the fastest peer at another: instructions and wall time.
+pub fn to_fastest(data: &Data, peers: &[&'static str], case: &str, theirs: &str) -> Vec<Figure> {
+    let instructions = || {
+        let of = |who, case| get(&data.instructions, who, case);
+        let (name, least) = least(peers, |peer| of(peer, theirs))?;
+        let ratio = least / of(OURS, case)?;
+        Some(figure(ratio, format!("{ratio:.2} instructions ({name})")))
+    };
+    let wall = || {
+        let paired = |peer| data.paired((peer, theirs), (OURS, case));
+        let (name, median) = least(peers, |peer| Some(paired(peer)?.median))?;
+        Some(figure(median, format!("{} wall ({name})", paired(name)?)))
+    };
+    vec![
+        or_missing("instructions", instructions()),
+        or_missing("wall", wall()),
+    ]
+}
+
+/// The three mistakes beside an accepted call of the same tool.
+pub fn refused(data: &Data) -> Vec<Figure> {
+    let instructions = || {
+        let of = |case| get(&data.instructions, OURS, case);
+        let ratio = of("refused")? / of("flat")?;
+        Some(figure(ratio, format!("{ratio:.2} instructions")))
+    };
+    let wall = || {
+        let ratio = data.paired((OURS, "refused"), (OURS, "flat"))?;
+        Some(figure(ratio.median, format!("{ratio} wall")))
+    };
+    vec![
+        or_missing("instructions", instructions()),
+        or_missing("wall", wall()),
+    ]
+}
+
+pub fn mistakes(data: &Data) -> Vec<Figure> {
+    let named = |who| get(&data.instructions, who, "mistakes named");
+    let most = PEERS.iter().filter_map(|&peer| named(peer));
+    let most = most.fold(0.0, f64::max);
+    let ours = named(OURS).map(|ours| figure(ours, format!("{ours}, a peer at most {most}")));
+    vec![or_missing("mistakes", ours)]
+}
+
+pub fn lists(data: &Data) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for dialect in DIALECTS {
+        let case = format!("list {dialect}");
+        let mut both = to_fastest(data, PEERS, &case, "list definitions");
+        both[0].text.insert_str(0, &format!("{dialect}: "));
+        figures.append(&mut both);
+    }
+    figures
+}
+
+pub fn list_allocations(data: &Data) -> Vec<Figure> {
+    let growth = |dialect| {
+        let of = |shape| get(&data.allocations, OURS, &format!("list {dialect} {shape}"));
+        let (few, many) = (of("text")?, of("flat")?);
+        Some(figure(many - few, format!("{dialect}: {many} − {few}")))
+    };
+    let all = DIALECTS.iter();
+    all.map(|dialect| or_missing(dialect, growth(dialect)))
+        .collect()
+}
+
+pub fn per_tool(data: &Data, what: &str) -> Vec<Figure> {
+    let time = |size| data.time(OURS, &format!("{what} {size}"));
+    let sizes = [10, 1000, 10_000].into_iter();
+    sizes
+        .map(|size| {
+            let time = time(size).map(|time| figure(time, format!("{time:.0}")));
+            or_missing(size, time)
+        })
+        .collect()
+}
+
+pub fn look_up(data: &Data) -> Vec<Figure> {
+    let instructions = || {
+        let at = |size| get(&data.instructions, OURS, &format!("look up {size}"));
+        let ratio = at(10_000)? / at(10)?;
+        let wall = data.paired((OURS, "look up 10000"), (OURS, "look up 10"))?;
+        let text = format!("{ratio:.2}; with the misses of the cache {wall} wall");
+        Some(figure(ratio, text))
+    };
+    vec![or_missing("look-up", instructions())]
+}
+
+pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
+    let at = |count| {
+        let ours = data.milliseconds(OURS, mode, count)?;
+        let fastest = |peers| least(peers, |peer| data.milliseconds(peer, mode, count));
+        let (name, theirs) = fastest(PEERS)?;
+        let (with_macro, slower) = fastest(WITH_MACRO)?;
+        let ratio = ours / theirs;
+        let mut text = format!("{count}: {ours:.2} ms, {ratio:.2} × {name}");
+        if with_macro != name {
+            write!(text, ", {:.2} × {with_macro}", ours / slower).ok()?;
+        }
+        Some(figure(ratio, text))
+    };
+    let counts = COUNTS.iter();
+    counts.map(|&count| or_missing(count, at(count))).collect()
+}
+
+pub fn check_time(data: &Data) -> Vec<Figure> {
+    let at = |count| {
+        let ours = data.milliseconds(OURS, "check", count)?;
+        Some(figure(ours, format!("{ours:.2}")))
+    };
+    let counts = COUNTS.iter();
+    counts.map(|&count| or_missing(count, at(count))).collect()
+}
+
+/// Neither side is lessened by the bare functions, which BFCL's crate has not.
+pub fn bfcl(data: &Data) -> Vec<Figure> {
+    let of = |measure: &str| get(&data.bfcl, OURS, measure);
+    let build = |mode| {
+        let ms = of(mode)? * 1000.0 / of("tools")?;
+        let ratio = ms / (get(&data.compile, OURS, &format!("{mode} 200"))? * 1000.0 / 200.0);
+        Some(figure(ratio, format!("{mode}: {ms:.2} ms, {ratio:.2}")))
+    };
+    // Two runs of which neither was paired: instructions, then.
+    let run = |case| {
+        let ours = of(&format!("{case}, instructions"))? / of("tools")?;
+        let ratio = ours / (get(&data.instructions, OURS, case)? / 201.0);
+        let text = format!("{case}: {ours:.0} instructions, {ratio:.2}");
+        Some(figure(ratio, text))
+    };
+    let builds = ["check", "debug"].map(|mode| or_missing(mode, build(mode)));
+    let runs = ["start", "list mcp"].map(|case| or_missing(case, run(case)));
+    builds.into_iter().chain(runs).collect()
+}
+
+pub fn size(data: &Data) -> Vec<Figure> {
+    let bytes = || {
+        let of = |who| get(&data.size, who, "bytes a tool");
+        let (ours, bare) = (of(OURS)?, of("bare")?);
+        let text = format!("{ours:.0}, of which {bare:.0} are the function's");
+        Some(figure(ours, text))
+    };
+    vec![or_missing("size", bytes())]
+}
+
+/// Ours beside the least of these.
+pub fn below_peers(figures: &Figures, measure: &str, peers: &[&'static str]) -> Vec<Figure> {
+    let ratio = || {
+        let ours = get(figures, OURS, measure)?;
+        let (name, theirs) = least(peers, |peer| get(figures, peer, measure))?;
+        Some(figure(ours / theirs, format!("{ours}; {name} {theirs}")))
+    };
+    vec![or_missing(measure, ratio())]
+}
+
+/// As MCP's form has them, which is as they are; the other dialects leave out or add what their
+/// providers want.
+const FORM: &str = "mcp";
+const FAULTS: [&str; 3] = ["allows", "refuses", "loses"];
+
+/// Beside the smallest peer whose schemas are right.
+pub fn schema_size(data: &Data) -> Vec<Figure> {
+    let beside = |measure: &str| {
+        let ours = data.schema.get(OURS)?.get(FORM)?[measure].as_f64()?;
+        let of = |peer| data.schema.get(peer)?.get("definitions");
+        let right = least(PEERS, |peer| {
+            let judged = of(peer)?;
+            let is_right = FAULTS
+                .iter()
+                .all(|fault| judged[*fault] == serde_json::json!([]));
+            let size = judged[measure].as_f64()?;
+            Some(if is_right { size } else { f64::INFINITY })
+        })?;
+        let (name, any) = least(PEERS, |peer| of(peer)?[measure].as_f64())?;
+        let theirs = match right.1.is_finite() {
+            true => format!("{} {}", right.0, right.1),
+            false => format!("no peer is right, {name} has {any}"),
+        };
+        Some(figure(
+            ours / right.1,
+            format!("{measure}: {ours}; {theirs}"),
+        ))
+    };
+    let measures = ["get_forecast schema", "schemas"].into_iter();
+    measures
+        .flat_map(|what| ["bytes", "tokens"].map(|unit| format!("{what} {unit}")))
+        .map(|measure| or_missing(&measure, beside(&measure)))
+        .collect()
+}
+
+pub fn schema_right(data: &Data) -> Vec<Figure> {
+    let faults = || {
+        let judged = data.schema.get(OURS)?.get(FORM)?;
+        let of = |fault: &str| judged[fault].as_array().map(Vec::len);
+        let faults = FAULTS.iter().map(|fault| of(fault));
+        let faults = faults.collect::<Option<Vec<_>>>()?;
+        let sum = faults.iter().sum::<usize>();
+        Some(figure(sum as f64, sum.to_string()))
+    };
+    vec![or_missing("faults", faults())]
+}
+
+pub fn at_once(data: &Data) -> Vec<Figure> {
+    let over = || {
+        let (all, bare) = ("1000 at once", "1000 at once, bare");
+        let more = data.more((OURS, all), (OURS, bare))?;
+        let of = |case| get(&data.instructions, OURS, case);
+        let instructions = of(all)? - of(bare)?;
+        let text = format!("{more:.0} wall; {instructions:.0} instructions");
+        Some(figure(more.median, text))
+    };
+    vec![or_missing("over", over())]
+}

@@ -1,0 +1,130 @@
+//! All figures, and what is computed of them.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::figures::{Figures, get, load};
+use crate::times::Times;
+
+pub const PEERS: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool", "schemars"];
+/// The peers that make a tool of a function by themselves.
+pub const WITH_MACRO: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool"];
+pub const ORDER: &[&str] = &[
+    "bare",
+    "floor",
+    "tool-core",
+    "rmcp",
+    "rig",
+    "tools-rs",
+    "llm-tool",
+    "schemars",
+];
+pub const DIALECTS: &[&str] = &[
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "mcp",
+];
+pub const OURS: &str = "tool-core";
+
+pub struct Data {
+    pub instructions: Figures,
+    pub times: Times,
+    pub allocations: Figures,
+    pub schema: Figures<Value>,
+    pub compile: Figures,
+    pub size: Figures,
+    pub cold: Figures,
+    pub bfcl: Figures,
+}
+
+impl Data {
+    pub fn load() -> Result<Data> {
+        Ok(Data {
+            instructions: load("instructions")?,
+            times: load("times")?,
+            allocations: load("allocations")?,
+            schema: load("schema")?,
+            compile: load("compile")?,
+            size: load("size")?,
+            cold: load("cold")?,
+            bfcl: load("bfcl")?,
+        })
+    }
+
+    /// One contender's case to another's, round by round.
+    pub fn paired(&self, of: (&str, &str), to: (&str, &str)) -> Option<Spread> {
+        self.of_rounds(of, to, |of, to| of / to)
+    }
+
+    /// What the one takes more than the other, in nanoseconds.
+    pub fn more(&self, of: (&str, &str), than: (&str, &str)) -> Option<Spread> {
+        self.of_rounds(of, than, |of, than| of - than)
+    }
+
+    fn of_rounds(
+        &self,
+        a: (&str, &str),
+        b: (&str, &str),
+        compute: fn(f64, f64) -> f64,
+    ) -> Option<Spread> {
+        let a = self.times.get(a.0)?.get(a.1)?;
+        let b = self.times.get(b.0)?.get(b.1)?;
+        Spread::of(a.iter().zip(b).map(|(&a, &b)| compute(a, b)))
+    }
+
+    /// The median of the rounds.
+    pub fn time(&self, who: &str, case: &str) -> Option<f64> {
+        let rounds = self.times.get(who)?.get(case)?;
+        Spread::of(rounds.iter().copied()).map(|spread| spread.median)
+    }
+
+    /// CPU milliseconds a tool, less those of the functions alone.
+    pub fn milliseconds(&self, who: &str, mode: &str, count: usize) -> Option<f64> {
+        let measure = format!("{mode} {count}");
+        let all = get(&self.compile, who, &measure)?;
+        let bare = get(&self.compile, "bare", &measure)?;
+        Some((all - bare) * 1000.0 / count as f64)
+    }
+}
+
+/// The one of these with the least, and how much that is; none where one was not measured.
+pub fn least<'n>(
+    names: &[&'n str],
+    figure: impl Fn(&'n str) -> Option<f64>,
+) -> Option<(&'n str, f64)> {
+    let figures = names.iter().map(|&name| Some((name, figure(name)?)));
+    let figures: Option<Vec<_>> = figures.collect();
+    figures?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The median of some rounds, and the extremes.
+#[derive(Clone, Copy)]
+pub struct Spread {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Spread {
+    fn of(rounds: impl Iterator<Item = f64>) -> Option<Spread> {
+        let mut rounds: Vec<_> = rounds.collect();
+        rounds.sort_by(f64::total_cmp);
+        Some(Spread {
+            median: *rounds.get(rounds.len() / 2)?,
+            low: *rounds.first()?,
+            high: *rounds.last()?,
+        })
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(2);
+        let Spread { median, low, high } = self;
+        write!(f, "{median:.digits$} ({low:.digits$}–{high:.digits$})")
+    }
+}

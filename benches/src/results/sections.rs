@@ -1,0 +1,314 @@
+//! The sections below the first table: everything that was measured.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::data::{DIALECTS, Data, ORDER, OURS, PEERS, least};
+use super::grid::Grid;
+use crate::compile::COUNTS;
+use crate::figures::{Figures, get};
+use crate::size::{FEW, MANY};
+
+const CALLS: &[&str] = &[
+    "flat",
+    "nested",
+    "text",
+    "none",
+    "refused",
+    "flat in turn",
+    "200 in turn",
+];
+
+pub fn write(data: &Data, out: &mut String) {
+    calls(data, out);
+    requests(data, out);
+    registry(data, out);
+    builds(data, out);
+    schemas(data, out);
+}
+
+fn calls(data: &Data, out: &mut String) {
+    let instructions = &data.instructions;
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for case in CALLS {
+        let floor = get(instructions, "floor", case);
+        grid.row(
+            *case,
+            ORDER.iter().map(|&who| {
+                let figure = get(instructions, who, case)?;
+                Some(match floor {
+                    Some(floor) if who != "floor" => format!("{figure} ({:.2})", figure / floor),
+                    _ => format!("{figure}"),
+                })
+            }),
+        );
+    }
+    let lent = get(instructions, OURS, "text as &str").map(|figure| format!("{figure}"));
+    grid.row(
+        "text as `&str`",
+        ORDER
+            .iter()
+            .map(|&who| lent.clone().filter(|_| who == OURS)),
+    );
+    grid.section(
+        "Instructions a call",
+        "JSON text in, the model's text out; in brackets the ratio to the floor. `refused` has three \
+         mistakes: tool-core names all, the others the first. Only tool-core and schemars \
+         (`deny_unknown_fields`) are closed; the others do not see an unknown argument. rmcp and \
+         tools-rs take a JSON value, which is parsed from the same text. `text as &str` is lent to \
+         its function, where all others get a `String`.",
+        out,
+    );
+
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for case in CALLS {
+        grid.row(
+            *case,
+            ORDER.iter().map(|&who| {
+                let time = data.time(who, case)?;
+                if who == "floor" {
+                    return Some(format!("{time:.0}"));
+                }
+                let ratio = data.paired((who, case), ("floor", case))?;
+                Some(format!("{time:.0}, {ratio}"))
+            }),
+        );
+    }
+    grid.section(
+        "Wall time a call",
+        "Nanoseconds, the ratio to the floor, and its extremes.",
+        out,
+    );
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for case in CALLS {
+        grid.row(*case, plain(&data.allocations, case, 0));
+    }
+    grid.section("Allocations a call", "Reallocations are counted too.", out);
+}
+
+/// The figure of everyone.
+fn plain(figures: &Figures, case: &str, digits: usize) -> impl Iterator<Item = Option<String>> {
+    ORDER
+        .iter()
+        .map(move |&who| Some(format!("{:.digits$}", get(figures, who, case)?)))
+}
+
+fn requests(data: &Data, out: &mut String) {
+    let mut grid = Grid::new(ORDER.iter().copied());
+    let forms: Vec<_> = std::iter::once("definitions")
+        .chain(DIALECTS.iter().copied())
+        .map(|form| format!("list {form}"))
+        .collect();
+    for case in forms.iter().map(String::as_str).chain(["start"]) {
+        grid.row(
+            format!("{case}, instructions"),
+            plain(&data.instructions, case, 0),
+        );
+        let microseconds = |&who: &&str| Some(format!("{:.1}", data.time(who, case)? / 1000.0));
+        grid.row(format!("{case}, µs"), ORDER.iter().map(microseconds));
+        grid.row(
+            format!("{case}, allocations"),
+            plain(&data.allocations, case, 0),
+        );
+    }
+    grid.section(
+        "A request's tools, and what comes before the first call",
+        "The `tools` of a request as bytes, for 201 tools, and what has to be done to have them. \
+         llm-tool and schemars keep their definitions as values, rig makes them anew.",
+        out,
+    );
+
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for form in &forms {
+        for (shape, parameters) in [("none", 0), ("text", 1), ("flat", 6)] {
+            let case = format!("{form} {shape}");
+            grid.row(
+                format!("{form}, {parameters} parameters"),
+                plain(&data.allocations, &case, 0),
+            );
+        }
+    }
+    grid.section(
+        "Allocations of listing 50 tools",
+        "By the number of parameters that each of the 50 has.",
+        out,
+    );
+}
+
+fn registry(data: &Data, out: &mut String) {
+    let mut grid = Grid::new(["instructions", "ns", "allocations"]);
+    for what in ["start", "look up", "render"] {
+        for size in [10, 1000, 10_000] {
+            let case = format!("{what} {size}");
+            grid.row(
+                format!("{what}, {size} tools"),
+                [
+                    get(&data.instructions, OURS, &case).map(|figure| format!("{figure}")),
+                    data.time(OURS, &case).map(|figure| format!("{figure:.0}")),
+                    get(&data.allocations, OURS, &case).map(|figure| format!("{figure:.2}")),
+                ],
+            );
+        }
+    }
+    grid.section(
+        "A registry of many tools",
+        "A tool, or a look-up, of tool-core. `render` is to MCP's form.",
+        out,
+    );
+
+    let mut grid = Grid::new(["instructions", "ns", "allocations"]);
+    for case in ["1000 at once", "1000 at once, bare"] {
+        grid.row(
+            case,
+            [
+                get(&data.instructions, OURS, case).map(|figure| format!("{figure}")),
+                data.time(OURS, case).map(|figure| format!("{figure:.0}")),
+                get(&data.allocations, OURS, case).map(|figure| format!("{figure:.2}")),
+            ],
+        );
+    }
+    grid.section(
+        "Many calls at once",
+        "A call, of 1,000 calls of an async function that waits once. `bare` joins the functions \
+         themselves, with their arguments at hand; the other goes by `call_all` from the text of the \
+         arguments to the text of the results.",
+        out,
+    );
+}
+
+fn builds(data: &Data, out: &mut String) {
+    let modes: Vec<_> = COUNTS
+        .iter()
+        .flat_map(|count| ["check", "debug", "release", "incremental"].map(|mode| (mode, *count)))
+        .collect();
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for (mode, count) in &modes {
+        grid.row(
+            format!("{mode} {count}"),
+            plain(&data.compile, &format!("{mode} {count}"), 2),
+        );
+    }
+    grid.section(
+        "CPU seconds of rustc for a crate of tools",
+        "Generated crates, 4 to 8 parameters a tool, everything they depend on built before. `bare` is \
+         the same functions without tools. `incremental` is a debug build after the docs of one tool \
+         have changed.",
+        out,
+    );
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for (mode, count) in modes {
+        let fastest = least(PEERS, |peer| data.milliseconds(peer, mode, count));
+        grid.row(
+            format!("{mode} {count}"),
+            ORDER.iter().map(|&who| {
+                let figure = data.milliseconds(who, mode, count)?;
+                (who != "bare").then(|| match fastest {
+                    Some((_, fastest)) => format!("{figure:.2} ({:.2})", figure / fastest),
+                    None => format!("{figure:.2}"),
+                })
+            }),
+        );
+    }
+    grid.section(
+        "The same as milliseconds a tool",
+        "Above the bare functions; in brackets the ratio to the fastest peer.",
+        out,
+    );
+
+    let mut grid = Grid::new([OURS]);
+    for (measure, figure) in data.bfcl.get(OURS).into_iter().flatten() {
+        let unit = if ["check", "debug", "release"].contains(&&**measure) {
+            ", CPU seconds"
+        } else {
+            ""
+        };
+        grid.row(format!("{measure}{unit}"), [Some(format!("{figure}"))]);
+    }
+    grid.section(
+        "Functions that no one here wrote",
+        "Those of the Berkeley Function Calling Leaderboard, as one crate; measured where the script \
+         that writes it and its data are at hand.",
+        out,
+    );
+
+    let mut grid = Grid::new(ORDER.iter().copied());
+    let programs = [FEW, MANY].map(|count| format!("{count} tools"));
+    for measure in std::iter::once("bytes a tool").chain(programs.iter().map(String::as_str)) {
+        grid.row(measure, plain(&data.size, measure, 0));
+    }
+    grid.section(
+        "Size of a program",
+        "Stripped release builds, 4 parameters a tool, and what the tools between two of them add.",
+        out,
+    );
+
+    let mut grid = Grid::new(ORDER.iter().copied());
+    for measure in ["crates", "CPU seconds"] {
+        grid.row(measure, plain(&data.cold, measure, 0));
+    }
+    grid.section(
+        "A cold build",
+        "Everything that a crate of tools depends on, with the features that one gets without asking, \
+         as a debug build from nothing. Serde and serde_json are among it for everyone.",
+        out,
+    );
+}
+
+fn schemas(data: &Data, out: &mut String) {
+    let columns = [
+        "get_forecast schema bytes",
+        "get_forecast schema tokens",
+        "get_forecast definition tokens",
+        "schemas bytes",
+        "schemas tokens",
+        "list bytes",
+        "list tokens",
+    ];
+    let faults = ["allows", "refuses", "loses"];
+    let mut grid = Grid::new(columns.iter().chain(&faults).copied());
+    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let contenders = ORDER
+        .iter()
+        .filter_map(|&who| Some((who, data.schema.get(who)?)));
+    for (who, forms) in contenders {
+        for (form, judged) in forms {
+            let name = match forms.len() {
+                1 => who.to_owned(),
+                _ => format!("{who} {form}"),
+            };
+            let sizes = columns
+                .iter()
+                .map(|column| Some(judged[*column].to_string()));
+            let counts = faults
+                .iter()
+                .map(|fault| Some(list(&judged[*fault]).len().to_string()));
+            grid.row(name.clone(), sizes.chain(counts));
+            for fault in faults {
+                let items = list(&judged[fault]);
+                if !items.is_empty() {
+                    let text = format!("{fault} {}", items.join("; "));
+                    told.entry(text).or_default().push(name.clone());
+                }
+            }
+        }
+    }
+    grid.section(
+        "Schemas",
+        "Bytes and o200k tokens of the schemas of the arguments, of a definition with its schema, and \
+         of the whole list of 201 in the form that is sent. A validator was asked about right and wrong \
+         arguments: how many wrong ones a schema allows, how many right ones it refuses; and how many \
+         texts of the docs are nowhere in the definition.",
+        out,
+    );
+    for (text, names) in told {
+        write!(out, "\n- {}: {text}", names.join(", ")).unwrap();
+    }
+    out.push('\n');
+}
+
+fn list(value: &Value) -> Vec<&str> {
+    let items = value.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str).collect()
+}

@@ -1,0 +1,48 @@
+//! How large a request's tools are in bytes and in tokens, and whether their schemas are right:
+//! a validator answers that, not an opinion.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use generate::Contender;
+use serde_json::Value;
+
+use crate::Result;
+use crate::cargo::{callable, cargo, cases, is_wanted, output, program, target};
+use crate::figures::{Figures, load, save};
+
+pub fn measure() -> Result<()> {
+    output(cargo().args(["build", "--release", "--quiet", "--package", "judge"]))?;
+    let judge = target().join("release/judge");
+    let file = target().join("list.json");
+    let mut figures: Figures<Value> = load("schema")?;
+    for contender in callable().filter(|&contender| is_wanted(contender)) {
+        let name = contender.name();
+        let program = program("counts", contender)?;
+        let mut judged = BTreeMap::new();
+        for form in forms(contender, &cases(&program)?) {
+            eprintln!("{name} {form}");
+            let list = output(Command::new(&program).args(["print", &form]))?;
+            std::fs::write(&file, list)?;
+            let said = output(Command::new(&judge).arg(&file))?;
+            judged.insert(form, serde_json::from_str(&said)?);
+        }
+        figures.remove(name);
+        if !judged.is_empty() {
+            figures.insert(name.to_owned(), judged);
+        }
+    }
+    save("schema", &figures)
+}
+
+/// The forms in which a contender lists its tools.
+fn forms(contender: Contender, cases: &[String]) -> Vec<String> {
+    if !contender.lists() {
+        return Vec::new();
+    }
+    let lists = cases.iter().filter_map(|case| case.strip_prefix("list "));
+    lists
+        .filter(|form| !form.contains(' '))
+        .map(str::to_owned)
+        .collect()
+}
