@@ -1,9 +1,7 @@
 //! Ten thousand tools, made of one: a macro for each would take minutes to build.
 
-use std::borrow::Cow;
-
-use tool_core::__private::StaticTool;
-use tool_core::{Registry, Tool, ToolEntry, ToolSpec, tool};
+use tool_core::__private::{Invoke, StaticSpec};
+use tool_core::{Registry, Tool, ToolEntry, tool};
 
 /// Searches a collection and gives what fits best.
 #[tool(unlinked)]
@@ -39,19 +37,14 @@ impl<const N: usize> Search<N> {
 }
 
 impl<const N: usize> Tool for Search<N> {
-    const SPEC: ToolSpec = {
-        let mut spec = search::SPEC;
-        let Ok(name) = str::from_utf8(Self::NAME) else {
-            panic!("digits")
-        };
-        std::mem::forget(std::mem::replace(&mut spec.name, Cow::Borrowed(name)));
-        spec
+    const SOURCE: StaticSpec = StaticSpec {
+        name: match str::from_utf8(Self::NAME) {
+            Ok(name) => name,
+            Err(_) => panic!("digits"),
+        },
+        ..search::SOURCE
     };
-    const ENTRY: &'static StaticTool = &StaticTool {
-        spec: Self::SPEC,
-        // SAFETY: it is a function pointer, which nothing owns.
-        invoke: unsafe { std::ptr::read(&raw const search::ENTRY.invoke) },
-    };
+    const INVOKE: Invoke = search::INVOKE;
 }
 
 include!(concat!(env!("OUT_DIR"), "/many.rs"));
