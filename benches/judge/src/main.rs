@@ -14,6 +14,7 @@ const PROBES: &str = include_str!("../probes.json");
 const SCHEMA_KEYS: &[&str] = &[
     "inputSchema",
     "input_schema",
+    "parameter_schema",
     "parameters",
     "parametersJsonSchema",
 ];
@@ -90,13 +91,15 @@ fn count(text: &str) -> usize {
 /// What a tool without a schema says of its arguments.
 static ANYTHING: Value = Value::Bool(true);
 
-/// Every object that is a tool, with its schema. Gemini's have none when there are no arguments.
+/// Every object that is a tool, with its schema. Gemini's have a name and a description alone when
+/// there are no arguments.
 fn find<'v>(value: &'v Value, out: &mut Vec<(&'v Value, &'v Value)>) {
     match value {
         Value::Object(members) => {
             let schema = SCHEMA_KEYS.iter().find_map(|key| members.get(*key));
             let is_string = |key| members.get(key).is_some_and(Value::is_string);
-            if is_string("name") && (schema.is_some() || is_string("description")) {
+            let is_all = members.len() == 2 && is_string("description");
+            if is_string("name") && (schema.is_some() || is_all) {
                 return out.push((value, schema.unwrap_or(&ANYTHING)));
             }
             members.values().for_each(|value| find(value, out));
