@@ -68,7 +68,11 @@ impl Gemini {
             reshape::write(schema, &Style::GEMINI_OPEN_API, out);
         } else {
             out.word("parametersJsonSchema");
-            reshape::write(schema, &Style::GEMINI_JSON, out);
+            if reshape::is_common(schema) {
+                out.raw(tool.parameters_json());
+            } else {
+                reshape::write(schema, &Style::GEMINI_JSON, out);
+            }
         }
     }
 }

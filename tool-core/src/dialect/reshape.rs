@@ -3,6 +3,7 @@
 //! What the subset can't say is said in words, in the description. What it can't hold at all is
 //! for the caller to find before: see [`schema::target`](crate::schema::target).
 
+mod common;
 mod members;
 mod names;
 mod notes;
@@ -10,6 +11,7 @@ mod style;
 
 use std::borrow::Cow;
 
+pub(super) use self::common::is_common;
 use self::names::Names;
 use self::notes::Notes;
 pub(super) use self::style::Style;
