@@ -5,6 +5,7 @@ extern crate self as tool_core;
 pub mod dialect;
 pub mod rules;
 pub mod schema;
+pub mod testing;
 
 mod args;
 mod block_on;
