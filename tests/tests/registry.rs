@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use tool_core::dialect::OpenAiResponses;
-use tool_core::{Registry, ToolCall, tool, tools};
+use tool_core::{Registry, ToolCall, testing, tool, tools};
 
 mod weather {
     /// Temperature of a city.
@@ -148,6 +148,41 @@ fn missing_tools_are_named_with_the_reason() {
     assert_eq!(error.names(), ["search_web"]);
     assert!(error.to_string().contains("use weather_tools as _;"));
     assert!(Registry::linked().unwrap().expect(["roll_die"]).is_ok());
+}
+
+/// What a test of a program with these tools would say.
+fn said(test: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let payload = std::panic::catch_unwind(test).unwrap_err();
+    *payload.downcast::<String>().unwrap()
+}
+
+#[test]
+fn a_test_can_ask_for_linked_tools() {
+    testing::assert_linked(["get_temperature"]);
+    let said = said(|| testing::assert_linked(["roll_die", "search_web"]));
+    assert!(
+        said.starts_with("these tools are not in the registry: search_web; "),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_test_can_refuse_all_other_linked_tools() {
+    testing::assert_linked_alone(["get_temperature", "meet", "roll_die"]);
+    let other = said(|| testing::assert_linked_alone(["get_temperature", "meet"]));
+    assert!(
+        other.starts_with("these tools are linked and not expected; "),
+        "{other}"
+    );
+    assert!(
+        other.contains("\n  roll_die, tests/tests/registry.rs:"),
+        "{other}"
+    );
+    let missing = said(|| testing::assert_linked_alone(["search_web"]));
+    assert!(
+        missing.contains("not in the registry: search_web; "),
+        "{missing}"
+    );
 }
 
 #[test]

@@ -5,63 +5,68 @@
 //! case stand its messages, all of them: what follows from a mistake is not reported as another.
 //! `TRYBUILD=overwrite cargo test -p tests --test ui` rewrites them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// The toolchain whose words `ui-rustc/` holds.
-const PINNED: &str = "rustc 1.95.";
+#[path = "../words.rs"]
+mod words;
 
 #[test]
 fn every_mistake_has_its_words() {
     // No case that compiles may join these: it would switch trybuild's batches off.
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/*/*.rs");
-    match other_words() {
+    match words::other_words() {
         None => cases.compile_fail("ui-rustc/*/*.rs"),
-        Some(reason) => println!("ui-rustc/ holds the words of {PINNED} and is skipped: {reason}"),
+        Some(reason) => println!("ui-rustc/ is skipped: {reason}"),
     }
-}
-
-/// Why rustc may have other words than those of `ui-rustc/`.
-fn other_words() -> Option<String> {
-    let version = rustc(&["--version"]);
-    if !version.starts_with(PINNED) {
-        return Some(format!("this is {version}"));
-    }
-    // With its sources at hand, rustc quotes them.
-    let sources = Path::new(&rustc(&["--print", "sysroot"])).join("lib/rustlib/src/rust");
-    let has_sources = sources.exists();
-    has_sources.then(|| "the component rust-src is installed".to_owned())
-}
-
-fn rustc(arguments: &[&str]) -> String {
-    let output = Command::new("rustc").args(arguments).output();
-    let output = output.expect("rustc is there, since this was compiled");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 #[test]
-fn no_words_are_left_behind_by_a_case() {
-    let files: Vec<_> = ["ui", "ui-rustc"]
-        .map(Path::new)
-        .iter()
-        .flat_map(|at| files(at))
-        .collect();
-    let has = |path: &Path, extension| files.contains(&path.with_extension(extension));
-    let cases = files
-        .iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "rs"));
-    assert!(cases.count() > 40, "the cases moved");
+fn every_mistake_is_one_error() {
+    // Those of `targets` need another build, and are counted from here.
+    let folders = [
+        ("ui", 3),
+        ("ui-rustc", 3),
+        ("targets/ui", 4),
+        ("targets/ui-alone", 4),
+    ];
+    let cases = folders.map(|(folder, depth)| check(Path::new(folder), depth));
+    assert!(
+        cases.iter().sum::<usize>() >= 60,
+        "the cases moved: {cases:?}"
+    );
+}
+
+/// Checks the cases of a folder and gives their number: each stands `depth` names deep, with its
+/// words beside it, and as many errors as it tells, or one.
+fn check(folder: &Path, depth: usize) -> usize {
+    let files = files(folder);
     for path in &files {
-        let (case, words) = (has(path, "rs"), has(path, "stderr"));
-        assert!(case && words, "{} stands alone", path.display());
-        assert_eq!(
-            path.components().count(),
-            3,
-            "{} is not run",
-            path.display()
-        );
+        let at = path.display();
+        for beside in ["rs", "stderr"] {
+            let beside = path.with_extension(beside);
+            assert!(files.contains(&beside), "{at} stands alone");
+        }
+        assert_eq!(path.components().count(), depth, "{at} is not run");
     }
+    let is_case = |path: &&PathBuf| path.extension().is_some_and(|kind| kind == "rs");
+    let cases = files.iter().filter(is_case);
+    cases.inspect(|case| check_errors(case)).count()
+}
+
+/// Every mistake of a case is one error, and nothing follows from it. A case that is about more than
+/// one says how many in its last line: `// 3 errors`, with a reason if one mistake has so many.
+fn check_errors(case: &Path) {
+    let read = |path: &Path| fs::read_to_string(path).expect("it was listed");
+    let text = read(case);
+    let last = text.lines().last().unwrap_or_default();
+    let told = last.strip_prefix("// ");
+    let told = told.and_then(|told| told.split_once(" errors")?.0.parse().ok());
+    let words = read(&case.with_extension("stderr"));
+    let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
+    let errors = words.lines().filter(is_error).count();
+    assert_eq!(errors, told.unwrap_or(1), "{}", case.display());
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

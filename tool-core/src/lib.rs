@@ -5,6 +5,7 @@ extern crate self as tool_core;
 pub mod dialect;
 pub mod rules;
 pub mod schema;
+pub mod testing;
 
 mod args;
 mod block_on;
@@ -28,7 +29,9 @@ pub use error::{ToolError, ToolErrorKind};
 pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
-pub use tool_macros::{ToolType, tool};
+pub use tool_macros::ToolType;
+#[doc = include_str!("attributes.md")]
+pub use tool_macros::tool;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};
 

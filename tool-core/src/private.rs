@@ -97,7 +97,7 @@ pub const fn parameter<T: ToolType + ?Sized>(
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.
 pub const fn judged<T: ToolType + ?Sized>(tool: &str, property: Property) -> Property {
-    target::parameter(tool, property, &Judged::<T>::VERDICT)
+    Judged::<T>::parameter(tool, property)
 }
 
 /// The same of a parameter whose schema is written by hand.

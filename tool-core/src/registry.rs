@@ -122,7 +122,8 @@ impl Registry {
     /// Every `#[tool]` that is linked into this program, apart from those marked `unlinked`.
     ///
     /// A crate that nothing names is not linked, and its tools are then missing without a word.
-    /// Name it (`use weather_tools as _;`), and let [`Registry::expect`] watch over it.
+    /// Name it (`use weather_tools as _;`), and let [`Registry::expect`] watch over it, or a test
+    /// with [`assert_linked`](crate::testing::assert_linked).
     ///
     /// # Errors
     ///

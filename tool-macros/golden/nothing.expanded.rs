@@ -39,4 +39,5 @@ const _: () = {
             },
         )
     }
+    const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
 };

@@ -25,32 +25,8 @@ mod util;
 /// The function stays as it is. Beside it stands a handler of the same name (a struct, in the
 /// namespace of types) that implements `Tool`.
 ///
-/// | key | meaning |
-/// |---|---|
-/// | `name = "…"` | the name that the model calls; without it the function's own |
-/// | `title = "…"` | a name for people |
-/// | `description = "…"` | instead of a doc comment |
-/// | `read_only`, `destructive`, `idempotent`, `open_world` | how the tool behaves, in MCP's meaning; also `= false` |
-/// | `unlinked` | keeps the tool out of `Registry::linked()` |
-/// | `crate = path` | where `tool_core` is, if it was renamed or is re-exported |
-///
-/// Parameters take `#[param(…)]`:
-///
-/// | key | meaning |
-/// |---|---|
-/// | `description = "…"` | instead of a doc comment |
-/// | `rename = "…"` | the key in the arguments; without it the parameter's own name |
-/// | `default = literal` | the parameter may be left out, and the schema says what it is then |
-/// | `default` | the parameter may be left out and is then `Default::default()` |
-/// | `range = 1..=14` | the numbers that are accepted; `0.5..1.0` for floats, either end may be open |
-/// | `length = 1..=64` | how many characters a string, items an array or members a map may have |
-/// | `pattern = "^[a-z]+$"` | a regular expression of ECMA 262 that the string holds (feature `regex`) |
-/// | `format = "email"` | a format for the model; the type enforces it, or nothing does |
-/// | `multiple_of = 5` | the step of a number |
-/// | `unique` | no item of the array occurs twice |
-/// | `example = literal` | an example that the schema shows |
-/// | `as = Type` | another type whose schema is true of what is decoded |
-/// | `schema = r#"{…}"#` | a JSON Schema in place of the type's own; a keyword that can't be enforced is an error |
+/// The keys of `#[tool(…)]`, and those of `#[param(…)]` on parameters and fields, are listed with an
+/// example each where `tool-core` re-exports this macro.
 ///
 /// A bound that does not fit its type, an empty range, a pattern that means something else to a
 /// model, and a default or an example that the schema refuses are compile errors.
@@ -73,11 +49,8 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// descriptions; those of unit variants are told beside the description of whatever uses the enum.
 ///
 /// A field takes the keys of [`macro@tool`]'s `#[param(…)]`, apart from `rename` and `default`,
-/// which are serde's, and besides:
-///
-/// | key | meaning |
-/// |---|---|
-/// | `recursive` | the field leads back to a type that holds this one. A type that names itself needs no telling. |
+/// which are serde's, and besides `recursive`: the field leads back to a type that holds this one.
+/// A type that names itself needs no telling.
 ///
 /// On the type itself, `#[param(crate = path)]` says where `tool_core` is.
 ///

@@ -17,3 +17,4 @@ fn wait(
 }
 
 fn main() {}
+// 8 errors

@@ -15,3 +15,4 @@ fn weather(
 fn main() {
     let _ = tools![weather];
 }
+// 3 errors

@@ -19,3 +19,4 @@ struct Keys {
 fn main() {
     let _ = (Stop::SCHEMA, Keys::SCHEMA);
 }
+// 2 errors

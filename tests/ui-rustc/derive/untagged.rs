@@ -36,3 +36,4 @@ enum Fine {
 fn main() {
     let _ = (Prefix::SCHEMA, Positions::SCHEMA, Fine::SCHEMA);
 }
+// 2 errors

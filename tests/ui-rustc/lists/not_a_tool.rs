@@ -12,3 +12,4 @@ fn main() {
     let _ = tools![Place];
     weather();
 }
+// 2 errors

@@ -15,3 +15,4 @@ impl Weather {
 fn main() {
     Weather::of("Lisbon");
 }
+// 4 errors, since no attribute can tell that it is inside of an `impl` block

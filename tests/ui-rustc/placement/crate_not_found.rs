@@ -9,3 +9,4 @@ fn weather(city: &str) -> usize {
 fn main() {
     weather("Lisbon");
 }
+// 2 errors, since rustc looks for attributes before it knows of the path

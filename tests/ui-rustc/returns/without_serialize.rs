@@ -19,3 +19,4 @@ async fn perhaps() -> Result<Forecast, String> {
 fn main() {
     let _ = tools![weather, perhaps];
 }
+// 2 errors

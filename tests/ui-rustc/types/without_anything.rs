@@ -15,3 +15,4 @@ fn weather(place: Place) -> usize {
 fn main() {
     let _ = tools![weather];
 }
+// 2 errors, since describing and decoding are two traits

@@ -22,3 +22,4 @@ fn lent(place: &Place) -> usize {
 fn main() {
     let _ = tools![weather, lent];
 }
+// 2 errors

@@ -29,3 +29,4 @@ fn lent(place: &Place) -> usize {
 fn main() {
     let _ = tools![weather, weathers, lent];
 }
+// 3 errors

@@ -20,3 +20,4 @@ fn weather(
 fn main() {
     let _ = tools![weather];
 }
+// 2 errors

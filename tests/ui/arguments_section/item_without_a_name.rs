@@ -16,3 +16,4 @@ fn weather(city: &str, days: u8) -> usize {
 fn main() {
     let _ = tools![weather];
 }
+// 3 errors

@@ -24,3 +24,4 @@ fn roll() -> u8 {
 fn main() {
     let _ = tools![weather, roll];
 }
+// 3 errors

@@ -11,3 +11,4 @@ fn join(words: Vec<&str>, pairs: &[&str], more: (u8, &str)) -> usize {
 fn main() {
     let _ = tools![join];
 }
+// 3 errors

@@ -12,3 +12,4 @@ fn sort(numbers: &mut [i64], name: Option<&mut str>) -> usize {
 fn main() {
     let _ = tools![sort];
 }
+// 2 errors

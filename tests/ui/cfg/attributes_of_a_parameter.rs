@@ -18,3 +18,4 @@ fn weather(
 fn main() {
     let _ = tools![weather];
 }
+// 3 errors

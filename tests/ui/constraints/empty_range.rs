@@ -13,3 +13,4 @@ fn wait(
 }
 
 fn main() {}
+// 4 errors

@@ -16,3 +16,4 @@ fn wait(
 }
 
 fn main() {}
+// 7 errors

@@ -15,3 +15,4 @@ fn look_up(
 }
 
 fn main() {}
+// 6 errors

@@ -13,3 +13,4 @@ fn weather(#[param(default = DAYS)] days: u8, #[param(default = 1 + 1)] hours: u
 fn main() {
     let _ = tools![weather];
 }
+// 2 errors

@@ -11,3 +11,4 @@ struct Place {
 }
 
 fn main() {}
+// 3 errors

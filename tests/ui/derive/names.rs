@@ -18,3 +18,4 @@ enum Unit {
 }
 
 fn main() {}
+// 3 errors

@@ -20,3 +20,4 @@ mod seconds {
 }
 
 fn main() {}
+// 2 errors

@@ -10,3 +10,4 @@ fn nap(#[param(description = "")] minutes: u8) -> u8 {
 fn main() {
     let _ = tools![nap];
 }
+// 2 errors

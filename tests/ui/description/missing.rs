@@ -23,3 +23,4 @@ fn only_a_title() {}
 fn main() {
     let _ = tools![silent, blank, only_headings, only_a_title];
 }
+// 4 errors

@@ -25,3 +25,4 @@ fn nap(
 fn main() {
     let _ = tools![nap];
 }
+// 4 errors

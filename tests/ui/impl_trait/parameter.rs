@@ -23,3 +23,4 @@ fn greet_other(name: &impl ToString) -> String {
 fn main() {
     let _ = tools![greet, greet_all, greet_other];
 }
+// 3 errors

@@ -43,3 +43,4 @@ fn main() {
         parameters,
     ];
 }
+// 10 errors

@@ -16,3 +16,4 @@ fn weather(
 fn main() {
     let _ = tools![weather];
 }
+// 3 errors

@@ -21,3 +21,4 @@ fn weather(#[param(defualt = 3, name = "days")] days: u8, unit: Unit) -> u8 {
 fn main() {
     let _ = tools![weather];
 }
+// 7 errors

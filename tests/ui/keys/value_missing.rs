@@ -11,3 +11,4 @@ fn weather(#[param(rename)] days: u8, #[param(default = )] hours: u8) -> u8 {
 fn main() {
     let _ = tools![weather];
 }
+// 5 errors

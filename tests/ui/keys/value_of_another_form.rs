@@ -11,3 +11,4 @@ fn weather(#[param(description = concat!("a", "b"))] days: u8) -> u8 {
 fn main() {
     let _ = tools![weather];
 }
+// 6 errors

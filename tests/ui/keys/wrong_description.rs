@@ -14,3 +14,4 @@ fn computed() {}
 fn main() {
     let _ = tools![mistyped, with_a_colon, computed];
 }
+// 4 errors

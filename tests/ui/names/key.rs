@@ -21,3 +21,4 @@ fn weather(#[param(rename = "city-name")] city: &str, größe: u8, place: Place)
 fn main() {
     let _ = tools![weather];
 }
+// 4 errors

@@ -17,3 +17,4 @@ fn météo() {}
 fn main() {
     let _ = tools![weather, empty, météo];
 }
+// 3 errors

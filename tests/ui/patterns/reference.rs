@@ -21,3 +21,4 @@ fn wrapped(shape::Point(x): shape::Point) -> f64 {
 fn main() {
     let _ = tools![borrowed, wrapped];
 }
+// 2 errors

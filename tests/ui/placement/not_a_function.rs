@@ -33,3 +33,4 @@ fn main() {
     let _ = (weather.city(), format!("{weather:?}"), DAYS);
     forecast!();
 }
+// 5 errors

@@ -23,3 +23,4 @@ unsafe extern "C" fn sum_extern(count: u8, mut numbers: ...) -> u8 {
 fn main() {
     let _ = tools![sum, sum_named, sum_extern];
 }
+// 5 errors

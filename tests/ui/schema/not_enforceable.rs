@@ -16,3 +16,4 @@ fn take(
 }
 
 fn main() {}
+// 6 errors

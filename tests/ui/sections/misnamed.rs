@@ -20,3 +20,4 @@ fn weather(city: &str) -> usize {
 fn main() {
     let _ = tools![weather];
 }
+// 3 errors

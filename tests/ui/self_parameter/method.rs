@@ -29,3 +29,4 @@ fn main() {
     counter.add(counter.get());
     Box::new(counter).end();
 }
+// 3 errors

@@ -24,3 +24,4 @@ tools_for! {
 }
 
 fn main() {}
+// 5 errors

@@ -27,3 +27,4 @@ fn main() {
     second();
     let _ = third(&mut String::new());
 }
+// 3 errors

@@ -25,3 +25,4 @@ fn main() {
     let _ = everything::SPEC.name;
     unsafe { everything("", (0.0, 0.0), 1, vec![], 2) }
 }
+// 13 errors

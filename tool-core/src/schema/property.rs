@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::target::Census;
 use super::{Kind, Schema, Text};
 
 /// A named member of an object schema.
@@ -27,6 +28,8 @@ pub struct Property {
     pub(crate) skipped: bool,
     /// Whether the members of its schema stand in its place (`#[serde(flatten)]`).
     pub(crate) flat: bool,
+    /// What its type holds, where a target of the build limits that for a whole tool.
+    pub(crate) census: Option<&'static Census>,
 }
 
 impl Property {
@@ -49,6 +52,7 @@ impl Property {
             exact: false,
             skipped: false,
             flat: false,
+            census: None,
         }
     }
 

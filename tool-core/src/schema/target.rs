@@ -26,10 +26,23 @@ pub struct Judged<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Judged<T> {
     /// Whether a parameter of this type breaks a rule that is on, and what it holds.
-    pub const VERDICT: Verdict = verdict(inner(T::SCHEMA));
+    const VERDICT: Verdict = verdict(inner(T::SCHEMA));
 
-    /// Whether it breaks none.
-    pub const IS_FINE: bool = Self::VERDICT.breach.is_none();
+    /// Whether there is nothing to say of it, and nothing to count.
+    pub const IS_FINE: bool = Self::VERDICT.breach.is_none() && !limit::IS_ANY_ON;
+
+    /// What it holds. A look at each tool that walked the trees of its parameters again would cost
+    /// half as much as the whole tool without.
+    const CENSUS: &'static Census = &Self::VERDICT.census;
+
+    /// The same parameter of this type, unless it breaks a rule that is on: that stops the build.
+    pub const fn parameter(tool: &str, property: Property) -> Property {
+        let mut property = parameter(tool, property, &Self::VERDICT);
+        if limit::IS_ANY_ON {
+            property.census = Some(Self::CENSUS);
+        }
+        property
+    }
 }
 
 /// What was found of a tree.
@@ -74,6 +87,9 @@ pub const fn parameter(tool: &str, property: Property, verdict: &Verdict) -> Pro
 ///
 /// With a message that names the tool, the parameter that holds most, and the rule.
 pub(crate) const fn tool(name: &str, parameters: &[Property]) {
+    if !limit::IS_ANY_ON {
+        return;
+    }
     if let Some(excess) = limit::exceeded(parameters, Targets::ON) {
         let mut line: Line<1024> = Line::new("tool `");
         line.push(name);

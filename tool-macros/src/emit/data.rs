@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
-use syn::spanned::Spanned;
 
 use super::member::Member;
 use super::{block, text};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
+use crate::model::types::ends;
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
@@ -239,7 +239,7 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
         key: &field.key,
         description: field.description.as_deref(),
         ty: field.ty.to_token_stream(),
-        span: field.ty.span(),
+        ends: ends(&field.ty),
         constraints: &field.constraints,
         constant: data
             .generics

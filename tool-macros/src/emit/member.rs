@@ -1,6 +1,6 @@
 //! One parameter or field as a `Property`.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::{json_schema, option, text};
@@ -15,7 +15,8 @@ pub(super) struct Member<'m> {
     pub(super) description: Option<&'m str>,
     /// The type whose schema it has, unless the constraints say otherwise.
     pub(super) ty: TokenStream,
-    pub(super) span: Span,
+    /// Where that type begins and ends.
+    pub(super) ends: (Span, Span),
     pub(super) constraints: &'m Constraints,
     /// The constant that holds its narrowed schema. Where a type has parameters there can be none.
     pub(super) constant: Option<Ident>,
@@ -38,27 +39,22 @@ impl Member<'_> {
         let is_plain = is_plain(self.key) && is_plain(description);
         let (name, key) = (self.key, text(self.key));
         let described = text(description);
-        // The spans make "has no schema", and what a provider refuses, underline the type.
-        let span = self.span;
         let mut property = match (self.base(), self.tool) {
-            (Base::Type(ty), Some(tool)) if is_plain => quote_spanned! {span=>
-                __tool_core::parameter::<#ty>(#tool, #name, #description)
-            },
-            (Base::Type(ty), None) if is_plain => quote_spanned! {span=>
-                __tool_core::property::<#ty>(#name, #description)
-            },
-            (Base::Type(ty), Some(tool)) => quote_spanned! {span=>
-                __tool_core::judged::<#ty>(#tool, __tool_core::property_of::<#ty>(#key, #described))
-            },
-            (Base::Type(ty), None) => quote_spanned! {span=>
-                __tool_core::property_of::<#ty>(#key, #described)
-            },
-            (Base::Schema(schema), Some(tool)) => quote_spanned! {span=>
-                __tool_core::judged_alone(
-                    #tool,
-                    __tool_core::Property::new(#key, #described, #schema),
-                )
-            },
+            (Base::Type(ty), Some(tool)) if is_plain => {
+                self.call("parameter", Some(&ty), quote!(#tool, #name, #description))
+            }
+            (Base::Type(ty), None) if is_plain => {
+                self.call("property", Some(&ty), quote!(#name, #description))
+            }
+            (Base::Type(ty), Some(tool)) => {
+                let property = quote!(__tool_core::property_of::<#ty>(#key, #described));
+                self.call("judged", Some(&ty), quote!(#tool, #property))
+            }
+            (Base::Type(ty), None) => self.call("property_of", Some(&ty), quote!(#key, #described)),
+            (Base::Schema(schema), Some(tool)) => {
+                let property = quote!(__tool_core::Property::new(#key, #described, #schema));
+                self.call("judged_alone", None, quote!(#tool, #property))
+            }
             (Base::Schema(schema), None) => {
                 quote!(__tool_core::Property::new(#key, #described, #schema))
             }
@@ -84,6 +80,18 @@ impl Member<'_> {
             property = quote!(__tool_core::constrain::example(#property, #example));
         }
         property
+    }
+
+    /// A call that begins and ends where the type does: "has no schema", and what a provider
+    /// refuses, underline the type.
+    fn call(&self, name: &str, ty: Option<&TokenStream>, arguments: TokenStream) -> TokenStream {
+        let (first, last) = self.ends;
+        let name = Ident::new(name, first);
+        let ty = ty.map(|ty| quote_spanned!(first=> ::<#ty>));
+        let function = quote_spanned!(first=> __tool_core::#name #ty);
+        let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+        arguments.set_span(last);
+        quote!(#function #arguments)
     }
 
     /// The schema of its values: a `&'static Schema`.
@@ -115,7 +123,7 @@ impl Member<'_> {
     fn narrow(&self) -> TokenStream {
         let base = match self.base() {
             Base::Type(ty) => {
-                quote_spanned!(self.span=> <#ty as __tool_core::ToolType>::SCHEMA)
+                quote_spanned!(self.ends.0=> <#ty as __tool_core::ToolType>::SCHEMA)
             }
             Base::Schema(schema) => schema,
         };

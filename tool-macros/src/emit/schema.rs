@@ -29,7 +29,7 @@ fn member<'m>(tool: &'m str, at: usize, parameter: &'m Parameter, key: &'m str) 
         key,
         description: parameter.description.as_deref(),
         ty: parameter.erased.clone(),
-        span: parameter.ends.0,
+        ends: parameter.ends,
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),

@@ -23,7 +23,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     } else {
         quote!(Sync)
     };
-    let link = (!tool.unlinked).then(|| link(tool));
+    let link = link(tool);
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
@@ -141,12 +141,15 @@ fn output(tool: &Tool) -> Option<TokenStream> {
     }
 }
 
-/// Puts the tool into `Registry::linked()`, once.
+/// Puts the tool into `Registry::linked()`, once, or looks at the whole of it all the same.
 fn link(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
-    let symbol = symbol(&tool.name.value());
     // The span makes what a provider refuses of the whole tool underline its name.
     let entry = quote_spanned!(ident.span()=> __tool_core::entry::<#ident>());
+    if tool.unlinked {
+        return quote!(const _: &__tool_core::StaticTool = #entry;);
+    }
+    let symbol = symbol(&tool.name.value());
     quote! {
         #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
         #[linkme(crate = __tool_core::linkme)]

@@ -26,6 +26,8 @@ pub(super) struct Told {
     pub(super) arguments: Vec<Argument>,
     pub(super) when_to_use: Option<String>,
     pub(super) returns: Option<String>,
+    /// Where the heading of that section stands.
+    returns_span: Option<Span>,
     seen: Vec<String>,
 }
 
@@ -42,7 +44,10 @@ impl Told {
                 self.arguments.extend(Argument::list(items, errors));
             }
             "when to use" => self.when_to_use = text(),
-            "returns" => self.returns = text(),
+            "returns" => {
+                self.returns = text();
+                self.returns_span = Some(span);
+            }
             other => {
                 if let Some((_, meant)) = MISNAMED.iter().find(|(wrong, _)| *wrong == other) {
                     errors.span(
@@ -59,6 +64,16 @@ impl Told {
             errors.span(span, format!("a second `# {name}` section; join the two"));
         }
         self.seen.push(title);
+    }
+
+    /// For a function that returns nothing.
+    pub(super) fn report_returns(&self, errors: &mut Errors) {
+        if let Some(span) = self.returns_span {
+            errors.span(
+                span,
+                "the function returns nothing; drop this section, or return what it tells of",
+            );
+        }
     }
 }
 

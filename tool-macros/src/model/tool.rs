@@ -98,6 +98,13 @@ impl Tool {
         for section in sections {
             told.add(section, errors);
         }
+        let output = match &function.output {
+            ReturnType::Default => None,
+            ReturnType::Type(_, ty) => Some(peel(ty).clone()),
+        };
+        if output.as_ref().is_none_or(is_unit) {
+            told.report_returns(errors);
+        }
         let parameters = parameters(function, &told.arguments, errors);
         for argument in &told.arguments {
             let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
@@ -119,12 +126,13 @@ impl Tool {
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked,
             parameters,
-            output: match &function.output {
-                ReturnType::Default => None,
-                ReturnType::Type(_, ty) => Some(peel(ty).clone()),
-            },
+            output,
         }
     }
+}
+
+fn is_unit(ty: &Type) -> bool {
+    matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
 fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {

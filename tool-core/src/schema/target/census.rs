@@ -3,8 +3,8 @@
 use crate::schema::Property;
 
 /// How much the tree of a parameter, or of a whole tool, holds.
-#[derive(Clone, Copy)]
-#[cfg_attr(test, derive(Debug, PartialEq, Eq))]
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 pub struct Census {
     /// Keys in all objects.
     pub(crate) keys: usize,

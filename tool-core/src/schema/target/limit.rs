@@ -129,9 +129,6 @@ impl Excess {
 
 /// The first limit of these targets that the parameters of a tool go beyond.
 pub(super) const fn exceeded(parameters: &[Property], targets: Targets) -> Option<Excess> {
-    if !is_any_of(targets) {
-        return None;
-    }
     let mut total = Census::NONE;
     let mut at = 0;
     while at < parameters.len() {
@@ -159,20 +156,21 @@ pub(super) const fn exceeded(parameters: &[Property], targets: Targets) -> Optio
     None
 }
 
-/// Whether any of these targets sets a limit: a build without them need not count.
-const fn is_any_of(targets: Targets) -> bool {
-    let mut at = 0;
+/// Whether a target of this build sets a limit. One without need not count.
+pub(super) const IS_ANY_ON: bool = {
+    let (mut is_any_on, mut at) = (false, 0);
     while at < LIMITS.len() {
-        if targets.has(LIMITS[at].target) {
-            return true;
-        }
+        is_any_on |= LIMITS[at].target.is_on();
         at += 1;
     }
-    false
-}
+    is_any_on
+};
 
 const fn census(parameter: &Property, targets: Targets) -> Census {
-    by(parameter.schema, targets).census.of(parameter)
+    match parameter.census {
+        Some(census) => census.of(parameter),
+        None => by(parameter.schema, targets).census.of(parameter),
+    }
 }
 
 /// The name of the parameter with the greatest count.

@@ -1,0 +1,90 @@
+//! What every provider takes compiles with any of the targets on, and works.
+
+use serde::Deserialize;
+use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses, XAi};
+use tool_core::{Registry, ToolCall, ToolType, tool};
+
+/// How to travel.
+#[derive(Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Foot,
+    Train,
+}
+
+#[derive(Deserialize, ToolType)]
+struct Page<T> {
+    items: Vec<T>,
+    next: Option<u32>,
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(tag = "kind")]
+enum Stop {
+    Station { name: String },
+    Place { latitude: f64, longitude: f64 },
+}
+
+/// Plans a trip.
+#[tool]
+fn plan(
+    /// Where from.
+    from: &str,
+    #[param(range = 1..=9, default = 1)] people: u8,
+    mode: Option<Mode>,
+    stops: Page<Stop>,
+    #[param(length = ..=3)] notes: Vec<(String, bool)>,
+    #[param(schema = r#"{"type":"string","enum":["a","b"]}"#)] class: String,
+) -> String {
+    let stops = stops.items.iter().map(|stop| match stop {
+        Stop::Station { name } => name.clone(),
+        Stop::Place {
+            latitude,
+            longitude,
+        } => format!("{latitude}/{longitude}"),
+    });
+    let mode = mode.map_or("", |mode| match mode {
+        Mode::Foot => "on foot",
+        Mode::Train => "by train",
+    });
+    let stops: Vec<_> = stops.collect();
+    format!(
+        "{people} {mode} from {from} via {} in {class}{}",
+        stops.join(", "),
+        notes.len()
+    )
+}
+
+/// A key that is as long as a key may be, and as many levels as any provider takes.
+#[tool]
+async fn reach(
+    a234567890123456789012345678901234567890123456789012345678901234: Vec<Vec<Vec<Vec<u8>>>>,
+    deep: Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<u8>>>>>>>>>,
+) -> usize {
+    a234567890123456789012345678901234567890123456789012345678901234.len() + deep.len()
+}
+
+#[test]
+fn what_every_provider_takes_is_a_tool() {
+    let tools = Registry::linked().unwrap();
+    assert_eq!(tools.len(), 2);
+    let call = r#"{"from":"A","mode":"train","stops":{"items":[{"kind":"Station","name":"B"}]},
+                   "notes":[],"class":"b"}"#;
+    let result = tools.call_blocking(ToolCall::new("1", "plan", call));
+    assert_eq!(result.content(), "1 by train from A via B in b0");
+}
+
+#[test]
+fn strict_dialects_can_write_it() {
+    let dialects: [&dyn Dialect; 5] = [
+        &OpenAiChat::strict(),
+        &OpenAiResponses::strict(),
+        &Anthropic::strict(),
+        &Gemini::default(),
+        &XAi::default(),
+    ];
+    for dialect in dialects {
+        let rendered = Registry::linked().unwrap().render(dialect);
+        assert_eq!(rendered.broken_rules(), [], "{rendered:?}");
+    }
+}

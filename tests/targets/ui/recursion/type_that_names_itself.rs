@@ -1,0 +1,24 @@
+//! A type that refers to itself.
+
+use serde::Deserialize;
+use tool_core::{ToolType, tool, tools};
+
+#[derive(Deserialize, ToolType)]
+struct Folder {
+    name: String,
+    folders: Vec<Folder>,
+}
+
+fn size(folder: &Folder) -> usize {
+    folder.name.len() + folder.folders.iter().map(size).sum::<usize>()
+}
+
+/// Makes folders.
+#[tool]
+fn make(root: Folder) -> usize {
+    size(&root)
+}
+
+fn main() {
+    let _ = tools![make];
+}

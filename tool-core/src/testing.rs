@@ -1,0 +1,74 @@
+//! For the tests of a program with tools: one line each.
+
+use crate::Registry;
+
+/// Checks that these tools are linked into the program, as [`Registry::linked`] finds them.
+///
+/// A crate that nothing names is not linked, and its tools are then missing without a word. This
+/// line in a test of the program says so.
+///
+/// ```
+/// use tool_core::{testing, tool};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// testing::assert_linked(["roll_die"]);
+/// ```
+///
+/// # Panics
+///
+/// When some are missing, with their names and the reason. When the linked tools make no registry.
+#[track_caller]
+pub fn assert_linked<'n>(names: impl IntoIterator<Item = &'n str>) {
+    assert_missing_none(linked(), names);
+}
+
+/// Checks that these tools are linked into the program, and no others: a tool that a model could
+/// call because some dependency brought it is a surprise.
+///
+/// ```
+/// use tool_core::{testing, tool};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// testing::assert_linked_alone(["roll_die"]);
+/// ```
+///
+/// # Panics
+///
+/// When some are missing, or when there are others: they are named, with their places.
+#[track_caller]
+pub fn assert_linked_alone<'n>(names: impl IntoIterator<Item = &'n str>) {
+    let names: Vec<_> = names.into_iter().collect();
+    let tools = assert_missing_none(linked(), names.iter().copied()).specs();
+    let others = tools.iter().filter(|tool| !names.contains(&&*tool.name));
+    let others: Vec<_> = others
+        .map(|tool| format!("{}, {}", tool.name, tool.location))
+        .collect();
+    assert!(
+        others.is_empty(),
+        "these tools are linked and not expected; expect them too, or mark them \
+         `#[tool(unlinked)]`:\n  {}",
+        others.join("\n  ")
+    );
+}
+
+#[track_caller]
+fn linked() -> Registry {
+    Registry::linked().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn assert_missing_none<'n>(tools: Registry, names: impl IntoIterator<Item = &'n str>) -> Registry {
+    tools
+        .expect(names)
+        .unwrap_or_else(|missing| panic!("{missing}"))
+}
