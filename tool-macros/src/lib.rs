@@ -20,16 +20,11 @@ mod golden;
 mod model;
 mod util;
 
-/// Turns a function into a tool that a language model can call.
+/// # The handler
 ///
-/// The function stays as it is. Beside it stands a handler of the same name (a struct, in the
-/// namespace of types) that implements `Tool`.
-///
-/// The keys of `#[tool(…)]`, and those of `#[param(…)]` on parameters and fields, are listed with an
-/// example each where `tool-core` re-exports this macro.
-///
-/// A bound that does not fit its type, an empty range, a pattern that means something else to a
-/// model, and a default or an example that the schema refuses are compile errors.
+/// Beside the function stands its handler: a struct of the same name, in the namespace of types,
+/// that implements `Tool`. `tool-core`, which re-exports this macro, lists the keys of `#[tool(…)]`
+/// and of `#[param(…)]` with an example each.
 ///
 /// # Doc comments
 ///
