@@ -69,7 +69,10 @@ pub const fn parameter<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    judged::<T>(tool, property::<T>(name, description))
+    // Each call costs the compiler, and there is one for every parameter.
+    let name = Text::escaped(name, name);
+    let property = property_of::<T>(name, Text::escaped(description, description));
+    Judged::<T>::parameter(tool, property)
 }
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.
