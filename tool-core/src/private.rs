@@ -92,7 +92,7 @@ pub const fn parameter<T: ToolType + ?Sized>(
     if Judged::<T>::IS_FINE {
         return property;
     }
-    judged::<T>(tool, property)
+    Judged::<T>::parameter(tool, property)
 }
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.

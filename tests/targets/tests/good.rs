@@ -36,6 +36,7 @@ fn plan(
     #[param(length = ..=3)] notes: Vec<(String, bool)>,
     #[param(schema = r#"{"type":"string","enum":["a","b"]}"#)] class: String,
 ) -> String {
+    let next = stops.next.unwrap_or_default();
     let stops = stops.items.iter().map(|stop| match stop {
         Stop::Station { name } => name.clone(),
         Stop::Place {
@@ -49,17 +50,19 @@ fn plan(
     });
     let stops: Vec<_> = stops.collect();
     format!(
-        "{people} {mode} from {from} via {} in {class}{}",
+        "{people} {mode} from {from} via {} in {class}, {} notes, page {next}",
         stops.join(", "),
         notes.len()
     )
 }
 
+type Four<T> = Vec<Vec<Vec<Vec<T>>>>;
+
 /// A key that is as long as a key may be, and as many levels as any provider takes.
 #[tool]
-async fn reach(
-    a234567890123456789012345678901234567890123456789012345678901234: Vec<Vec<Vec<Vec<u8>>>>,
-    deep: Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<u8>>>>>>>>>,
+fn reach(
+    a234567890123456789012345678901234567890123456789012345678901234: Four<u8>,
+    deep: Four<Four<Vec<u8>>>,
 ) -> usize {
     a234567890123456789012345678901234567890123456789012345678901234.len() + deep.len()
 }
@@ -71,7 +74,10 @@ fn what_every_provider_takes_is_a_tool() {
     let call = r#"{"from":"A","mode":"train","stops":{"items":[{"kind":"Station","name":"B"}]},
                    "notes":[],"class":"b"}"#;
     let result = tools.call_blocking(ToolCall::new("1", "plan", call));
-    assert_eq!(result.content(), "1 by train from A via B in b0");
+    assert_eq!(
+        result.content(),
+        "1 by train from A via B in b, 0 notes, page 0"
+    );
 }
 
 #[test]
@@ -86,5 +92,11 @@ fn strict_dialects_can_write_it() {
     for dialect in dialects {
         let rendered = Registry::linked().unwrap().render(dialect);
         assert_eq!(rendered.broken_rules(), [], "{rendered:?}");
+    }
+    // A tool that can't be strict would be sent as it is.
+    for dialect in &dialects[..3] {
+        let rendered = Registry::linked().unwrap().render(*dialect);
+        let strict = rendered.as_str().matches(r#""strict":true"#);
+        assert_eq!(strict.count(), 2, "{rendered:?}");
     }
 }

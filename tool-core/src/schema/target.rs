@@ -26,20 +26,20 @@ pub struct Judged<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Judged<T> {
     /// Whether a parameter of this type breaks a rule that is on, and what it holds.
-    const VERDICT: Verdict = verdict(inner(T::SCHEMA));
+    const VERDICT: &'static Verdict = &verdict(inner(T::SCHEMA));
 
     /// Whether there is nothing to say of it, and nothing to count.
     pub const IS_FINE: bool = Self::VERDICT.breach.is_none() && !limit::IS_ANY_ON;
 
-    /// What it holds. A look at each tool that walked the trees of its parameters again would cost
-    /// half as much as the whole tool without.
-    const CENSUS: &'static Census = &Self::VERDICT.census;
-
     /// The same parameter of this type, unless it breaks a rule that is on: that stops the build.
-    pub const fn parameter(tool: &str, property: Property) -> Property {
-        let mut property = parameter(tool, property, &Self::VERDICT);
+    pub const fn parameter(tool: &str, mut property: Property) -> Property {
+        if let Some(breach) = &Self::VERDICT.breach {
+            refuse(tool, &property, breach);
+        }
+        // A look at each tool that walked the trees of its parameters again would cost half as much
+        // as the whole tool without.
         if limit::IS_ANY_ON {
-            property.census = Some(Self::CENSUS);
+            property.census = Some(&Self::VERDICT.census);
         }
         property
     }
@@ -72,13 +72,17 @@ const fn by(schema: &Schema, targets: Targets) -> Verdict {
 /// With a message that names the tool, the path and the rule.
 pub const fn parameter(tool: &str, property: Property, verdict: &Verdict) -> Property {
     if let Some(breach) = &verdict.breach {
-        let mut line: Line<1024> = Line::new("tool `");
-        line.push(tool);
-        line.push("`, ");
-        breach.write(&property, &mut line);
-        panic!("{}", line.as_str());
+        refuse(tool, &property, breach);
     }
     property
+}
+
+const fn refuse(tool: &str, property: &Property, breach: &Breach) -> ! {
+    let mut line: Line<1024> = Line::new("tool `");
+    line.push(tool);
+    line.push("`, ");
+    breach.write(property, &mut line);
+    panic!("{}", line.as_str());
 }
 
 /// Stops the build when the parameters of a tool are together more than a rule that is on allows.
