@@ -50,7 +50,7 @@ impl Sink<'_> {
             // SAFETY: `at..end` lies inside `out`, as was just checked. `out` is borrowed mutably,
             // so `text` is no part of it.
             unsafe {
-                let place = &raw mut self.out[self.at];
+                let place = (&raw mut *self.out as *mut u8).wrapping_add(self.at);
                 core::ptr::copy_nonoverlapping(&raw const *text as *const u8, place, length);
             }
         }
@@ -64,7 +64,10 @@ impl Sink<'_> {
         let end = self.at + LENGTH;
         if end <= self.room {
             // SAFETY: `at..end` lies inside `out`, as was just checked, and bytes need no alignment.
-            unsafe { *(&raw mut self.out[self.at] as *mut [u8; LENGTH]) = *text };
+            unsafe {
+                let place = (&raw mut *self.out as *mut u8).wrapping_add(self.at);
+                *(place as *mut [u8; LENGTH]) = *text;
+            }
         }
         self.at = end;
     }
