@@ -1,6 +1,5 @@
 //! What generated code refers to. Not part of the public interface: it changes with the macros.
 
-pub use core::primitive::u8;
 pub use core::{option::Option, option::Option::*, result::Result::*};
 
 pub use linkme;

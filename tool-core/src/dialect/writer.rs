@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schema::cursor::before_special;
+
 /// Writes JSON text. Commas come by themselves.
 ///
 /// ```
@@ -126,21 +128,7 @@ impl JsonWriter {
 
 /// Whether a string stands in JSON otherwise than as it is.
 fn needs_escapes(text: &str) -> bool {
-    const EACH: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = EACH * 0x80;
-    // The high bit of each byte that is below `limit`, or of one above such a byte.
-    let below = |word: u64, limit: u64| word.wrapping_sub(EACH * limit) & !word & HIGH;
-    let is_special = |word: u64| {
-        let quote = word ^ (EACH * u64::from(b'"'));
-        let backslash = word ^ (EACH * u64::from(b'\\'));
-        below(word, 0x20) | below(quote, 1) | below(backslash, 1) != 0
-    };
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let is_special_byte = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    words
-        .iter()
-        .any(|word| is_special(u64::from_le_bytes(*word)))
-        || rest.iter().any(is_special_byte)
+    before_special(text.as_bytes()) < text.len()
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ fn is_end(byte: u8) -> bool {
 /// How many bytes come before the first that is special in a string: a quote, a backslash or a
 /// control character. Eight bytes are looked at together.
 #[inline]
-fn before_special(bytes: &[u8]) -> usize {
+pub(crate) fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // Sets the high bit of the first byte below a limit of at most 128, and perhaps of some behind
     // it: what a subtraction borrows, it borrows from there.
