@@ -94,7 +94,8 @@ pub(crate) const fn tool(name: &str, parameters: &[Property]) {
     if !limit::IS_ANY_ON {
         return;
     }
-    if let Some(excess) = limit::exceeded(parameters, Targets::ON) {
+    let total = limit::total(parameters, Targets::ON);
+    if let Some(excess) = limit::exceeded(&total, parameters, Targets::ON) {
         let mut line: Line<1024> = Line::new("tool `");
         line.push(name);
         line.push("`: ");
@@ -118,7 +119,7 @@ pub(crate) fn judge(schema: &Schema, target: Target) -> Result<Census, String> {
         }
         total = total.and(verdict.census.of(property));
     }
-    match limit::exceeded(properties, Targets::only(target)) {
+    match limit::exceeded(&total, properties, Targets::only(target)) {
         Some(excess) => {
             let mut line: Line<1024> = Line::EMPTY;
             excess.write(&mut line);

@@ -127,18 +127,28 @@ impl Excess {
     }
 }
 
-/// The first limit of these targets that the parameters of a tool go beyond.
-pub(super) const fn exceeded(parameters: &[Property], targets: Targets) -> Option<Excess> {
+/// What the parameters of a tool hold together.
+pub(super) const fn total(parameters: &[Property], targets: Targets) -> Census {
     let mut total = Census::NONE;
     let mut at = 0;
     while at < parameters.len() {
         total = total.and(census(&parameters[at], targets));
         at += 1;
     }
+    total
+}
+
+/// The first limit of these targets that the parameters of a tool, which hold this in all, go
+/// beyond.
+pub(super) const fn exceeded(
+    total: &Census,
+    parameters: &[Property],
+    targets: Targets,
+) -> Option<Excess> {
     let mut at = 0;
     while at < LIMITS.len() {
         let limit = &LIMITS[at];
-        let count = limit.count.of(&total);
+        let count = limit.count.of(total);
         let bound = limit.rule.value.number();
         let is_beyond = match limit.count {
             Count::Required => count < bound,

@@ -393,7 +393,9 @@ fn the_greatest_part_of_a_tool_is_named() {
         Property::new(text(name), Text::EMPTY, schema(members))
     };
     let parameters = [wide("small", 300), wide("large", 4800)];
-    let excess = limit::exceeded(&parameters, Targets::only(Target::OpenAiStrict));
+    let targets = Targets::only(Target::OpenAiStrict);
+    let total = limit::total(&parameters, targets);
+    let excess = limit::exceeded(&total, &parameters, targets);
     let mut line: Line<1024> = Line::EMPTY;
     excess.unwrap().write(&mut line);
     let start = "5100 keys, most of them in `large`, are more than the 5000 ";
