@@ -30,15 +30,19 @@ impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             property::<u8>("days", "How many days."),
+    //             parameter::<u8>("forecast", "days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
         let description = self.description.unwrap_or_default();
         let is_plain = |text: &str| json::escape(text) == text;
         let is_plain = is_plain(self.key) && is_plain(description);
-        let (name, key) = (self.key, text(self.key));
-        let described = text(description);
+        let name = self.key;
+        // Few need escapes, so few pay for them.
+        let texts = || {
+            let (key, described) = (text(self.key), text(description));
+            quote!(#key, #described)
+        };
         let mut property = match (self.base(), self.tool) {
             (Base::Type(ty), Some(tool)) if is_plain => {
                 self.call("parameter", Some(&ty), quote!(#tool, #name, #description))
@@ -47,16 +51,19 @@ impl Member<'_> {
                 self.call("property", Some(&ty), quote!(#name, #description))
             }
             (Base::Type(ty), Some(tool)) => {
-                let property = quote!(__tool_core::property_of::<#ty>(#key, #described));
+                let texts = texts();
+                let property = quote!(__tool_core::property_of::<#ty>(#texts));
                 self.call("judged", Some(&ty), quote!(#tool, #property))
             }
-            (Base::Type(ty), None) => self.call("property_of", Some(&ty), quote!(#key, #described)),
+            (Base::Type(ty), None) => self.call("property_of", Some(&ty), texts()),
             (Base::Schema(schema), Some(tool)) => {
-                let property = quote!(__tool_core::Property::new(#key, #described, #schema));
+                let texts = texts();
+                let property = quote!(__tool_core::Property::new(#texts, #schema));
                 self.call("judged_alone", None, quote!(#tool, #property))
             }
             (Base::Schema(schema), None) => {
-                quote!(__tool_core::Property::new(#key, #described, #schema))
+                let texts = texts();
+                quote!(__tool_core::Property::new(#texts, #schema))
             }
         };
         if self.is_optional {
