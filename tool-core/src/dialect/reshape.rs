@@ -5,17 +5,16 @@
 
 mod common;
 mod members;
-mod names;
 mod notes;
 mod style;
 
 use std::borrow::Cow;
 
 pub(super) use self::common::is_common;
-use self::names::Names;
 use self::notes::Notes;
 pub(super) use self::style::Style;
 use super::JsonWriter;
+use crate::schema::json::{Names, find};
 use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings,
 };
@@ -30,9 +29,10 @@ pub(super) fn write(schema: &Schema, style: &Style, out: &mut JsonWriter) {
     out.object(|out| {
         writer.body(schema, out);
         Notes::of(schema, style).write(out);
-        if !names.found.is_empty() {
+        if names.count > 0 {
             out.word("$defs").object(|out| {
-                for (name, definition) in &names.found {
+                let definition = |name| find(schema, name).expect("every name was resolved");
+                for (name, definition) in names.iter().map(|name| (name, definition(name))) {
                     out.key(name).object(|out| {
                         writer.body(definition, out);
                         Notes::of(definition, style).write(out);

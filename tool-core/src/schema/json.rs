@@ -11,8 +11,7 @@ mod sink;
 
 use std::marker::PhantomData;
 
-use self::names::Names;
-pub(crate) use self::names::resolve;
+pub(crate) use self::names::{Names, find, resolve};
 use self::sink::Sink;
 use super::{Property, Schema};
 use crate::tool::Tool;
@@ -151,12 +150,12 @@ pub(super) fn to_string(schema: &Schema) -> String {
 /// Writes as much as there is room for, from `start` on, and says where the text ends.
 const fn write(schema: &Schema, direction: Direction, start: usize, out: &mut [u8]) -> usize {
     let is_result = matches!(direction, Direction::Result);
-    let mut names = Names::NONE;
+    let names;
     let mut sink = Sink::new(out, start, is_result, &Names::NONE);
     sink.root(schema);
     if sink.has_references {
         // Few schemas are recursive, so they alone pay for the search.
-        names.collect(schema);
+        names = Names::of(schema);
         sink = Sink::new(sink.out, start, is_result, &names);
         sink.root(schema);
     }

@@ -8,9 +8,9 @@ const RECURSIVE: usize = 16;
 
 /// The names that references in a tree refer to.
 #[derive(Clone, Copy)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub(super) names: [&'static str; RECURSIVE],
-    pub(super) count: usize,
+    pub(crate) count: usize,
 }
 
 impl Names {
@@ -19,8 +19,20 @@ impl Names {
         count: 0,
     };
 
+    /// The names of all references below `schema`.
+    pub(crate) const fn of(schema: &Schema) -> Names {
+        let mut names = Names::NONE;
+        names.collect(schema);
+        names
+    }
+
+    /// The names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static str> {
+        self.names.into_iter().take(self.count)
+    }
+
     /// Adds the names of all references below `schema`.
-    pub(super) const fn collect(&mut self, schema: &Schema) {
+    const fn collect(&mut self, schema: &Schema) {
         match schema.kind {
             Kind::Reference(reference) if !self.hold(reference.name) => {
                 assert!(
@@ -51,7 +63,7 @@ impl Names {
         }
     }
 
-    pub(super) const fn hold(&self, name: &str) -> bool {
+    pub(crate) const fn hold(&self, name: &str) -> bool {
         let mut at = 0;
         while at < self.count {
             if same(self.names[at], name) {
@@ -60,6 +72,21 @@ impl Names {
             at += 1;
         }
         false
+    }
+
+    const fn resolve_in(&self, schema: &Schema) {
+        let mut at = 0;
+        while at < self.count {
+            let name = self.names[at];
+            let Some(definition) = find(schema, name) else {
+                panic!(
+                    "a recursive type is only referred to in this schema; mark the field that \
+                     leads back to it, `#[param(recursive)]`, in the type that the tool takes"
+                )
+            };
+            check(schema, name, definition);
+            at += 1;
+        }
     }
 }
 
@@ -71,6 +98,7 @@ impl Names {
 ///
 /// When a name refers to nothing in the same schema, or to two unlike types.
 pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'static Schema>) {
+    let mut names = Names::NONE;
     let mut at = 0;
     while at < parameters.len() {
         let is_leaf = matches!(
@@ -83,68 +111,21 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
                 | Kind::String(_)
                 | Kind::Enum(_)
         );
-        if !is_leaf && has_references(parameters[at].schema) {
-            resolve_in(&Schema::object(parameters));
-            break;
+        if !is_leaf {
+            names.collect(parameters[at].schema);
         }
         at += 1;
     }
-    if let Some(output) = output
-        && has_references(output)
-    {
-        resolve_in(output);
+    if names.count > 0 {
+        names.resolve_in(&Schema::object(parameters));
     }
-}
-
-const fn resolve_in(schema: &Schema) {
-    let mut names = Names::NONE;
-    names.collect(schema);
-    let mut at = 0;
-    while at < names.count {
-        let name = names.names[at];
-        let Some(definition) = find(schema, name) else {
-            panic!(
-                "a recursive type is only referred to in this schema; mark the field that \
-                 leads back to it, `#[param(recursive)]`, in the type that the tool takes"
-            )
-        };
-        check(schema, name, definition);
-        at += 1;
-    }
-}
-
-const fn has_references(schema: &Schema) -> bool {
-    match schema.kind {
-        Kind::Reference(_) => true,
-        Kind::Nullable(inner) => has_references(inner),
-        Kind::Array(rule) => has_references(rule.items),
-        Kind::Map(rule) => has_references(rule.values),
-        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
-            let mut at = 0;
-            while at < schemas.len() {
-                if has_references(schemas[at]) {
-                    return true;
-                }
-                at += 1;
-            }
-            false
-        }
-        Kind::Object(properties) => {
-            let mut at = 0;
-            while at < properties.len() {
-                if has_references(properties[at].schema) {
-                    return true;
-                }
-                at += 1;
-            }
-            false
-        }
-        _ => false,
+    if let Some(output) = output {
+        Names::of(output).resolve_in(output);
     }
 }
 
 /// The schema of this name in a tree.
-pub(super) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
+pub(crate) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
     if same(schema.name, name) {
         return Some(schema);
     }
