@@ -36,6 +36,11 @@ pub(super) fn write_tools(
     });
 }
 
+/// The schema of the arguments as it is.
+pub(super) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
+    out.word("parameters").raw(tool.parameters_json());
+}
+
 /// The calls of the first choice.
 pub(super) fn calls(layout: &Layout, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
     let Some(choice) = layout.array(response, "choices")?.first() else {

@@ -41,9 +41,7 @@ const LAYOUT: Layout = Layout {
 
 impl Dialect for Cohere {
     fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        chat::write_tools(tools, out, |tool, out| {
-            out.word("parameters").raw(tool.parameters_json());
-        });
+        chat::write_tools(tools, out, chat::parameters);
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -68,11 +68,7 @@ impl Gemini {
             reshape::write(schema, &Style::GEMINI_OPEN_API, out);
         } else {
             out.word("parametersJsonSchema");
-            if reshape::is_common(schema) {
-                out.raw(tool.parameters_json());
-            } else {
-                reshape::write(schema, &Style::GEMINI_JSON, out);
-            }
+            reshape::write_tool(tool, &Style::GEMINI_JSON, out);
         }
     }
 }

@@ -73,7 +73,7 @@ impl Dialect for OpenAiChat {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &Style::OPENAI_STRICT, "parameters", out);
             } else {
-                out.word("parameters").raw(tool.parameters_json());
+                chat::parameters(tool, out);
             }
         });
     }

@@ -10,7 +10,6 @@ mod style;
 
 use std::borrow::Cow;
 
-pub(super) use self::common::is_common;
 use self::notes::Notes;
 pub(super) use self::style::Style;
 use super::JsonWriter;
@@ -18,6 +17,17 @@ use crate::schema::json::{Names, find};
 use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings,
 };
+use crate::spec::ToolSpec;
+
+/// Writes the schema of a tool's arguments in a subset that holds all that is common: mostly its own
+/// text will do.
+pub(super) fn write_tool(tool: &ToolSpec, style: &Style, out: &mut JsonWriter) {
+    if common::is_common(tool.parameters()) {
+        out.raw(tool.parameters_json());
+    } else {
+        write(tool.parameters(), style, out);
+    }
+}
 
 /// Writes a whole schema with its definitions.
 pub(super) fn write(schema: &Schema, style: &Style, out: &mut JsonWriter) {

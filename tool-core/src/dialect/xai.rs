@@ -49,7 +49,7 @@ impl Dialect for XAi {
     fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
         chat::write_tools(tools, out, |tool, out| {
             out.word("parameters");
-            reshape::write(tool.parameters(), &Style::XAI, out);
+            reshape::write_tool(tool, &Style::XAI, out);
         });
     }
 

@@ -4,7 +4,7 @@ use crate::schema::{Kind, Schema};
 
 /// Whether a schema says nothing but what every provider reads, apart from strict modes: most do,
 /// and their text is there already.
-pub(in crate::dialect) fn is_common(schema: &Schema) -> bool {
+pub(super) fn is_common(schema: &Schema) -> bool {
     match &schema.kind {
         Kind::Boolean => true,
         Kind::Integer(range) => range.multiple_of == 0,
@@ -85,6 +85,7 @@ mod tests {
             assert!(is_common(schema));
             let plain: serde_json::Value = serde_json::from_str(&schema.to_json()).unwrap();
             assert_eq!(reshaped(schema, &Style::GEMINI_JSON), plain);
+            assert_eq!(reshaped(schema, &Style::XAI), plain);
         }
         // `null` in a list, and what Gemini does not read.
         assert!(!is_common(Dish::SCHEMA) && !is_common(Sized::SCHEMA));
