@@ -86,7 +86,6 @@ pub type Ended = Result<Outcome, Refusal>;
 pub type Begun<'a> = Result<Running<'a>, Refusal>;
 
 /// An async tool that has its arguments.
-#[doc(hidden)]
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A tool of a registry: its spec, and the way to run it. Cheap to clone.

@@ -22,15 +22,13 @@ use self::compounds::{Items, Members};
 pub(super) use self::problem::Problem;
 use self::variants::Variant;
 use crate::schema::cursor::Cursor;
-
-/// How deep a value may nest: as deep as for `serde_json`.
-const DEPTH: u8 = 127;
+use crate::schema::validate::DEPTH;
 
 /// A place in the arguments of a call.
 pub struct Reader<'de> {
     pub(super) cursor: Cursor<'de>,
     /// How many levels deeper the value may go.
-    depth: u8,
+    depth: usize,
     /// Whether the strict way is gone.
     pub(super) is_strict: bool,
 }

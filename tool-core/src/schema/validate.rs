@@ -16,7 +16,7 @@ use super::{Kind, Schema};
 use crate::violation::{Coercion, Violation, Violations};
 
 /// How deep a value may nest: what `serde_json` accepts, so that no reader overflows its stack.
-const DEPTH: usize = 127;
+pub(crate) const DEPTH: usize = 127;
 
 /// Where the value at the start of `text` ends, if it is exactly what `schema` describes.
 ///
