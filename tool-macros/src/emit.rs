@@ -6,6 +6,7 @@ mod data;
 mod invoke;
 mod json_schema;
 mod member;
+mod page;
 mod schema;
 mod tool;
 
@@ -32,11 +33,12 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let keys = Keys::of_arguments("#[tool]", arguments, &mut errors);
     let model = Tool::new(keys, &function, &mut errors);
     check::tool(&function, &model, &mut errors);
-    let plain = function.plain();
     if errors.is_empty() {
+        let plain = function.plain(&page::page(&model));
         let tool = tool::tool(&model);
         quote!(#plain #tool)
     } else {
+        let plain = function.plain(&TokenStream::new());
         let errors = errors.into_tokens();
         let stand_in = (!function.is_method()).then(|| tool::stand_in(&model));
         quote!(#plain #stand_in #errors)

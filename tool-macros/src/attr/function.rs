@@ -104,8 +104,8 @@ impl Function {
     }
 
     /// The function as the user wrote it, without the attributes of parameters that rustc would
-    /// not know.
-    pub(crate) fn plain(&self) -> TokenStream {
+    /// not know, and with `more` attributes after its own.
+    pub(crate) fn plain(&self, more: &TokenStream) -> TokenStream {
         let Function {
             attrs,
             vis,
@@ -138,6 +138,7 @@ impl Function {
         let where_clause = &generics.where_clause;
         quote! {
             #(#attrs)*
+            #more
             #lints
             #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
         }

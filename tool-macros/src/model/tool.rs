@@ -29,6 +29,8 @@ pub(crate) struct Tool {
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
+    /// Whether the function's page in rustdoc tells what a model sees.
+    pub(crate) has_page: bool,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: Option<Type>,
 }
@@ -80,6 +82,7 @@ impl Tool {
             );
         }
         let unlinked = keys.flag("unlinked", errors).is_some_and(|(flag, _)| flag);
+        let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -125,6 +128,7 @@ impl Tool {
             returns: told.returns,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked,
+            has_page,
             parameters,
             output,
         }
