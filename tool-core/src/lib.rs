@@ -37,6 +37,8 @@ pub use tool::{Tool, ToolEntry};
 pub use tool_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_macros::tool;
+#[doc = include_str!("toolset.md")]
+pub use tool_macros::toolset;
 pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};

@@ -89,6 +89,9 @@ fn head(tool: &Tool) -> String {
         let title = markdown::cell(&title.value());
         text.push_str(&format!(", people call it “{title}”"));
     }
+    if tool.owner.is_some() {
+        text.push_str(", behind the prefix of its toolset");
+    }
     text.push('.');
     let flags = ["read-only", "destructive", "idempotent", "open world"];
     let said = flags.into_iter().zip(tool.annotations);
