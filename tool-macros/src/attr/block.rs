@@ -89,7 +89,8 @@ impl Parse for Member {
                  and `#[cfg(…)]` beside it",
             )
         });
-        let (marks, attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
+        let (marks, mut attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
+        attrs.retain(|attr| !hides_tool(attr));
         let fork = input.fork();
         let function = match &marks[..] {
             [] => None,

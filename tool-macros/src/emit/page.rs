@@ -5,6 +5,9 @@
 
 mod shown;
 
+use std::env;
+use std::sync::LazyLock;
+
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
@@ -16,10 +19,8 @@ use crate::util::{json, markdown};
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
 // Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
-//
-// Only rustdoc reads it. The others pay for one token.
 pub(super) fn page(tool: &Tool) -> TokenStream {
-    if !tool.has_page {
+    if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
     let shown: Vec<_> = tool.parameters.iter().map(Shown::of).collect();
@@ -42,6 +43,16 @@ pub(super) fn page(tool: &Tool) -> TokenStream {
     parts.add(&text, &[]);
     parts.attrs
 }
+
+/// Whether this runs in a compiler, which would throw the section away: to write it takes a quarter
+/// of a macro's time. In anything else the `cfg` decides.
+static IS_COMPILER: LazyLock<bool> = LazyLock::new(|| {
+    let program = env::current_exe().unwrap_or_default();
+    let name = program.file_stem().unwrap_or_default();
+    ["rustc", "clippy-driver"]
+        .iter()
+        .any(|compiler| name == *compiler)
+});
 
 /// What stands in the parentheses of a `#[cfg(…)]`.
 fn condition(cfg: &syn::Attribute) -> TokenStream {
