@@ -107,13 +107,11 @@ impl RegistryBuilder {
     /// when a tool lacks a [context](RegistryBuilder::context) or a runtime, or when the tools
     /// together are more than a [target](crate::rules::Target) of this build takes. The error tells
     /// of everything at once.
-    pub fn build(mut self) -> Result<Registry, RegistryError> {
-        #[cfg(feature = "tokio")]
-        if self.policy.runtime.is_none() {
-            self.policy.runtime = Some(Arc::new(crate::runtime::Tokio));
-        }
-        let snapshot = Snapshot::new(self.tools, &self.policy)?;
-        Ok(Registry::of(snapshot, self.policy))
+    pub fn build(self) -> Result<Registry, RegistryError> {
+        let mut policy = self.policy;
+        policy.runtime = policy.runtime.or_else(Policy::default_runtime);
+        let snapshot = Snapshot::new(self.tools, &policy)?;
+        Ok(Registry::of(snapshot, policy))
     }
 }
 

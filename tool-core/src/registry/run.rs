@@ -5,6 +5,8 @@
 
 mod guarded;
 
+pub(super) use guarded::run as guarded;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -38,21 +40,33 @@ enum Stop {
 /// What comes of a call.
 type Done = Result<Outcome, Stop>;
 
-/// Runs a call.
-pub(super) async fn run(inner: Arc<Inner>, tool: ToolEntry, call: ToolCall) -> ToolResult {
-    let policy = &inner.policy;
+/// How a call is run.
+pub(super) enum Way {
+    AtOnce(AtOnce),
+    Later(Later),
+    Guarded,
+}
+
+/// The shortest way that does what is asked of a call.
+#[inline]
+pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
     let is_plain = inner.is_plain && call.given.is_none();
     match tool.invoke() {
-        Invoke::Sync(invoke) if is_plain => at_once(&inner, tool, invoke, call),
-        Invoke::Async(invoke) if is_plain && tool.timeout().or(policy.timeout).is_none() => {
-            later(inner, tool, invoke, call).await
+        Invoke::Sync(invoke) if is_plain => Way::AtOnce(invoke),
+        Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {
+            Way::Later(invoke)
         }
-        _ => guarded::run(inner, tool, call).await,
+        _ => Way::Guarded,
     }
 }
 
 /// Runs a sync tool to its end, without a future of its own: what a future carries is moved about.
-fn at_once(inner: &Inner, tool: ToolEntry, invoke: AtOnce, call: ToolCall) -> ToolResult {
+pub(super) fn at_once(
+    inner: &Inner,
+    tool: ToolEntry,
+    invoke: AtOnce,
+    call: ToolCall,
+) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
     let mut input = input(inner, tool, call);
     let ended = telemetry
@@ -65,7 +79,7 @@ fn at_once(inner: &Inner, tool: ToolEntry, invoke: AtOnce, call: ToolCall) -> To
 }
 
 /// Runs an async tool. The state of it all is large, and moved no more once it is in its box.
-fn later(
+pub(super) fn later(
     inner: Arc<Inner>,
     tool: ToolEntry,
     invoke: Later,

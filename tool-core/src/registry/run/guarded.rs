@@ -20,7 +20,7 @@ use crate::tool::{Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
 
 /// Runs a call. The state of it all is large, and moved no more once it is in its box.
-pub(super) fn run(
+pub(in crate::registry) fn run(
     inner: Arc<Inner>,
     tool: ToolEntry,
     call: ToolCall,
@@ -121,22 +121,14 @@ async fn admitted(
         }
     }
     // Held to the end, by the thread of a tool that blocks too.
-    #[cfg(feature = "tokio")]
-    let turn = match &policy.limit {
-        // Nobody closes it.
-        Some(limit) => Arc::clone(limit).acquire_owned().await.ok(),
-        None => None,
-    };
-    #[cfg(not(feature = "tokio"))]
-    let turn = ();
+    let turn = Turn::wait(policy).await;
     let invoke = tool.invoke();
-    let limit = tool.timeout().or(policy.timeout);
+    let limit = policy.limit_of(&tool);
     let mut input = input(inner, tool, call);
     match invoke {
         Invoke::Sync(invoke) => {
             let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
             let (_, coercions) = input.finish();
-            drop(turn);
             (done(ended), coercions)
         }
         Invoke::Async(invoke) => {
@@ -147,7 +139,6 @@ async fn admitted(
                 true => input.finish().1,
                 false => Vec::new(),
             };
-            drop(turn);
             (ended, coercions)
         }
         Invoke::Blocking(invoke) => {
@@ -160,6 +151,29 @@ async fn admitted(
             };
             blocking(policy, limit, job).await
         }
+    }
+}
+
+/// A call's right to run.
+struct Turn {
+    #[cfg(feature = "tokio")]
+    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
+}
+
+impl Turn {
+    #[cfg(feature = "tokio")]
+    async fn wait(policy: &Policy) -> Turn {
+        let permit = match &policy.limit {
+            // Nobody closes it.
+            Some(limit) => Arc::clone(limit).acquire_owned().await.ok(),
+            None => None,
+        };
+        Turn { _permit: permit }
+    }
+
+    #[cfg(not(feature = "tokio"))]
+    async fn wait(_: &Policy) -> Turn {
+        Turn {}
     }
 }
 
@@ -186,20 +200,16 @@ async fn in_time(
 }
 
 /// A sync tool on its way to another thread.
-struct Job<T> {
+struct Job {
     invoke: AtOnce,
     input: Input,
-    turn: T,
+    turn: Turn,
     scope: Scope,
 }
 
 /// Runs a tool on a thread that it may block. When the time is up the thread goes on, without
 /// anybody who waits for it: it is told by the token of its context.
-async fn blocking<T: Send + 'static>(
-    policy: &Policy,
-    limit: Option<Duration>,
-    job: Job<T>,
-) -> (Done, Vec<Coercion>) {
+async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, Vec<Coercion>) {
     /// Cancels the token of a call that is given up.
     struct GivenUp(CancellationToken, bool);
 
