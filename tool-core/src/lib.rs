@@ -14,6 +14,7 @@ mod context;
 mod error;
 mod lend;
 mod output;
+mod payload;
 mod registry;
 mod runtime;
 mod spec;
