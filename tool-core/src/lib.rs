@@ -3,6 +3,7 @@
 extern crate self as tool_core;
 
 pub mod dialect;
+pub mod lock;
 pub mod rules;
 pub mod schema;
 pub mod testing;
@@ -10,7 +11,9 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+mod committed;
 mod error;
+mod json;
 mod lend;
 mod output;
 mod registry;

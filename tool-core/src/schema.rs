@@ -28,7 +28,7 @@ pub mod check;
 pub mod constrain;
 pub(crate) mod cursor;
 pub(crate) mod json;
-mod numbers;
+pub(crate) mod numbers;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;
