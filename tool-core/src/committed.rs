@@ -33,9 +33,3 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     fs::write(&new, text)?;
     fs::rename(&new, path).inspect_err(|_| drop(fs::remove_file(&new)))
 }
-
-/// Whether two texts are the same but for the ends of their lines, which version control may
-/// change.
-pub(crate) fn is_same(left: &str, right: &str) -> bool {
-    left.lines().eq(right.lines())
-}

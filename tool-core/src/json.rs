@@ -3,6 +3,8 @@
 //! Schemas are read by people and by models, so that the order of their keys means something, and
 //! their bounds may have more digits than a float holds. `serde_json::Value` keeps neither.
 
+pub(crate) mod keywords;
+
 use std::fmt;
 
 use crate::schema::cursor::Cursor;

@@ -2,7 +2,9 @@
 
 extern crate self as tool_core;
 
+pub mod budget;
 pub mod dialect;
+pub mod docs;
 pub mod lock;
 pub mod rules;
 pub mod schema;

@@ -2,27 +2,12 @@
 //!
 //! The file is committed. A test compares it with the tools of the program:
 //!
-//! ```
-//! use tool_core::{Registry, tool, tools};
-//!
-//! /// Adds two numbers.
-//! #[tool]
-//! fn add(a: i64, b: i64) -> i64 {
-//!     a + b
+//! ```no_run
+//! #[test]
+//! fn no_tool_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
+//!     tool_core::Registry::linked()?.lock().check("tools.lock.json")?;
+//!     Ok(())
 //! }
-//!
-//! # let folder = std::env::temp_dir().join(format!("lock-doc-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
-//! # let path = folder.join("tools.lock.json");
-//! # let path = path.to_str().unwrap();
-//! # std::fs::write(path, Registry::builder().tools(tools![add]).build()?.lock().to_string())?;
-//! # let _ = stringify!(
-//! let path = "tools.lock.json";
-//! # );
-//! let registry = Registry::builder().tools(tools![add]).build()?;
-//! registry.lock().check(path)?;
-//! # std::fs::remove_dir_all(&folder)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! With `TOOL_CORE_UPDATE=1` in its environment the same test writes the file, unless what is
@@ -92,9 +77,11 @@ pub struct Lock {
 impl Registry {
     /// What the tools look like now, to be compared with a file.
     ///
-    /// ```no_run
-    /// tool_core::Registry::linked()?.lock().check("tools.lock.json")?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    /// use tool_core::{Registry, lock::compare};
+    ///
+    /// let registry = Registry::new();
+    /// assert!(compare(&registry.lock(), &registry.lock()).is_empty());
     /// ```
     pub fn lock(&self) -> Lock {
         Lock::of(&self.specs())
@@ -132,6 +119,11 @@ impl Lock {
     ///
     /// When the tools have changed, with every change and its class, and when there is no file that
     /// could be compared, which is then left as it is.
+    ///
+    /// ```
+    /// let error = tool_core::Registry::new().lock().check("no/such/file.json").unwrap_err();
+    /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this test with"));
+    /// ```
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), LockError> {
         self.check_or_update(path.as_ref(), committed::is_updating())
     }

@@ -264,7 +264,9 @@ fn integer(schema: &Value, random: &mut Random) -> Value {
         2 if bound("maximum").is_none() => i128::from(i32::MAX) + 1,
         3 if bound("maximum").is_none() => i128::from(u64::MAX),
         4 if bound("minimum").is_none() => i128::from(i64::MIN),
-        _ => least + i128::from(random.word() % u64::try_from(most - least + 1).unwrap_or(1)),
+        _ => {
+            least + i128::from(random.word() % u64::try_from(most - least + 1).unwrap_or(1).max(1))
+        }
     };
     let mut number = number - number.rem_euclid(step);
     if number < least && least <= most {

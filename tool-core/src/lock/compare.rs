@@ -4,6 +4,7 @@ use super::Lock;
 use super::change::{Change, Changes, Class};
 use super::schemas::{self, Direction, Finding};
 use crate::json::Json;
+use crate::json::keywords::without_words;
 
 /// What is different between two locks, and how grave that is.
 ///
@@ -75,7 +76,7 @@ fn change(tool: &str, path: &str, class: Class, message: String) -> Change {
 fn is_same_tool(old: &Json, new: &Json) -> bool {
     old.get("description") == new.get("description")
         && [old.get("parameters"), new.get("parameters")]
-            .map(|schema| schema.map(schemas::without_words))
+            .map(|schema| schema.map(without_words))
             .windows(2)
             .all(|pair| pair[0] == pair[1])
 }

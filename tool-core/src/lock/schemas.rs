@@ -5,16 +5,14 @@
 //! are compared together, and what can't be compared so is told as a change that breaks.
 
 mod arrays;
-mod keywords;
 mod objects;
 mod scalars;
 mod unions;
 
-pub(super) use self::keywords::without_words;
-use self::keywords::{is_opaque, is_word};
 use super::change::Class;
 use super::compare::reworded;
 use crate::json::Json;
+use crate::json::keywords::{is_opaque, is_word, without_words};
 
 /// Whose schemas they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

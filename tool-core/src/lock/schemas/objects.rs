@@ -1,7 +1,8 @@
 //! The members of objects.
 
-use super::{ANYTHING, Effect, Walk, without_words};
+use super::{ANYTHING, Effect, Walk};
 use crate::json::Json;
+use crate::json::keywords::without_words;
 
 /// What a schema says of the members of an object.
 struct Members<'s> {

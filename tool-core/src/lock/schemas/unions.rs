@@ -2,9 +2,9 @@
 
 use std::slice;
 
-use super::keywords::is_word;
-use super::{Effect, Walk, resolve, without_words};
+use super::{Effect, Walk, resolve};
 use crate::json::Json;
+use crate::json::keywords::{is_word, without_words};
 
 impl<'s> Walk<'s> {
     /// Compares two schemas if one of them is nothing but a union; the other may be its one member.

@@ -1,9 +1,9 @@
-//! Which keywords there are, and what is made of each.
+//! The keywords of JSON Schema: which can be taken apart, which only tell.
 
-use crate::json::Json;
+use super::Json;
 
-/// Those that are compared.
-const COMPARED: [&str; 28] = [
+/// Those that can be looked at one by one.
+const PLAIN: [&str; 28] = [
     "$ref",
     "$defs",
     "definitions",
@@ -59,12 +59,12 @@ const OPAQUE: [&str; 20] = [
 ];
 
 /// Whether a keyword is only told of a value: whatever no validator knows is.
-pub(super) fn is_word(key: &str) -> bool {
-    !COMPARED.contains(&key) && !OPAQUE.contains(&key) && key != "allOf" && key != "$id"
+pub(crate) fn is_word(key: &str) -> bool {
+    !PLAIN.contains(&key) && !OPAQUE.contains(&key) && key != "allOf" && key != "$id"
 }
 
 /// Whether a schema can only be compared as a whole.
-pub(super) fn is_opaque(schema: &Json, is_nested: bool) -> bool {
+pub(crate) fn is_opaque(schema: &Json, is_nested: bool) -> bool {
     let Json::Object(members) = schema else {
         return true;
     };
@@ -93,7 +93,7 @@ fn has_known_form(key: &str, value: &Json) -> bool {
 }
 
 /// A schema without what is only told of values, its keys in order.
-pub(in crate::lock) fn without_words(schema: &Json) -> Json {
+pub(crate) fn without_words(schema: &Json) -> Json {
     let Json::Object(members) = schema else {
         return schema.clone();
     };
