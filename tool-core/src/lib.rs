@@ -2,7 +2,10 @@
 
 extern crate self as tool_core;
 
+pub mod budget;
 pub mod dialect;
+pub mod docs;
+pub mod lock;
 pub mod rules;
 pub mod schema;
 pub mod testing;
@@ -10,8 +13,10 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+mod committed;
 mod context;
 mod error;
+mod json;
 mod lend;
 mod output;
 mod payload;
