@@ -2,6 +2,8 @@
 
 extern crate self as tool_core;
 
+#[cfg(feature = "agent")]
+pub mod agent;
 pub mod budget;
 pub mod dialect;
 pub mod docs;
