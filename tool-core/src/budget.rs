@@ -12,8 +12,8 @@
 //! }
 //!
 //! let budget = Registry::builder().tools(tools![add]).build()?.budget();
-//! assert_eq!(budget.bytes(), 177);
-//! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 200));
+//! assert_eq!(budget.bytes(), 190);
+//! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
 //! println!("{budget}");
 //! # Ok::<(), tool_core::RegistryError>(())
 //! ```
