@@ -134,6 +134,20 @@ pub trait Dialect {
     /// with its reasoning and its signatures.
     fn turn(&self, response: &Value) -> Vec<Value>;
 
+    /// What the model says in words, beside its calls and without its reasoning; empty when it says
+    /// nothing.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({"role": "assistant", "content": [{"type": "text", "text": "Done."}]});
+    /// assert_eq!(Anthropic::default().text(&response), "Done.");
+    /// ```
+    fn text(&self, _response: &Value) -> String {
+        String::new()
+    }
+
     /// The results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
 
@@ -147,6 +161,37 @@ pub trait Dialect {
     /// What the provider refuses of these tools together: too many, or too much in all of them.
     fn broken_rules(&self, _tools: &[ToolEntry]) -> Vec<BrokenRule> {
         Vec::new()
+    }
+}
+
+/// A dialect that is chosen while the program runs.
+impl<D: Dialect + ?Sized> Dialect for Box<D> {
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+        (**self).write_tools(tools, out);
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        (**self).calls(response)
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        (**self).turn(response)
+    }
+
+    fn text(&self, response: &Value) -> String {
+        (**self).text(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        (**self).results(results)
+    }
+
+    fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
+        (**self).follow_up(response, results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+        (**self).broken_rules(tools)
     }
 }
 

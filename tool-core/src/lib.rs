@@ -2,7 +2,12 @@
 
 extern crate self as tool_core;
 
+#[cfg(feature = "agent")]
+pub mod agent;
+pub mod budget;
 pub mod dialect;
+pub mod docs;
+pub mod lock;
 pub mod rules;
 pub mod schema;
 pub mod testing;
@@ -10,10 +15,13 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+mod committed;
 mod context;
 mod error;
+mod json;
 mod lend;
 mod output;
+mod payload;
 mod registry;
 mod runtime;
 mod spec;

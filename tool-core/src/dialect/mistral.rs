@@ -49,6 +49,10 @@ impl Dialect for Mistral {
         chat::turn(response)
     }
 
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
     }

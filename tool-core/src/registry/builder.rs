@@ -211,7 +211,8 @@ impl RegistryBuilder {
 
     /// The most bytes of text that a tool's result may have. What is longer is cut between two
     /// characters, and a note behind it says how much is missing. A cut result is text, and no
-    /// longer [structured](ToolResult::structured). The note itself does not count.
+    /// longer [structured](ToolResult::structured). The note itself does not count. Hooks
+    /// ([`after`](RegistryBuilder::after)) still see the whole, and what they make of it is cut.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

@@ -7,7 +7,6 @@ mod guarded;
 
 pub(super) use guarded::run as guarded;
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +19,7 @@ use crate::call::{CallHead, ToolCall, ToolResult};
 use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::output::Outcome;
+use crate::payload::Payload;
 use crate::telemetry::Telemetry;
 use crate::tool::{Begun, Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
@@ -30,7 +30,7 @@ type Later = for<'a> fn(&'a Input) -> Begun<'a>;
 /// Why a tool gave nothing.
 enum Stop {
     Refused(Refusal),
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Payload),
     TimedOut(Duration),
     Cancelled,
     Denied(String),
@@ -137,6 +137,7 @@ pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> Too
     let (id, name, wire_id) = (call.id, call.name, call.wire_id);
     let mut result = ToolResult::failure(CallHead { id, name, wire_id }, error);
     guarded::retell(&inner.policy, &mut result);
+    guarded::cut(&inner.policy, &mut result);
     telemetry.ended(&result);
     result
 }
@@ -169,7 +170,7 @@ fn error(tool: &str, stop: Stop) -> ToolError {
             let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
             ToolError::unavailable(tool, lack)
         }
-        Stop::Panicked(payload) => ToolError::panicked(tool, &*payload),
+        Stop::Panicked(payload) => ToolError::panicked(tool, payload),
         Stop::TimedOut(limit) => ToolError::timed_out(tool, limit),
         Stop::Cancelled => ToolError::cancelled(tool),
         Stop::Denied(reason) => ToolError::denied(tool, &reason),
