@@ -1,6 +1,7 @@
 //! What goes to a provider and what comes back, in whole requests and responses.
 
 mod calls;
+mod hosted;
 mod oracles;
 mod responses;
 mod results;

@@ -6,6 +6,7 @@ use super::response::{Layout, ResponseError};
 use super::{Dialect, JsonWriter, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
 use crate::error::ToolErrorKind;
+use crate::hosted::HostedTool;
 use crate::schema::{Kind, Schema};
 use crate::spec::Annotations;
 use crate::tool::ToolEntry;
@@ -70,7 +71,7 @@ const LAYOUT: Layout = Layout {
 const INVALID_PARAMS: i32 = -32602;
 
 impl Dialect for Mcp {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -86,6 +87,10 @@ impl Dialect for Mcp {
                 });
             }
         });
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Model Context Protocol"
     }
 
     /// The call of a request, or the calls of an array of messages. Other methods are passed over.
