@@ -11,6 +11,8 @@ mod args;
 mod block_on;
 mod call;
 mod context;
+#[cfg(feature = "dynamic")]
+mod dynamic;
 mod error;
 mod hosted;
 mod lend;
@@ -30,6 +32,8 @@ pub mod __private;
 
 pub use call::{Arguments, ToolCall, ToolResult};
 pub use context::{CallContext, CancellationToken, Cancelled, Progress};
+#[cfg(feature = "dynamic")]
+pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use error::{ToolError, ToolErrorKind, Transient};
 pub use hosted::HostedTool;
 pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};

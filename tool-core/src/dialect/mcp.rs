@@ -46,6 +46,10 @@ impl Mcp {
     /// The output schema, if it is one that every result of the tool will follow, as the
     /// specification demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
+        // Every result is held to it, and it is one of an object.
+        if tool.is_of_json() {
+            return tool.output_json();
+        }
         let schema = tool.output()?;
         let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
