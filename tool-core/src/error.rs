@@ -5,8 +5,9 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::call::ToolCall;
+use crate::call::{ToolCall, cut};
 use crate::schema::words::nearest;
 use crate::violation::{Violation, Violations};
 
@@ -22,8 +23,17 @@ pub enum ToolErrorKind {
     InvalidArguments,
     /// The tool ran and returned an error.
     Failed,
-    /// The tool panicked.
+    /// The tool panicked, or something of the application that it went through.
     Panicked,
+    /// The tool did not end in its time.
+    TimedOut,
+    /// The application ended the call.
+    Cancelled,
+    /// The application did not let the call through.
+    Denied,
+    /// The application is not set up for the call: a value of the context or the async runtime is
+    /// missing.
+    Unavailable,
 }
 
 impl ToolErrorKind {
@@ -36,6 +46,10 @@ impl ToolErrorKind {
             ToolErrorKind::InvalidArguments => "invalid_arguments",
             ToolErrorKind::Failed => "failed",
             ToolErrorKind::Panicked => "panicked",
+            ToolErrorKind::TimedOut => "timed_out",
+            ToolErrorKind::Cancelled => "cancelled",
+            ToolErrorKind::Denied => "denied",
+            ToolErrorKind::Unavailable => "unavailable",
         }
     }
 }
@@ -59,6 +73,7 @@ pub struct ToolError {
     detail: String,
     violations: Vec<Violation>,
     source: Option<Box<dyn Error + Send + Sync>>,
+    is_retryable: bool,
 }
 
 impl ToolError {
@@ -78,7 +93,14 @@ impl ToolError {
         &self.message
     }
 
-    /// What only the operator may see: the payload of a panic. Empty when there is no more to say.
+    /// Whether the same call may do better another time: it ran out of time, or the tool's error is
+    /// [`Transient`](crate::Transient). The model is told so.
+    pub fn is_retryable(&self) -> bool {
+        self.is_retryable
+    }
+
+    /// What only the operator may see: the payload of a panic, or what the application is not set
+    /// up for. Empty when there is no more to say.
     pub fn detail(&self) -> &str {
         &self.detail
     }
@@ -107,6 +129,23 @@ impl ToolError {
             detail: String::new(),
             violations: Vec::new(),
             source: None,
+            is_retryable: false,
+        }
+    }
+
+    /// Cuts the text to so many bytes. The reference comes early, and stays.
+    pub(crate) fn cut(&mut self, cap: usize) {
+        let reference = self.message.find(&self.id).unwrap_or_default();
+        cut(&mut self.message, cap.max(reference + self.id.len() + 1));
+    }
+
+    /// Tells the model something else. The reference stays, or nobody finds the call again.
+    pub(crate) fn retell(&mut self, message: String) {
+        self.message = message;
+        if !self.message.contains(&self.id) {
+            self.message.push_str(" [ref ");
+            self.message.push_str(&self.id);
+            self.message.push(']');
         }
     }
 
@@ -164,17 +203,54 @@ impl ToolError {
         message: &str,
         source: Option<Box<dyn Error + Send + Sync>>,
     ) -> ToolError {
-        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]);
+        let is_retryable = source
+            .as_ref()
+            .is_some_and(|source| source.is::<Transient>());
+        let hint = if is_retryable { AGAIN } else { "" };
+        let message = [message, hint].concat();
+        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
         error.source = source;
+        error.is_retryable = is_retryable;
         error
     }
 
+    pub(crate) fn timed_out(tool: &str, limit: Duration) -> ToolError {
+        let body = format!(": it did not end within {limit:?}{AGAIN}");
+        let mut error = ToolError::new(ToolErrorKind::TimedOut, [tool, " timed out"], [&body, ""]);
+        error.is_retryable = true;
+        error
+    }
+
+    pub(crate) fn cancelled(tool: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Cancelled,
+            [tool, " was cancelled"],
+            [": the call was ended before the tool was done", ""],
+        )
+    }
+
+    pub(crate) fn denied(tool: &str, reason: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Denied,
+            [tool, " was not run"],
+            [": ", reason],
+        )
+    }
+
+    pub(crate) fn unavailable(tool: &str, lack: String) -> ToolError {
+        let mut error = ToolError::internal(ToolErrorKind::Unavailable, tool);
+        error.detail = lack;
+        error
+    }
+
+    /// What is the operator's business alone.
+    fn internal(kind: ToolErrorKind, tool: &str) -> ToolError {
+        let body = [": an internal error, which has been reported", ""];
+        ToolError::new(kind, [tool, " failed"], body)
+    }
+
     pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
-        let mut error = ToolError::new(
-            ToolErrorKind::Panicked,
-            [tool, " failed"],
-            [": an internal error, which has been reported", ""],
-        );
+        let mut error = ToolError::internal(ToolErrorKind::Panicked, tool);
         error.detail = payload
             .downcast_ref::<String>()
             .cloned()
@@ -198,6 +274,52 @@ impl Error for ToolError {
     /// The error that the tool returned.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// What a model is told when the same call may do better another time.
+const AGAIN: &str = "; the same call may do better when it is made again";
+
+/// An error that may pass: the same call may do better another time.
+///
+/// A tool that returns it says so to the model, and to the application by
+/// [`ToolError::is_retryable`]. It displays as the error that it holds.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, Transient, tool, tools};
+///
+/// /// The temperature, in degrees Celsius.
+/// #[tool]
+/// fn get_temperature() -> Result<f64, Transient> {
+///     Err(Transient::new("the sensor is busy"))
+/// }
+///
+/// let registry = Registry::builder().tools(tools![get_temperature]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "get_temperature", ""));
+/// assert!(result.error().unwrap().is_retryable());
+/// assert!(result.content().contains("the sensor is busy; the same call may do better"));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Debug)]
+pub struct Transient(Box<dyn Error + Send + Sync>);
+
+impl Transient {
+    /// An error that may pass.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Transient {
+        Transient(error.into())
+    }
+}
+
+impl fmt::Display for Transient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Transient {
+    /// Not the error that it displays as, but what is behind it.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
     }
 }
 

@@ -12,13 +12,16 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+mod context;
 mod error;
 mod lend;
 mod output;
 mod registry;
+mod runtime;
 mod spec;
 mod telemetry;
 mod tool;
+mod toolset;
 mod types;
 mod violation;
 
@@ -27,13 +30,16 @@ mod violation;
 pub mod __private;
 
 pub use call::{Arguments, ToolCall, ToolResult};
-pub use error::{ToolError, ToolErrorKind};
-pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
+pub use context::{CallContext, CancellationToken, Cancelled, Progress};
+pub use error::{ToolError, ToolErrorKind, Transient};
+pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};
+pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
 pub use tool_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_macros::tool;
+pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::schema::json::JsonTexts;
 use crate::schema::{Property, Schema};
@@ -27,18 +28,34 @@ pub struct ToolSpec {
     pub location: Location,
     parameters: Schema,
     output: Option<&'static Schema>,
-    texts: fn() -> JsonTexts,
+    texts: Texts,
+}
+
+/// Where the JSON texts of the schemas are.
+#[derive(Clone, Debug)]
+enum Texts {
+    /// In the program.
+    Static(fn() -> JsonTexts),
+    /// With the tool, which came while the program ran: the arguments' and the result's.
+    #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+    Own(Arc<[String; 2]>),
 }
 
 impl ToolSpec {
     /// The schema of the arguments: an object.
+    ///
+    /// That of a `DynamicTool` came as JSON, and [`parameters_json`](ToolSpec::parameters_json)
+    /// alone has it; here it is [`Kind::Any`](crate::schema::Kind::Any).
     pub fn parameters(&self) -> &Schema {
         &self.parameters
     }
 
     /// The schema of the arguments as JSON text.
     pub fn parameters_json(&self) -> &str {
-        (self.texts)().parameters
+        match &self.texts {
+            Texts::Static(texts) => texts().parameters,
+            Texts::Own(texts) => &texts[0],
+        }
     }
 
     /// The schema of the result, when its type is a [`ToolType`](crate::ToolType).
@@ -48,7 +65,10 @@ impl ToolSpec {
 
     /// The schema of the result as JSON text.
     pub fn output_json(&self) -> Option<&str> {
-        self.output.map(|_| (self.texts)().output)
+        match &self.texts {
+            Texts::Static(texts) => self.output.map(|_| texts().output),
+            Texts::Own(texts) => Some(&*texts[1]).filter(|text| !text.is_empty()),
+        }
     }
 
     /// The text that a model reads: the description, when to use the tool, what it returns.
@@ -168,7 +188,7 @@ impl StaticSpec {
             location: self.location,
             parameters: Schema::object(self.parameters),
             output: self.output,
-            texts,
+            texts: Texts::Static(texts),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod constraints;
 pub(crate) mod data;
+pub(crate) mod injected;
 pub(crate) mod json_schema;
 mod shape;
 mod told;

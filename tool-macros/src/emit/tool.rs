@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
-use super::{block, invoke, option, schema};
+use super::{block, invoke, option, schema, under};
 use crate::model::tool::Tool;
 use crate::model::types::without_lifetimes;
 
@@ -18,11 +18,13 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let constants = schema::constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
-    let kind = if tool.is_async {
-        quote!(Async)
-    } else {
-        quote!(Sync)
+    let kind = match (tool.is_async, tool.is_blocking) {
+        (true, _) => quote!(Async),
+        (false, false) => quote!(Sync),
+        (false, true) => quote!(Blocking),
     };
+    let needs = needs(tool);
+    let timeout = timeout(tool);
     let link = link(tool);
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
@@ -33,6 +35,8 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         impl __tool_core::Tool for #ident {
             const SOURCE: __tool_core::StaticSpec = #source;
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
+            #needs
+            #timeout
         }
 
         #invoke
@@ -126,6 +130,35 @@ fn source(tool: &Tool) -> TokenStream {
             ..__tool_core::StaticSpec::EMPTY
         }
     }
+}
+
+// Input:  #[param(context)] db: &Db
+// Output: const NEEDS: &'static [Need] = &[Need::of::<Db>()];
+fn needs(tool: &Tool) -> Option<TokenStream> {
+    let needed = tool.injected.iter().filter(|one| !one.is_optional);
+    let needs: Vec<_> = needed
+        .map(|one| {
+            let ty = &one.ty;
+            // The span makes "can't be shared between threads" underline the type.
+            under(
+                &one.cfgs,
+                quote_spanned!(one.span=> __tool_core::Need::of::<#ty>()),
+            )
+        })
+        .collect();
+    let list = quote!(&[#(#needs),*]);
+    (!needs.is_empty()).then(|| quote!(const NEEDS: &'static [__tool_core::Need] = #list;))
+}
+
+// Input:  #[tool(timeout = "30s")]
+// Output: const TIMEOUT: Option<Duration> = Some(Duration::new(30, 0));
+fn timeout(tool: &Tool) -> Option<TokenStream> {
+    let timeout = tool.timeout?;
+    let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
+    Some(quote! {
+        const TIMEOUT: __tool_core::Option<__tool_core::Duration> =
+            __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos));
+    })
 }
 
 // Input:  -> Result<Forecast, Error>
