@@ -140,12 +140,14 @@ fn parts(path: &str) -> Result<Vec<&str>, DeskError> {
 }
 
 fn is_writable(path: &str) -> bool {
-    WRITABLE.iter().any(|allowed| match allowed.strip_suffix('*') {
-        None => path == *allowed,
-        Some(folder) => path
-            .strip_prefix(folder)
-            .is_some_and(|name| !name.is_empty() && !name.contains('/')),
-    })
+    WRITABLE
+        .iter()
+        .any(|allowed| match allowed.strip_suffix('*') {
+            None => path == *allowed,
+            Some(folder) => path
+                .strip_prefix(folder)
+                .is_some_and(|name| !name.is_empty() && !name.contains('/')),
+        })
 }
 
 fn excerpt(text: &str, lines: &Lines) -> String {
