@@ -2,9 +2,12 @@
 
 extern crate self as tool_core;
 
+#[cfg(feature = "docs")]
 pub mod budget;
 pub mod dialect;
+#[cfg(feature = "docs")]
 pub mod docs;
+#[cfg(feature = "docs")]
 pub mod lock;
 pub mod rules;
 pub mod schema;
@@ -13,8 +16,10 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+#[cfg(feature = "docs")]
 mod committed;
 mod error;
+#[cfg(feature = "docs")]
 mod json;
 mod lend;
 mod output;
