@@ -9,6 +9,7 @@ mod fill;
 mod reader;
 mod slot;
 
+use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
@@ -17,15 +18,19 @@ use self::fill::{Stop, Trust, fill};
 use self::reader::Problem;
 use self::slot::Decode;
 pub use self::slot::Slot;
+use crate::call::CallHead;
+use crate::context::{CallContext, CancellationToken};
 use crate::schema::Schema;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::schema::words::expected;
+use crate::tool::ToolEntry;
 use crate::violation::{Coercion, Violations};
 
-/// The arguments of one call.
+/// What one call of a tool brings.
 pub struct Input {
-    /// What they should be: the parameters, in the order of the slots.
-    schema: &'static Schema,
+    /// Whose schema the arguments should fit, with a parameter for every slot.
+    tool: ToolEntry,
+    context: CallContext,
     text: String,
     /// Whether a value in quotes is taken for the value; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
@@ -40,34 +45,89 @@ pub enum Refusal {
     Malformed(String),
     #[doc(hidden)]
     Invalid(Box<InvalidArguments>),
+    /// The call has no value of this type.
+    #[doc(hidden)]
+    Lacking(&'static str),
 }
 
 /// The mistakes in a call's arguments.
 pub struct InvalidArguments(pub(crate) Violations);
 
 impl Input {
-    pub(crate) fn new(schema: &'static Schema, text: String, is_lenient: bool) -> Input {
+    #[inline]
+    pub(crate) fn new(
+        tool: ToolEntry,
+        context: CallContext,
+        text: String,
+        is_lenient: bool,
+    ) -> Input {
         Input {
-            schema,
+            tool,
+            context,
             text,
             is_lenient,
             respelled: OnceLock::new(),
         }
     }
 
-    /// What was taken for something else.
-    pub(crate) fn take_coercions(&mut self) -> Vec<Coercion> {
-        match self.respelled.get_mut() {
+    /// The call came to its own end. What is left of it, and what was taken for something else.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> (CallHead, Vec<Coercion>) {
+        let coercions = match self.respelled.get_mut() {
             Some(respelled) => std::mem::take(&mut respelled.coercions),
             None => Vec::new(),
+        };
+        (self.context.finish(), coercions)
+    }
+
+    /// The token of the call, which outlives it.
+    pub(crate) fn cancellation(&self) -> &CancellationToken {
+        self.context.cancellation()
+    }
+
+    /// What the application gave: a value of this type, or the call itself.
+    pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, Refusal> {
+        self.optional_context()
+            .ok_or_else(|| Refusal::Lacking(type_name::<T>()))
+    }
+
+    /// The same where it may be absent.
+    pub fn optional_context<T: Any + Send + Sync>(&self) -> Option<&T> {
+        if TypeId::of::<T>() == TypeId::of::<CallContext>() {
+            return (&self.context as &dyn Any).downcast_ref();
         }
+        self.context.get()
+    }
+
+    /// What the tool is a method of.
+    ///
+    /// # Panics
+    ///
+    /// When the tool is no method of this type.
+    pub fn receiver<T: Any>(&self) -> &T {
+        let receiver = self.tool.receiver();
+        receiver
+            .and_then(|receiver| receiver.downcast_ref())
+            .expect("a method is called on what its toolset was given for")
     }
 
     /// Fills one slot a parameter, or says everything that is wrong.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        match fill(&self.text, self.schema.properties(), slots, Trust::None) {
+        match fill(&self.text, self.schema().properties(), slots, Trust::None) {
             Ok(()) => Ok(()),
             Err(_) => self.settle(slots),
+        }
+    }
+
+    fn schema(&self) -> &Schema {
+        self.tool.spec().parameters()
+    }
+
+    /// The text of the arguments, if it is JSON.
+    pub(crate) fn json(&self) -> Result<&str, Refusal> {
+        match serde_json::from_str::<IgnoredAny>(&self.text) {
+            Ok(_) => Ok(&self.text),
+            Err(error) => Err(Refusal::Malformed(error.to_string())),
         }
     }
 
@@ -75,11 +135,8 @@ impl Input {
     /// came.
     #[cold]
     fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        let schema = self.schema;
-        if let Err(error) = serde_json::from_str::<IgnoredAny>(&self.text) {
-            return Err(Refusal::Malformed(error.to_string()));
-        }
-        let respelled = normalise(schema, &self.text, self.is_lenient)
+        let schema = self.schema();
+        let respelled = normalise(schema, self.json()?, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);

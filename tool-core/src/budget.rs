@@ -74,7 +74,7 @@ fn by_dialect(tools: &[ToolEntry]) -> Vec<(&'static str, usize)> {
     ];
     let bytes = dialects.map(|(name, dialect)| {
         let mut out = JsonWriter::new();
-        dialect.write_tools(tools, &mut out);
+        dialect.write_tools(tools, &[], &mut out);
         (name, out.into_string().len())
     });
     bytes.to_vec()

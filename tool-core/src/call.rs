@@ -1,13 +1,24 @@
 //! A model's call, and the one result that it gets.
 
-use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+mod arguments;
 
+use std::any::Any;
+use std::fmt;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::context::{CancellationToken, Given, Progress, ProgressSink};
 use crate::error::ToolError;
 use crate::violation::Coercion;
 
+pub use arguments::Arguments;
+
 /// A call that a model made.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Two calls are equal when the model made them so: what the application gave them on their way
+/// does not count.
+#[derive(Clone)]
 pub struct ToolCall {
     /// The provider's id of the call, which the result carries back.
     pub id: String,
@@ -16,6 +27,27 @@ pub struct ToolCall {
     /// The arguments, as text or as JSON.
     pub arguments: Arguments,
     pub(crate) wire_id: WireId,
+    /// In a box, since most calls have none and all are moved.
+    pub(crate) given: Option<Box<Given>>,
+}
+
+impl PartialEq for ToolCall {
+    fn eq(&self, other: &ToolCall) -> bool {
+        self.id == other.id
+            && self.name == other.name
+            && self.arguments == other.arguments
+            && self.wire_id == other.wire_id
+    }
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ToolCall {
@@ -40,7 +72,55 @@ impl ToolCall {
             name: name.into(),
             arguments: arguments.into(),
             wire_id: WireId::Text,
+            given: None,
         }
+    }
+
+    /// Gives the call a value that the model neither sees nor forges: the user it is made for, the
+    /// tenant, a connection. There is one of each type; a tool reads it from its
+    /// [`CallContext`](crate::CallContext).
+    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> ToolCall {
+        self.given().values.insert(value);
+        self
+    }
+
+    /// Lets a token end the call before its time, with a result that says so.
+    pub fn cancel_with(mut self, token: &CancellationToken) -> ToolCall {
+        self.given().cancellation = Some(token.clone());
+        self
+    }
+
+    /// Hears what the tool reports on its way; see
+    /// [`CallContext::report`](crate::CallContext::report). It runs where the tool does, and
+    /// should not take long.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_core::{CallContext, Progress, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Counts to three.
+    /// #[tool]
+    /// fn count(call: &CallContext) {
+    ///     for done in 1..=3 {
+    ///         call.report(&Progress::of(f64::from(done), 3.0));
+    ///     }
+    /// }
+    ///
+    /// let heard = Arc::new(Mutex::new(Vec::new()));
+    /// let sink = heard.clone();
+    /// let call = ToolCall::new("call_1", "count", "")
+    ///     .on_progress(move |progress| sink.lock().unwrap().push(progress.done));
+    /// Registry::builder().tools(tools![count]).build()?.call_blocking(call);
+    /// assert_eq!(*heard.lock().unwrap(), [1.0, 2.0, 3.0]);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn on_progress(mut self, tell: impl Fn(&Progress) + Send + Sync + 'static) -> ToolCall {
+        self.given().progress = Some(ProgressSink::new(tell));
+        self
+    }
+
+    fn given(&mut self) -> &mut Given {
+        self.given.get_or_insert_default()
     }
 
     /// Why the arguments are no JSON object, if they are none. Absent arguments, `null` and empty
@@ -64,62 +144,11 @@ impl ToolCall {
 
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 
-/// The arguments of a call: JSON text as it came, or a JSON value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Arguments {
-    /// Text that should be a JSON object.
-    Text(String),
-    /// A value that should be an object.
-    Json(Value),
-}
-
-impl Arguments {
-    /// The text that is decoded. `null` and nothing at all are no arguments.
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            Arguments::Text(text) if text.starts_with('{') => text,
-            Arguments::Json(Value::Null) => "{}".into(),
-            Arguments::Json(value) => value.to_string(),
-            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
-            Arguments::Text(text) => text,
-        }
-    }
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Arguments::Json(Value::Null)
-    }
-}
-
-impl From<&str> for Arguments {
-    fn from(text: &str) -> Self {
-        Arguments::Text(text.into())
-    }
-}
-
-impl From<String> for Arguments {
-    fn from(text: String) -> Self {
-        Arguments::Text(text)
-    }
-}
-
-impl From<Value> for Arguments {
-    fn from(value: Value) -> Self {
-        Arguments::Json(value)
-    }
-}
-
-impl From<Map<String, Value>> for Arguments {
-    fn from(members: Map<String, Value>) -> Self {
-        Arguments::Json(Value::Object(members))
-    }
-}
-
 /// How the id of a call stood in the provider's message, so that its result answers in kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WireId {
     /// As a string.
+    #[default]
     Text,
     /// As a JSON number, as JSON-RPC allows.
     Number,
@@ -200,6 +229,39 @@ impl ToolResult {
         self.error.is_some()
     }
 
+    /// The same result with another text for the model. It is text and no longer
+    /// [structured](ToolResult::structured); an error stays one, and its reference goes with it.
+    pub fn with_content(mut self, text: impl Into<String>) -> ToolResult {
+        match &mut self.error {
+            Some(error) => error.retell(text.into()),
+            None => {
+                self.content = text.into();
+                self.is_json = false;
+            }
+        }
+        self
+    }
+
+    /// Cuts the text for the model to so many bytes, and says so.
+    pub(crate) fn cut(&mut self, cap: usize) {
+        match &mut self.error {
+            Some(error) => error.cut(cap),
+            None => self.is_json &= !cut(&mut self.content, cap),
+        }
+    }
+
+    /// The same result for another call.
+    pub(crate) fn answering(mut self, call: CallHead) -> ToolResult {
+        self.call_id = call.id;
+        self.name = call.name;
+        self.wire_id = call.wire_id;
+        self
+    }
+
+    pub(crate) fn error_mut(&mut self) -> Option<&mut ToolError> {
+        self.error.as_deref_mut()
+    }
+
     /// What a lenient registry took for something else to make the arguments fit; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     pub fn coercions(&self) -> &[Coercion] {
@@ -213,8 +275,25 @@ impl ToolResult {
 }
 
 /// A call without its arguments: what its result needs to know of it.
+#[derive(Clone, Default)]
 pub(crate) struct CallHead {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) wire_id: WireId,
+}
+
+/// Cuts a text that is longer, between two characters, and says behind it what is missing.
+pub(crate) fn cut(text: &mut String, cap: usize) -> bool {
+    let length = text.len();
+    if length <= cap {
+        return false;
+    }
+    let end = (0..=cap).rev().find(|&at| text.is_char_boundary(at));
+    let end = end.unwrap_or_default();
+    text.truncate(end);
+    let missing = length - end;
+    text.push_str(&format!(
+        "\n[cut: {missing} of {length} bytes are left out]"
+    ));
+    true
 }

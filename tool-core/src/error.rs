@@ -1,14 +1,22 @@
 //! What goes wrong with a call, told to two audiences: the model and the operator.
 
+mod transient;
+
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::call::ToolCall;
+use crate::call::{ToolCall, cut};
+use crate::payload::{self, Payload};
 use crate::schema::words::nearest;
 use crate::violation::{Violation, Violations};
+
+use transient::AGAIN;
+
+pub use transient::Transient;
 
 /// The ways in which a call can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,8 +30,17 @@ pub enum ToolErrorKind {
     InvalidArguments,
     /// The tool ran and returned an error.
     Failed,
-    /// The tool panicked.
+    /// The tool panicked, or something of the application that it went through.
     Panicked,
+    /// The tool did not end in its time.
+    TimedOut,
+    /// The application ended the call.
+    Cancelled,
+    /// The application did not let the call through.
+    Denied,
+    /// The application is not set up for the call: a value of the context or the async runtime is
+    /// missing.
+    Unavailable,
 }
 
 impl ToolErrorKind {
@@ -36,6 +53,10 @@ impl ToolErrorKind {
             ToolErrorKind::InvalidArguments => "invalid_arguments",
             ToolErrorKind::Failed => "failed",
             ToolErrorKind::Panicked => "panicked",
+            ToolErrorKind::TimedOut => "timed_out",
+            ToolErrorKind::Cancelled => "cancelled",
+            ToolErrorKind::Denied => "denied",
+            ToolErrorKind::Unavailable => "unavailable",
         }
     }
 }
@@ -56,9 +77,12 @@ pub struct ToolError {
     id: String,
     kind: ToolErrorKind,
     message: String,
+    /// The message before the application changed it.
+    original: Option<String>,
     detail: String,
     violations: Vec<Violation>,
     source: Option<Box<dyn Error + Send + Sync>>,
+    is_retryable: bool,
 }
 
 impl ToolError {
@@ -78,7 +102,21 @@ impl ToolError {
         &self.message
     }
 
-    /// What only the operator may see: the payload of a panic. Empty when there is no more to say.
+    /// The text before the application [put it into other
+    /// words](crate::RegistryBuilder::map_errors) or had it cut. The operator's event says this, so
+    /// that what the model need not know is not lost.
+    pub fn original_message(&self) -> &str {
+        self.original.as_deref().unwrap_or(&self.message)
+    }
+
+    /// Whether the same call may do better another time: it ran out of time, or the tool's error is
+    /// [`Transient`](crate::Transient). The model is told so.
+    pub fn is_retryable(&self) -> bool {
+        self.is_retryable
+    }
+
+    /// What only the operator may see: the payload of a panic, or what the application is not set
+    /// up for. Empty when there is no more to say.
     pub fn detail(&self) -> &str {
         &self.detail
     }
@@ -104,9 +142,31 @@ impl ToolError {
             .concat(),
             id,
             kind,
+            original: None,
             detail: String::new(),
             violations: Vec::new(),
             source: None,
+            is_retryable: false,
+        }
+    }
+
+    /// Cuts the text to so many bytes. The reference comes early, and stays.
+    pub(crate) fn cut(&mut self, cap: usize) {
+        let reference = self.message.find(&self.id).unwrap_or_default();
+        let mut text = self.message.clone();
+        if cut(&mut text, cap.max(reference + self.id.len() + 1)) {
+            self.retell(text);
+        }
+    }
+
+    /// Tells the model something else. The reference stays, or nobody finds the call again.
+    pub(crate) fn retell(&mut self, message: String) {
+        let before = std::mem::replace(&mut self.message, message);
+        self.original.get_or_insert(before);
+        if !self.message.contains(&self.id) {
+            self.message.push_str(" [ref ");
+            self.message.push_str(&self.id);
+            self.message.push(']');
         }
     }
 
@@ -164,26 +224,56 @@ impl ToolError {
         message: &str,
         source: Option<Box<dyn Error + Send + Sync>>,
     ) -> ToolError {
-        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]);
+        let is_retryable = source
+            .as_ref()
+            .is_some_and(|source| source.is::<Transient>());
+        let hint = if is_retryable { AGAIN } else { "" };
+        let message = [message, hint].concat();
+        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
         error.source = source;
+        error.is_retryable = is_retryable;
         error
     }
 
-    pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
-        let mut error = ToolError::new(
-            ToolErrorKind::Panicked,
-            [tool, " failed"],
-            [": an internal error, which has been reported", ""],
-        );
-        error.detail = payload
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| {
-                payload
-                    .downcast_ref::<&str>()
-                    .map(|text| (*text).to_owned())
-            })
-            .unwrap_or_else(|| "a panic payload that is not text".into());
+    pub(crate) fn timed_out(tool: &str, limit: Duration) -> ToolError {
+        let body = format!(": it did not end within {limit:?}{AGAIN}");
+        let mut error = ToolError::new(ToolErrorKind::TimedOut, [tool, " timed out"], [&body, ""]);
+        error.is_retryable = true;
+        error
+    }
+
+    pub(crate) fn cancelled(tool: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Cancelled,
+            [tool, " was cancelled"],
+            [": the call was ended before the tool was done", ""],
+        )
+    }
+
+    pub(crate) fn denied(tool: &str, reason: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Denied,
+            [tool, " was not run"],
+            [": ", reason],
+        )
+    }
+
+    pub(crate) fn unavailable(tool: &str, lack: String) -> ToolError {
+        let mut error = ToolError::internal(ToolErrorKind::Unavailable, tool);
+        error.detail = lack;
+        error
+    }
+
+    /// What is the operator's business alone.
+    fn internal(kind: ToolErrorKind, tool: &str) -> ToolError {
+        let body = [": an internal error, which has been reported", ""];
+        ToolError::new(kind, [tool, " failed"], body)
+    }
+
+    pub(crate) fn panicked(tool: &str, payload: Payload) -> ToolError {
+        let mut error = ToolError::internal(ToolErrorKind::Panicked, tool);
+        error.detail = payload::text(&payload);
+        payload::discard(payload);
         error
     }
 }

@@ -2,6 +2,8 @@
 
 extern crate self as tool_core;
 
+#[cfg(feature = "agent")]
+pub mod agent;
 #[cfg(feature = "docs")]
 pub mod budget;
 pub mod dialect;
@@ -18,15 +20,22 @@ mod block_on;
 mod call;
 #[cfg(feature = "docs")]
 mod committed;
+mod context;
+#[cfg(feature = "dynamic")]
+mod dynamic;
 mod error;
+mod hosted;
 #[cfg(feature = "docs")]
 mod json;
 mod lend;
 mod output;
+mod payload;
 mod registry;
+mod runtime;
 mod spec;
 mod telemetry;
 mod tool;
+mod toolset;
 mod types;
 mod violation;
 
@@ -35,13 +44,21 @@ mod violation;
 pub mod __private;
 
 pub use call::{Arguments, ToolCall, ToolResult};
-pub use error::{ToolError, ToolErrorKind};
-pub use registry::{MissingTools, Registry, RegistryBuilder, RegistryError};
+pub use context::{CallContext, CancellationToken, Cancelled, Progress};
+#[cfg(feature = "dynamic")]
+pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
+pub use error::{ToolError, ToolErrorKind, Transient};
+pub use hosted::HostedTool;
+pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};
+pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
 pub use tool_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_macros::tool;
+#[doc = include_str!("toolset.md")]
+pub use tool_macros::toolset;
+pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};
 
@@ -70,5 +87,56 @@ pub use violation::{Coercion, Violation};
 macro_rules! tools {
     ($($tool:ty),* $(,)?) => {
         [$($crate::ToolEntry::of::<$tool>()),*]
+    };
+}
+
+/// Stops the build unless the schema of a tool's arguments is the text that it should be: a golden
+/// file that no change passes unseen, `cargo check` included.
+///
+/// White space outside of strings does not matter. The first argument names the tool by its
+/// function, as in [`tools!`]; the second is any constant text, mostly
+/// `include_str!("get_weather.json")`. The error says where the two part. Compared with an empty
+/// text, it shows the whole schema, to be written into the file.
+///
+/// ```
+/// use tool_core::{assert_schema, tool};
+///
+/// /// The current temperature.
+/// #[tool]
+/// fn get_temperature(city: &str) -> f64 {
+///     # let _ = city;
+///     21.5
+/// }
+///
+/// assert_schema!(
+///     get_temperature,
+///     r#"{
+///         "type": "object",
+///         "properties": { "city": { "type": "string" } },
+///         "required": ["city"],
+///         "additionalProperties": false
+///     }"#
+/// );
+/// ```
+///
+/// Another schema than the tool's:
+///
+/// ```compile_fail
+/// # use tool_core::{assert_schema, tool};
+/// /// The current temperature.
+/// #[tool]
+/// fn get_temperature(city: &str) -> f64 {
+///     # let _ = city;
+///     21.5
+/// }
+///
+/// assert_schema!(get_temperature, r#"{"type":"object","properties":{}}"#);
+/// ```
+#[macro_export]
+macro_rules! assert_schema {
+    ($tool:ty, $json:expr $(,)?) => {
+        // A text of some hundred KB takes the compiler a moment.
+        #[allow(long_running_const_eval)]
+        const _: () = $crate::__private::assert_schema::<$tool>($json);
     };
 }

@@ -4,14 +4,19 @@ pub use core::{option::Option, option::Option::*, result::Result::*};
 
 pub use linkme;
 
+pub use core::time::Duration;
+
 pub use crate::args::{Input, Refusal, Slot};
+pub use crate::context::Need;
 pub use crate::lend::Lend;
 pub use crate::output::{Failure, Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
+pub use crate::schema::golden::assert_schema;
 pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Begun, Ended, Invoke, StaticTool, Tool, entry};
+pub use crate::toolset::Toolset;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
 /// Traits of the second choice, where a type lacks the first. They come without names, so that

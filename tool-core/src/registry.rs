@@ -2,28 +2,35 @@
 
 mod builder;
 mod error;
+mod gate;
+mod groups;
 mod names;
+mod policy;
 mod run;
+#[cfg(feature = "tower")]
+mod service;
+mod snapshot;
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 
+use self::policy::Policy;
+use self::run::Way;
+use self::snapshot::Snapshot;
 use crate::block_on::block_on;
 use crate::call::{ToolCall, ToolResult};
 use crate::dialect::{Dialect, Rendered};
-use crate::rules::{BrokenRule, Target, broken};
+use crate::hosted::HostedTool;
 use crate::telemetry;
-use crate::tool::{Invoke, StaticTool, ToolEntry};
+use crate::tool::{StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
-use error::Duplicate;
 pub use error::{MissingTools, RegistryError};
-use names::NameHash;
+pub use gate::{Gate, PendingCall};
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]
@@ -31,8 +38,9 @@ pub static LINKED: [&'static StaticTool];
 
 /// A set of tools with unlike names.
 ///
-/// Clones share their tools and are cheap. Tools can be added and removed at any time; a call
-/// that runs keeps the tool that it started with.
+/// Clones share their tools and are cheap. Tools can be added, replaced and removed at any time.
+/// Nobody waits for that: a call that runs keeps the tool that it started with, and whatever lists
+/// or renders sees the tools as they were at one moment.
 ///
 /// ```
 /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -48,69 +56,16 @@ pub static LINKED: [&'static StaticTool];
 /// assert_eq!(result.content(), "5");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
-#[derive(Clone, Default)]
-pub struct Registry {
-    current: Arc<RwLock<Arc<Snapshot>>>,
-    is_lenient: bool,
-}
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>);
 
-/// The tools at one moment, in the order of their names.
-#[derive(Clone, Default)]
-struct Snapshot {
-    tools: Vec<ToolEntry>,
-    places: HashMap<Cow<'static, str>, usize, NameHash>,
-}
-
-impl Snapshot {
-    fn new(tools: Vec<ToolEntry>) -> Result<Snapshot, RegistryError> {
-        let mut named: BTreeMap<Cow<'static, str>, Vec<ToolEntry>> = BTreeMap::new();
-        for tool in tools {
-            named.entry(tool.name.clone()).or_default().push(tool);
-        }
-        let duplicates: Vec<_> = named
-            .iter()
-            .filter(|(_, tools)| tools.len() > 1)
-            .map(|(name, tools)| {
-                let mut locations: Vec<_> = tools.iter().map(|tool| tool.location).collect();
-                // The linker's order is not the same in every build.
-                locations.sort_unstable_by_key(|place| (place.file, place.line));
-                Duplicate {
-                    name: name.to_string(),
-                    locations,
-                }
-            })
-            .collect();
-        if !duplicates.is_empty() {
-            return Err(RegistryError {
-                duplicates,
-                ..RegistryError::default()
-            });
-        }
-        let snapshot = Snapshot {
-            places: named.keys().cloned().zip(0..).collect(),
-            tools: named.into_values().flatten().collect(),
-        };
-        let broken = broken_by_targets(&snapshot.tools);
-        if !broken.is_empty() {
-            return Err(RegistryError {
-                broken,
-                ..RegistryError::default()
-            });
-        }
-        Ok(snapshot)
-    }
-
-    fn get(&self, name: &str) -> Option<&ToolEntry> {
-        self.places.get(name).map(|&place| &self.tools[place])
-    }
-}
-
-/// What the targets of this build refuse of these tools together. No tools at all are no mistake
-/// before they are sent.
-fn broken_by_targets(tools: &[ToolEntry]) -> Vec<BrokenRule> {
-    let targets = Target::ALL.into_iter();
-    let targets = targets.filter(|target| target.is_on() && !tools.is_empty());
-    targets.flat_map(|target| broken(target, tools)).collect()
+struct Inner {
+    current: ArcSwap<Snapshot>,
+    /// Held by whoever makes the next snapshot, and never by a reader.
+    changing: Mutex<()>,
+    policy: Policy,
+    /// Whether that asks nothing of a call.
+    is_plain: bool,
 }
 
 impl Registry {
@@ -154,7 +109,7 @@ impl Registry {
         self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> Result<Registry, MissingTools> {
-        let snapshot = self.snapshot();
+        let snapshot = self.0.current.load();
         let missing: Vec<_> = names
             .into_iter()
             .filter(|name| snapshot.get(name).is_none())
@@ -169,17 +124,17 @@ impl Registry {
 
     /// Every tool's spec, in the order of their names.
     pub fn specs(&self) -> Vec<ToolEntry> {
-        self.snapshot().tools.clone()
+        self.0.current.load().tools.clone()
     }
 
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
-        self.snapshot().get(name).cloned()
+        self.0.current.load().get(name).cloned()
     }
 
     /// How many tools there are.
     pub fn len(&self) -> usize {
-        self.snapshot().tools.len()
+        self.0.current.load().tools.len()
     }
 
     /// Whether there are no tools.
@@ -191,27 +146,107 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When a name is taken. Nothing is added then.
+    /// When a name is taken, or a tool lacks something that the registry was not given. Nothing is
+    /// added then.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let tools = current.tools.iter().cloned().chain(tools).collect();
-        *current = Arc::new(Snapshot::new(tools)?);
-        Ok(())
+        let tools: Vec<_> = tools.into_iter().collect();
+        self.change(|current| (current.iter().cloned().chain(tools).collect(), ()))
+    }
+
+    /// Puts a tool in the place of the one of its name, if there is one, and gives that back. No
+    /// call meets a moment without either.
+    ///
+    /// # Errors
+    ///
+    /// When the tool lacks something that the registry was not given. The other one stays then.
+    pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
+        let tool = tool.into();
+        self.change(|current| {
+            let is_old = |other: &&ToolEntry| other.name == tool.name;
+            let old = current.iter().find(is_old).cloned();
+            let kept = current.iter().filter(|other| !is_old(other)).cloned();
+            (kept.chain([tool.clone()]).collect(), old)
+        })
     }
 
     /// Removes a tool while the registry is in use and gives it back.
     pub fn remove(&self, name: &str) -> Option<ToolEntry> {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let removed = current.get(name).cloned()?;
-        let rest = current.tools.iter().filter(|tool| tool.name != name);
-        *current = Arc::new(Snapshot::new(rest.cloned().collect()).unwrap_or_default());
-        Some(removed)
+        self.remove_where(|tool| tool.name == name).pop()
+    }
+
+    fn remove_where(&self, is_out: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
+        let parted = self.change(|current| {
+            let (out, kept) = current.iter().cloned().partition(|tool| is_out(tool));
+            (kept, out)
+        });
+        // Fewer tools break no rule that more of them keep, so nothing refuses them.
+        parted.unwrap_or_default()
+    }
+
+    /// Makes the next snapshot, unless it is refused. Changes take turns.
+    fn change<T>(
+        &self,
+        next: impl FnOnce(&[ToolEntry]) -> (Vec<ToolEntry>, T),
+    ) -> Result<T, RegistryError> {
+        let changing = self.0.changing.lock();
+        let _turn = changing.unwrap_or_else(PoisonError::into_inner);
+        let current = self.0.current.load();
+        let (tools, told) = next(&current.tools);
+        let snapshot = Snapshot::new(tools, current.hosted.clone(), &self.0.policy)?;
+        self.0.current.store(Arc::new(snapshot));
+        Ok(told)
+    }
+
+    /// The [hosted tools](HostedTool), in the order in which they came.
+    pub fn hosted(&self) -> Vec<HostedTool> {
+        self.0.current.load().hosted.clone()
+    }
+
+    /// Adds a hosted tool while the registry is in use. Nothing happens when it is there.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{HostedTool, Registry, dialect::Anthropic};
+    ///
+    /// let registry = Registry::new();
+    /// let search = HostedTool::new(json!({"type": "web_search_20250305", "name": "web_search"}));
+    /// registry.add_hosted(search.clone());
+    /// assert!(registry.render(&Anthropic::default()).as_str().contains("web_search"));
+    /// assert!(registry.remove_hosted(&search));
+    /// assert_eq!(registry.render(&Anthropic::default()).as_str(), "[]");
+    /// ```
+    pub fn add_hosted(&self, tool: HostedTool) {
+        self.change_hosted(|hosted| {
+            if !hosted.contains(&tool) {
+                hosted.push(tool);
+            }
+        });
+    }
+
+    /// Removes a hosted tool while the registry is in use, and says whether it was there.
+    pub fn remove_hosted(&self, tool: &HostedTool) -> bool {
+        self.change_hosted(|hosted| {
+            let count = hosted.len();
+            hosted.retain(|other| other != tool);
+            hosted.len() < count
+        })
+    }
+
+    /// The same for the hosted tools, of which nothing is refused.
+    fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
+        let changing = self.0.changing.lock();
+        let _turn = changing.unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = Snapshot::clone(&self.0.current.load());
+        let told = change(&mut snapshot.hosted);
+        self.0.current.store(Arc::new(snapshot));
+        told
     }
 
     /// The value of a request's `tools` field, as the provider wants it.
     ///
     /// What the provider is known to refuse of so many tools is told by
-    /// [`Rendered::broken_rules`], and by an event in the log.
+    /// [`Rendered::broken_rules`], what the dialect leaves out by [`Rendered::refused`], and both
+    /// by events in the log.
     ///
     /// ```
     /// use tool_core::{Registry, dialect::Anthropic};
@@ -220,7 +255,8 @@ impl Registry {
     /// assert_eq!(body["tools"], serde_json::json!([]));
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
-        let rendered = Rendered::new(dialect, &self.snapshot().tools);
+        let snapshot = self.0.current.load();
+        let rendered = Rendered::new(dialect, &snapshot.tools, &snapshot.hosted);
         telemetry::rendered(&rendered);
         rendered
     }
@@ -228,18 +264,32 @@ impl Registry {
     /// Runs one call. There is always one result: bad arguments, an unknown name and a panic
     /// become results that the model can act on.
     ///
-    /// The future needs no particular async runtime, and none at all for a sync tool.
+    /// The future needs no particular async runtime, and none at all for a sync tool; a tool that
+    /// blocks or has a time-out needs a [`Runtime`](crate::Runtime). Dropping the future cancels
+    /// the call.
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
-        let snapshot = self.snapshot();
-        let is_lenient = self.is_lenient;
+        let found = self.find(&call.name);
+        let inner = Arc::clone(&self.0);
         async move {
-            match snapshot.get(&call.name) {
-                Some(tool) => match tool.invoke() {
-                    Invoke::Sync(invoke) => run::at_once(tool, *invoke, call, is_lenient),
-                    Invoke::Async(invoke) => run::later(tool, *invoke, call, is_lenient).await,
-                },
-                None => run::unknown(call, snapshot.tools.iter().map(|tool| &*tool.name)),
+            let tool = match found {
+                Ok(tool) => tool,
+                Err(snapshot) => return run::unknown(&inner, call, &snapshot),
+            };
+            match run::way(&inner, &tool, &call) {
+                Way::AtOnce(invoke) => run::at_once(&inner, tool, invoke, call),
+                Way::Later(invoke) => run::later(inner, tool, invoke, call).await,
+                Way::Guarded => run::guarded(inner, tool, call).await,
             }
+        }
+    }
+
+    /// The tool of this name, or all there are.
+    #[inline]
+    fn find(&self, name: &str) -> Result<ToolEntry, Arc<Snapshot>> {
+        let current = self.0.current.load();
+        match current.get(name) {
+            Some(tool) => Ok(tool.clone()),
+            None => Err(Arc::clone(&current)),
         }
     }
 
@@ -260,16 +310,25 @@ impl Registry {
         block_on(self.call(call))
     }
 
-    fn snapshot(&self) -> Arc<Snapshot> {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&current)
+    fn of(snapshot: Snapshot, policy: Policy) -> Registry {
+        Registry(Arc::new(Inner {
+            current: ArcSwap::from_pointee(snapshot),
+            changing: Mutex::new(()),
+            is_plain: policy.is_plain(),
+            policy,
+        }))
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::of(Snapshot::default(), Policy::default())
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let snapshot = self.snapshot();
-        let names = snapshot.tools.iter().map(|tool| &tool.name);
-        f.debug_set().entries(names).finish()
+        let snapshot = self.0.current.load();
+        f.debug_set().entries(snapshot.names()).finish()
     }
 }

@@ -27,6 +27,7 @@ pub mod check;
 #[doc(hidden)]
 pub mod constrain;
 pub(crate) mod cursor;
+pub(crate) mod golden;
 pub(crate) mod json;
 pub(crate) mod numbers;
 #[cfg(feature = "regex")]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::schema::json::JsonTexts;
 use crate::schema::{Property, Schema};
@@ -27,18 +28,65 @@ pub struct ToolSpec {
     pub location: Location,
     parameters: Schema,
     output: Option<&'static Schema>,
-    texts: fn() -> JsonTexts,
+    texts: Texts,
+}
+
+/// Where the JSON texts of the schemas are.
+#[derive(Clone, Debug)]
+enum Texts {
+    /// In the program.
+    Static(fn() -> JsonTexts),
+    /// With the tool, which came while the program ran: the arguments' and the result's.
+    #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+    Own(Arc<[String; 2]>),
 }
 
 impl ToolSpec {
     /// The schema of the arguments: an object.
+    ///
+    /// That of a `DynamicTool` came as JSON, and [`parameters_json`](ToolSpec::parameters_json)
+    /// alone has it; here it is [`Kind::Any`](crate::schema::Kind::Any).
     pub fn parameters(&self) -> &Schema {
         &self.parameters
     }
 
+    /// A tool that came while the program ran, with the JSON texts of its schemas; the one of the
+    /// result may be empty.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn of_json(
+        name: String,
+        location: Location,
+        schemas: [String; 2],
+        takes_nothing: bool,
+    ) -> ToolSpec {
+        ToolSpec {
+            name: Cow::Owned(name),
+            title: None,
+            description: Cow::Borrowed(""),
+            when_to_use: None,
+            returns: None,
+            annotations: Annotations::default(),
+            location,
+            parameters: match takes_nothing {
+                true => Schema::object(&[]),
+                false => Schema::ANY,
+            },
+            output: None,
+            texts: Texts::Own(Arc::new(schemas)),
+        }
+    }
+
+    /// Whether the schemas came as JSON text, and there are no trees of them.
+    pub(crate) fn is_of_json(&self) -> bool {
+        matches!(self.texts, Texts::Own(_))
+    }
+
     /// The schema of the arguments as JSON text.
     pub fn parameters_json(&self) -> &str {
-        (self.texts)().parameters
+        match &self.texts {
+            Texts::Static(texts) => texts().parameters,
+            Texts::Own(texts) => &texts[0],
+        }
     }
 
     /// The schema of the result, when its type is a [`ToolType`](crate::ToolType).
@@ -48,7 +96,10 @@ impl ToolSpec {
 
     /// The schema of the result as JSON text.
     pub fn output_json(&self) -> Option<&str> {
-        self.output.map(|_| (self.texts)().output)
+        match &self.texts {
+            Texts::Static(texts) => self.output.map(|_| texts().output),
+            Texts::Own(texts) => Some(&*texts[1]).filter(|text| !text.is_empty()),
+        }
     }
 
     /// The text that a model reads: the description, when to use the tool, what it returns.
@@ -94,7 +145,7 @@ pub struct Location {
     pub file: &'static str,
     /// The line of the `#[tool]` attribute, from 1.
     pub line: u32,
-    /// The module, beginning with the crate.
+    /// The module, beginning with the crate; empty for a `DynamicTool`.
     pub module: &'static str,
 }
 
@@ -107,7 +158,11 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{} (crate {})", self.file, self.line, self.krate())
+        write!(f, "{}:{}", self.file, self.line)?;
+        match self.krate() {
+            "" => Ok(()),
+            krate => write!(f, " (crate {krate})"),
+        }
     }
 }
 
@@ -168,7 +223,7 @@ impl StaticSpec {
             location: self.location,
             parameters: Schema::object(self.parameters),
             output: self.output,
-            texts,
+            texts: Texts::Static(texts),
         }
     }
 }

@@ -1,108 +1,262 @@
-//! What an operator sees of a call: a span, and an event when it failed.
+//! What an operator sees of a call: a span around it, and an event when it ended.
 //!
 //! Names follow OpenTelemetry's semantic conventions for generative AI: a span `execute_tool`
-//! with `gen_ai.tool.name`, `gen_ai.tool.call.id` and `error.type`.
+//! with `gen_ai.tool.name`, `gen_ai.tool.call.id` and `error.type`. The event has the same, with
+//! how long the call took (in seconds) and how long its texts are (in bytes), so that a subscriber
+//! can make metrics of it. `otel.name` and `otel.status_code` are what bridges to OpenTelemetry
+//! read. Where nobody listens, nothing is put into words and no clock is read.
 
 use std::future::Future;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::dialect::Rendered;
+#[cfg(feature = "tracing")]
+use crate::error::{ToolError, ToolErrorKind};
+#[cfg(feature = "tracing")]
+use crate::payload;
+#[cfg(feature = "tracing")]
+use crate::schema::words::shorten;
+use crate::spec::ToolSpec;
 
 #[cfg(feature = "tracing")]
 pub(crate) struct Telemetry {
-    span: tracing::Span,
-    /// Kept for the event of a failed call, when somebody listens at debug level.
+    scope: Scope,
+    /// Where somebody wants to know how the call ends, and does not yet.
+    awaited: Option<Box<Awaited>>,
+    is_told: bool,
+}
+
+/// What the event at the end of a call tells of its beginning.
+#[cfg(feature = "tracing")]
+struct Awaited {
+    begun: std::time::Instant,
+    name: String,
+    call_id: String,
+    arguments_bytes: usize,
+    /// For the event of a failed call, when somebody listens at debug level.
     arguments: Option<String>,
+}
+
+/// The span of a call, for another thread too.
+#[cfg(feature = "tracing")]
+#[derive(Clone)]
+pub(crate) struct Scope(tracing::Span);
+
+#[cfg(feature = "tracing")]
+impl Scope {
+    /// Runs a sync tool inside of the span.
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.0.in_scope(run)
+    }
+
+    fn failed(&self, kind: ToolErrorKind) {
+        self.0.record("error.type", kind.as_str());
+        self.0.record("otel.status_code", "ERROR");
+    }
 }
 
 #[cfg(feature = "tracing")]
 impl Telemetry {
-    pub(crate) fn new(call: &ToolCall) -> Telemetry {
-        use tracing::field::Empty;
-        let span = tracing::info_span!(
-            "execute_tool",
-            "otel.name" = Empty,
-            "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = call.name,
-            "gen_ai.tool.call.id" = call.id,
-            "error.type" = Empty,
-        );
-        if !span.is_disabled() {
-            span.record(
-                "otel.name",
-                format_args!("execute_tool {}", call.name).to_string(),
-            );
+    #[inline]
+    pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
+        use tracing::level_filters::LevelFilter;
+        // One look in the place of three, for a program without a subscriber.
+        if LevelFilter::current() == LevelFilter::OFF {
+            return Telemetry {
+                scope: Scope(tracing::Span::none()),
+                awaited: None,
+                is_told: false,
+            };
         }
-        let arguments = tracing::enabled!(target: "tool_core", tracing::Level::DEBUG)
-            .then(|| call.arguments.clone().into_text());
-        Telemetry { span, arguments }
+        Telemetry::heard(call, tool)
     }
 
-    /// Runs a sync tool inside of the span.
-    pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.span.in_scope(run)
+    fn heard(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
+        use tracing::Level;
+        use tracing::field::Empty;
+        let span = tracing::info_span!(
+            target: "tool_core",
+            "execute_tool",
+            "otel.name" = Empty,
+            "otel.status_code" = Empty,
+            "gen_ai.operation.name" = "execute_tool",
+            "gen_ai.tool.name" = &*shorten(&call.name),
+            "gen_ai.tool.call.id" = call.id,
+            "gen_ai.tool.type" = "function",
+            "gen_ai.tool.description" = tool.map(|tool| &*tool.description),
+            "error.type" = Empty,
+        );
+        // A name that a model made up is none for a span: there is no end of them.
+        if tool.is_some() && !span.is_disabled() {
+            span.record("otel.name", ["execute_tool ", &call.name].concat());
+        }
+        let is_awaited = tracing::enabled!(target: "tool_core", Level::ERROR);
+        let awaited = is_awaited.then(|| {
+            let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
+            Box::new(Awaited {
+                begun: std::time::Instant::now(),
+                name: shorten(&call.name).into_owned(),
+                call_id: call.id.clone(),
+                arguments_bytes: call.arguments.bytes(),
+                arguments: arguments.then(|| call.arguments.clone().into_text()),
+            })
+        });
+        Telemetry {
+            scope: Scope(span),
+            awaited,
+            is_told: false,
+        }
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// Runs an async tool inside of the span.
-    pub(crate) fn instrument<F: Future>(&self, running: F) -> impl Future<Output = F::Output> {
-        tracing::Instrument::instrument(running, self.span.clone())
+    pub(crate) fn instrument<F: Future>(
+        &self,
+        running: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
+        tracing::Instrument::instrument(running, self.scope.0.clone())
     }
 
-    /// Tells how a call ended, if it failed.
-    pub(crate) fn ended(&self, result: &ToolResult) {
-        if let Some(error) = result.error() {
-            self.span.record("error.type", error.kind().as_str());
-            self.span
-                .in_scope(|| report(result, error, self.arguments.as_deref()));
+    /// Tells how a call ended.
+    #[inline]
+    pub(crate) fn ended(mut self, result: &ToolResult) {
+        self.is_told = true;
+        if self.awaited.is_some() || !self.scope.0.is_disabled() {
+            self.tell(result);
         }
     }
+
+    fn tell(&self, result: &ToolResult) {
+        if let Some(error) = result.error() {
+            self.scope.failed(error.kind());
+        }
+        if let Some(awaited) = &self.awaited {
+            self.scope.run(|| match result.error() {
+                Some(error) => failed(awaited, result, error),
+                None => succeeded(awaited, result),
+            });
+        }
+    }
+}
+
+/// The future of a call was dropped: it has no result, and an event all the same.
+#[cfg(feature = "tracing")]
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        if self.is_told {
+            return;
+        }
+        self.scope.failed(ToolErrorKind::Cancelled);
+        if let Some(awaited) = &self.awaited {
+            self.scope.run(|| dropped(awaited));
+        }
+    }
+}
+
+/// An event at the end of a call. What all have in common is said here.
+#[cfg(feature = "tracing")]
+macro_rules! event {
+    ($level:ident, $awaited:expr, { $($fields:tt)* }, $($words:tt)+) => {
+        tracing::$level!(
+            target: "tool_core",
+            {
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = $awaited.name,
+                gen_ai.tool.call.id = $awaited.call_id,
+                gen_ai.execute_tool.duration = $awaited.begun.elapsed().as_secs_f64(),
+                arguments.bytes = $awaited.arguments_bytes,
+                $($fields)*
+            },
+            $($words)+
+        )
+    };
+}
+
+/// One event, at the level of information.
+#[cfg(feature = "tracing")]
+fn succeeded(awaited: &Awaited, result: &ToolResult) {
+    event!(
+        info,
+        awaited,
+        {
+            result.bytes = result.content().len(),
+            coercions = result.coercions().len(),
+        },
+        "done"
+    );
 }
 
 /// One event: a tool that failed is the operator's business (an error), a call that was refused
 /// the model's (a warning).
 #[cfg(feature = "tracing")]
 #[cold]
-fn report(result: &ToolResult, error: &crate::error::ToolError, arguments: Option<&str>) {
-    use crate::error::ToolErrorKind::{Failed, Panicked};
+fn failed(awaited: &Awaited, result: &ToolResult, error: &ToolError) {
+    use ToolErrorKind::{Failed, Panicked, TimedOut, Unavailable};
 
-    macro_rules! event {
+    macro_rules! failure {
         ($level:ident) => {
-            tracing::$level!(
-                target: "tool_core",
+            event!(
+                $level,
+                awaited,
                 {
-                    reference = error.id(),
-                    gen_ai.tool.name = result.name(),
-                    gen_ai.tool.call.id = result.call_id(),
                     "error.type" = error.kind().as_str(),
+                    reference = error.id(),
+                    retryable = error.is_retryable(),
+                    result.bytes = result.content().len(),
+                    coercions = result.coercions().len(),
                     causes = causes(error),
-                    gen_ai.tool.call.arguments = arguments,
+                    gen_ai.tool.call.arguments = awaited.arguments,
                 },
                 "{}",
-                error.message()
+                error.original_message()
             )
         };
     }
 
     match error.kind() {
-        Failed | Panicked => event!(error),
-        _ => event!(warn),
+        Failed | Panicked | TimedOut | Unavailable => failure!(error),
+        _ => failure!(warn),
     }
+}
+
+/// One event: nobody waited for the end.
+#[cfg(feature = "tracing")]
+#[cold]
+fn dropped(awaited: &Awaited) {
+    event!(
+        warn,
+        awaited,
+        {
+            "error.type" = ToolErrorKind::Cancelled.as_str(),
+            gen_ai.tool.call.arguments = awaited.arguments,
+        },
+        "the future of the call was dropped before its end"
+    );
 }
 
 /// What the model was not told: the payload of a panic, and the sources of an error from the
 /// outside in.
 #[cfg(feature = "tracing")]
-fn causes(error: &crate::error::ToolError) -> Option<String> {
+fn causes(error: &ToolError) -> Option<String> {
     use std::error::Error;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     let mut causes = Vec::new();
     if !error.detail().is_empty() {
         causes.push(error.detail().to_owned());
     }
     let mut source = error.source();
     while let Some(cause) = source {
-        let text = cause.to_string();
+        // The tool displayed its error itself; what is behind it is displayed here alone.
+        let text = catch_unwind(AssertUnwindSafe(|| cause.to_string()));
+        let text = text.unwrap_or_else(|payload| {
+            payload::discard(payload);
+            "a cause that panics when it is displayed".into()
+        });
         // The outermost error is the message itself.
-        if !(causes.is_empty() && error.message().ends_with(&text)) {
+        if !(causes.is_empty() && error.original_message().contains(&text)) {
             causes.push(text);
         }
         source = cause.source();
@@ -110,11 +264,14 @@ fn causes(error: &crate::error::ToolError) -> Option<String> {
     (!causes.is_empty()).then(|| causes.join(": "))
 }
 
-/// One event for each rule that the tools of a request break.
+/// One event for each rule that the tools of a request break, and for each that is left out.
 #[cfg(feature = "tracing")]
 pub(crate) fn rendered(rendered: &Rendered) {
     for broken in rendered.broken_rules() {
         tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", broken.message);
+    }
+    for refused in rendered.refused() {
+        tracing::warn!(target: "tool_core", "{}", refused.message);
     }
 }
 
@@ -122,22 +279,34 @@ pub(crate) fn rendered(rendered: &Rendered) {
 pub(crate) fn rendered(_: &Rendered) {}
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) struct Telemetry;
+pub(crate) struct Telemetry(Scope);
+
+#[cfg(not(feature = "tracing"))]
+#[derive(Clone)]
+pub(crate) struct Scope;
 
 #[cfg(not(feature = "tracing"))]
 #[allow(clippy::unused_self)] // The other one does something with it.
+impl Scope {
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+#[allow(clippy::unused_self)]
 impl Telemetry {
-    pub(crate) fn new(_call: &ToolCall) -> Telemetry {
-        Telemetry
+    pub(crate) fn new(_call: &ToolCall, _tool: Option<&ToolSpec>) -> Telemetry {
+        Telemetry(Scope)
     }
 
-    pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
-        run()
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.0
     }
 
     pub(crate) fn instrument<F: Future>(&self, running: F) -> F {
         running
     }
 
-    pub(crate) fn ended(&self, _result: &ToolResult) {}
+    pub(crate) fn ended(self, _result: &ToolResult) {}
 }

@@ -4,10 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::args::{Input, Refusal};
+use crate::context::{Need, Shared};
 use crate::output::Outcome;
-use crate::schema::Schema;
 use crate::schema::json::{Draft, JsonTexts, resolve};
 use crate::schema::target;
 use crate::spec::{StaticSpec, ToolSpec};
@@ -42,6 +44,10 @@ pub trait Tool: Sized {
     const SOURCE: StaticSpec;
     #[doc(hidden)]
     const INVOKE: Invoke;
+    #[doc(hidden)]
+    const NEEDS: &'static [Need] = &[];
+    #[doc(hidden)]
+    const TIMEOUT: Option<Duration> = None;
 
     // What follows from it.
     #[doc(hidden)]
@@ -51,6 +57,8 @@ pub trait Tool: Sized {
         // Not `Self::SPEC`, which is only computed where a program names it.
         spec: Self::SOURCE.build(JsonTexts::of::<Self>),
         invoke: Self::INVOKE,
+        needs: Self::NEEDS,
+        timeout: Self::TIMEOUT,
     };
 }
 
@@ -68,13 +76,19 @@ pub const fn entry<T: Tool>() -> &'static StaticTool {
 pub struct StaticTool {
     pub spec: ToolSpec,
     pub invoke: Invoke,
+    /// What it borrows from the application.
+    pub needs: &'static [Need],
+    pub timeout: Option<Duration>,
 }
 
 /// How a call of a tool is run: its arguments are decoded, then its function is called.
 #[doc(hidden)]
+#[derive(Clone, Copy)]
 pub enum Invoke {
     Sync(for<'a> fn(&'a Input) -> Ended),
     Async(for<'a> fn(&'a Input) -> Begun<'a>),
+    /// Sync, and off the threads that run futures.
+    Blocking(for<'a> fn(&'a Input) -> Ended),
 }
 
 /// What comes of a call of a sync tool.
@@ -90,32 +104,114 @@ pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>
 
 /// A tool of a registry: its spec, and the way to run it. Cheap to clone.
 ///
-/// Made by [`tools!`](crate::tools).
+/// Made by [`tools!`](crate::tools), by a [toolset](crate::RegistryBuilder::toolset), or from a
+/// `DynamicTool`.
 #[derive(Clone)]
-pub struct ToolEntry(&'static StaticTool);
+pub struct ToolEntry(Entry);
+
+#[derive(Clone)]
+enum Entry {
+    /// As `#[tool]` wrote it.
+    Static(&'static StaticTool),
+    /// With something of its own: a name, a receiver, a group.
+    Live(Arc<LiveTool>),
+}
+
+/// A tool that only the running program knows.
+#[derive(Clone)]
+pub(crate) struct LiveTool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) invoke: Invoke,
+    pub(crate) needs: &'static [Need],
+    pub(crate) timeout: Option<Duration>,
+    /// What its function is a method of.
+    pub(crate) receiver: Option<Shared>,
+    pub(crate) group: Option<Arc<str>>,
+}
 
 impl ToolEntry {
     /// The entry of a tool by its handler.
     pub fn of<T: Tool>() -> ToolEntry {
-        ToolEntry(const { entry::<T>() })
+        ToolEntry(Entry::Static(const { entry::<T>() }))
     }
 
     pub(crate) fn from_static(tool: &'static StaticTool) -> ToolEntry {
-        ToolEntry(tool)
+        ToolEntry(Entry::Static(tool))
+    }
+
+    pub(crate) fn from_live(tool: LiveTool) -> ToolEntry {
+        ToolEntry(Entry::Live(Arc::new(tool)))
     }
 
     /// What the tool is.
     pub fn spec(&self) -> &ToolSpec {
-        &self.0.spec
+        match &self.0 {
+            Entry::Static(tool) => &tool.spec,
+            Entry::Live(tool) => &tool.spec,
+        }
     }
 
-    /// What the arguments of a call must be.
-    pub(crate) fn schema(&self) -> &'static Schema {
-        self.0.spec.parameters()
+    /// The group that the tool was given to a registry in; see
+    /// [`RegistryBuilder::group`](crate::RegistryBuilder::group).
+    pub fn group(&self) -> Option<&str> {
+        match &self.0 {
+            Entry::Static(_) => None,
+            Entry::Live(tool) => tool.group.as_deref(),
+        }
     }
 
-    pub(crate) fn invoke(&self) -> &'static Invoke {
-        &self.0.invoke
+    /// The same tool in a group.
+    pub fn in_group(self, group: &str) -> ToolEntry {
+        let mut tool = self.into_live();
+        tool.group = Some(group.into());
+        ToolEntry::from_live(tool)
+    }
+
+    /// Whether it has something that the macro has not seen.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.0, Entry::Live(_))
+    }
+
+    pub(crate) fn into_live(self) -> LiveTool {
+        match self.0 {
+            Entry::Static(tool) => LiveTool {
+                spec: tool.spec.clone(),
+                invoke: tool.invoke,
+                needs: tool.needs,
+                timeout: tool.timeout,
+                receiver: None,
+                group: None,
+            },
+            Entry::Live(tool) => Arc::unwrap_or_clone(tool),
+        }
+    }
+
+    pub(crate) fn invoke(&self) -> Invoke {
+        match &self.0 {
+            Entry::Static(tool) => tool.invoke,
+            Entry::Live(tool) => tool.invoke,
+        }
+    }
+
+    pub(crate) fn needs(&self) -> &'static [Need] {
+        match &self.0 {
+            Entry::Static(tool) => tool.needs,
+            Entry::Live(tool) => tool.needs,
+        }
+    }
+
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        match &self.0 {
+            Entry::Static(tool) => tool.timeout,
+            Entry::Live(tool) => tool.timeout,
+        }
+    }
+
+    pub(crate) fn receiver(&self) -> Option<&Shared> {
+        match &self.0 {
+            Entry::Static(_) => None,
+            Entry::Live(tool) => tool.receiver.as_ref(),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What goes to a provider and what comes back, in whole requests and responses.
 
+mod agent;
 mod calls;
+mod hosted;
 mod oracles;
 mod responses;
 mod results;

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::response::{Layout, ResponseError, is_type};
-use super::{JsonWriter, wire_id, write_head};
+use super::response::{Layout, ResponseError, is_type, words};
+use super::{JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::hosted::HostedTool;
 use crate::tool::ToolEntry;
 
 /// Where the parts of a call stand.
@@ -17,9 +18,10 @@ pub(super) const LAYOUT: Layout = Layout {
     arguments: "function.arguments",
 };
 
-/// Functions, each with the keys that `schema` writes.
+/// Functions, each with the keys that `schema` writes, then hosted tools.
 pub(super) fn write_tools(
     tools: &[ToolEntry],
+    hosted: &[HostedTool],
     out: &mut JsonWriter,
     schema: impl Fn(&ToolEntry, &mut JsonWriter),
 ) {
@@ -33,6 +35,7 @@ pub(super) fn write_tools(
                 });
             });
         }
+        hosted::write(hosted, out);
     });
 }
 
@@ -70,6 +73,11 @@ pub(super) fn turn(response: &Value) -> Vec<Value> {
         Value::Null => Vec::new(),
         message => vec![message.clone()],
     }
+}
+
+/// What the message of the first choice says.
+pub(super) fn text(response: &Value) -> String {
+    words(&response["choices"][0]["message"]["content"])
 }
 
 /// One message a result.

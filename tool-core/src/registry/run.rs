@@ -1,89 +1,159 @@
 //! One call of one tool, from its arguments to its result.
 //!
-//! A sync tool runs without a future of its own: what a future carries is moved about.
+//! Most calls are nothing but their tool, and take the short way. Gates, limits, time-outs and
+//! threads are in [`guarded`].
+
+mod guarded;
+
+pub(super) use guarded::run as guarded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
+use super::{Inner, Snapshot};
 use crate::args::{Input, Refusal};
 use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::output::Outcome;
+use crate::payload::Payload;
 use crate::telemetry::Telemetry;
-use crate::tool::{Begun, Ended, ToolEntry};
+use crate::tool::{Begun, Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
 
 type AtOnce = for<'a> fn(&'a Input) -> Ended;
 type Later = for<'a> fn(&'a Input) -> Begun<'a>;
 
-/// Runs a sync tool to its end.
+/// Why a tool gave nothing.
+enum Stop {
+    Refused(Refusal),
+    Panicked(Payload),
+    TimedOut(Duration),
+    Cancelled,
+    Denied(String),
+    Unavailable(String),
+}
+
+/// What comes of a call.
+type Done = Result<Outcome, Stop>;
+
+/// How a call is run.
+pub(super) enum Way {
+    AtOnce(AtOnce),
+    Later(Later),
+    Guarded,
+}
+
+/// The shortest way that does what is asked of a call.
+#[inline]
+pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
+    let is_plain = inner.is_plain && call.given.is_none();
+    match tool.invoke() {
+        Invoke::Sync(invoke) if is_plain => Way::AtOnce(invoke),
+        Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {
+            Way::Later(invoke)
+        }
+        _ => Way::Guarded,
+    }
+}
+
+/// Runs a sync tool to its end, without a future of its own: what a future carries is moved about.
 pub(super) fn at_once(
-    tool: &ToolEntry,
+    inner: &Inner,
+    tool: ToolEntry,
     invoke: AtOnce,
     call: ToolCall,
-    is_lenient: bool,
 ) -> ToolResult {
-    let telemetry = Telemetry::new(&call);
-    let (id, name, wire_id) = (call.id, call.name, call.wire_id);
-    let mut input = Input::new(tool.schema(), call.arguments.into_text(), is_lenient);
-    let ended = telemetry.in_scope(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
-    let head = CallHead { id, name, wire_id };
-    let result = conclude(head, input.take_coercions(), ended);
+    let telemetry = Telemetry::new(&call, Some(&tool));
+    let mut input = input(inner, tool, call);
+    let ended = telemetry
+        .scope()
+        .run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
+    let (head, coercions) = input.finish();
+    let result = conclude(head, coercions, done(ended));
     telemetry.ended(&result);
     result
 }
 
 /// Runs an async tool. The state of it all is large, and moved no more once it is in its box.
 pub(super) fn later(
-    tool: &ToolEntry,
+    inner: Arc<Inner>,
+    tool: ToolEntry,
     invoke: Later,
     call: ToolCall,
-    is_lenient: bool,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
-    let schema = tool.schema();
     Box::pin(async move {
-        let telemetry = Telemetry::new(&call);
-        let (id, name, wire_id) = (call.id, call.name, call.wire_id);
-        let mut input = Input::new(schema, call.arguments.into_text(), is_lenient);
-        let running = async {
-            match catch_unwind(AssertUnwindSafe(|| invoke(&input))) {
-                Ok(Ok(running)) => AssertUnwindSafe(running).catch_unwind().await.map(Ok),
-                Ok(Err(refusal)) => Ok(Err(refusal)),
-                Err(payload) => Err(payload),
-            }
-        };
-        let ended = telemetry.instrument(running).await;
-        let head = CallHead { id, name, wire_id };
-        let result = conclude(head, input.take_coercions(), ended);
+        let telemetry = Telemetry::new(&call, Some(&tool));
+        let mut input = input(&inner, tool, call);
+        let done = telemetry.instrument(begun(invoke, &input)).await;
+        let (head, coercions) = input.finish();
+        let result = conclude(head, coercions, done);
         telemetry.ended(&result);
         result
     })
 }
 
+/// What a call brings to its tool.
+#[inline]
+fn input(inner: &Inner, tool: ToolEntry, call: ToolCall) -> Input {
+    let head = CallHead {
+        id: call.id,
+        name: call.name,
+        wire_id: call.wire_id,
+    };
+    let policy = &inner.policy;
+    let context = CallContext::new(head, call.given, policy.context.clone());
+    Input::new(tool, context, call.arguments.into_text(), policy.is_lenient)
+}
+
+/// Begins an async tool, and waits for its end.
+async fn begun(invoke: Later, input: &Input) -> Done {
+    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
+        Ok(Ok(running)) => {
+            let ended = AssertUnwindSafe(running).catch_unwind().await;
+            ended.map_err(Stop::Panicked)
+        }
+        Ok(Err(refusal)) => Err(Stop::Refused(refusal)),
+        Err(payload) => Err(Stop::Panicked(payload)),
+    }
+}
+
+#[inline]
+fn done(ended: std::thread::Result<Ended>) -> Done {
+    match ended {
+        Ok(ended) => ended.map_err(Stop::Refused),
+        Err(payload) => Err(Stop::Panicked(payload)),
+    }
+}
+
 /// Answers a call of a tool that is not there.
 #[cold]
-pub(super) fn unknown<'a>(
-    call: ToolCall,
-    names: impl ExactSizeIterator<Item = &'a str>,
-) -> ToolResult {
-    let telemetry = Telemetry::new(&call);
-    let error = ToolError::unknown_tool(&call, names);
+pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
+    let error = ToolError::unknown_tool(&call, snapshot.names());
     let (id, name, wire_id) = (call.id, call.name, call.wire_id);
-    let result = ToolResult::failure(CallHead { id, name, wire_id }, error);
+    let mut result = ToolResult::failure(CallHead { id, name, wire_id }, error);
+    guarded::retell(&inner.policy, &mut result);
+    guarded::cut(&inner.policy, &mut result);
     telemetry.ended(&result);
     result
 }
 
 /// The result of a call, and what was taken for something else on the way.
 #[inline]
-fn conclude(head: CallHead, coercions: Vec<Coercion>, ended: thread::Result<Ended>) -> ToolResult {
-    let mut result = match ended {
-        Ok(Ok(Outcome::Text(text))) => ToolResult::success(head, text, false),
-        Ok(Ok(Outcome::Json(json))) => ToolResult::success(head, json, true),
-        failed => {
-            let error = error(&head.name, failed);
+fn conclude(head: CallHead, coercions: Vec<Coercion>, done: Done) -> ToolResult {
+    let mut result = match done {
+        Ok(Outcome::Text(text)) => ToolResult::success(head, text, false),
+        Ok(Outcome::Json(json)) => ToolResult::success(head, json, true),
+        Ok(Outcome::Failed { message, source }) => {
+            let error = ToolError::failed(&head.name, &message, source);
+            ToolResult::failure(head, error)
+        }
+        Err(stop) => {
+            let error = error(&head.name, stop);
             ToolResult::failure(head, error)
         }
     };
@@ -92,12 +162,18 @@ fn conclude(head: CallHead, coercions: Vec<Coercion>, ended: thread::Result<Ende
 }
 
 #[cold]
-fn error(tool: &str, ended: thread::Result<Ended>) -> ToolError {
-    match ended {
-        Ok(Ok(Outcome::Failed { message, source })) => ToolError::failed(tool, &message, source),
-        Ok(Ok(Outcome::Text(text) | Outcome::Json(text))) => ToolError::failed(tool, &text, None),
-        Ok(Err(Refusal::Malformed(problem))) => ToolError::malformed_json(tool, &problem),
-        Ok(Err(Refusal::Invalid(mistakes))) => ToolError::invalid_arguments(tool, mistakes.0),
-        Err(payload) => ToolError::panicked(tool, &*payload),
+fn error(tool: &str, stop: Stop) -> ToolError {
+    match stop {
+        Stop::Refused(Refusal::Malformed(problem)) => ToolError::malformed_json(tool, &problem),
+        Stop::Refused(Refusal::Invalid(mistakes)) => ToolError::invalid_arguments(tool, mistakes.0),
+        Stop::Refused(Refusal::Lacking(ty)) => {
+            let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
+            ToolError::unavailable(tool, lack)
+        }
+        Stop::Panicked(payload) => ToolError::panicked(tool, payload),
+        Stop::TimedOut(limit) => ToolError::timed_out(tool, limit),
+        Stop::Cancelled => ToolError::cancelled(tool),
+        Stop::Denied(reason) => ToolError::denied(tool, &reason),
+        Stop::Unavailable(lack) => ToolError::unavailable(tool, lack),
     }
 }

@@ -56,3 +56,24 @@ pub(super) const RULES: &[Rule] = &[
         Met::By("the schemas of the number types, which have none"),
     ),
 ];
+
+/// Whether every provider takes this as the name of a tool. The macro judges the names that it
+/// sees; this is for those that come while the program runs.
+pub(crate) fn is_tool_name(name: &str) -> bool {
+    is_name(name, |byte| byte == b'-')
+}
+
+/// The same for a key of an object.
+#[cfg(feature = "dynamic")]
+pub(crate) fn is_param_name(name: &str) -> bool {
+    is_name(name, |_| false)
+}
+
+fn is_name(name: &str, extra: impl Fn(u8) -> bool) -> bool {
+    let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    (1..=64).contains(&name.len())
+        && name.bytes().next().is_some_and(starts)
+        && name
+            .bytes()
+            .all(|byte| starts(byte) || byte.is_ascii_digit() || extra(byte))
+}

@@ -245,6 +245,19 @@ impl Keys {
         Some(ty)
     }
 
+    /// Reports every key beside `context`, since no model fills the parameter.
+    pub(crate) fn finish_injected(self, errors: &mut Errors) {
+        for Key { name, .. } in self.given {
+            errors.at(
+                &name,
+                format!(
+                    "the application fills this parameter, and no model sees it; \
+                     drop `{name}`, or drop `context`"
+                ),
+            );
+        }
+    }
+
     /// Reports every key that nobody asked for.
     pub(crate) fn finish(self, errors: &mut Errors) {
         for Key { name, .. } in self.given {

@@ -1,10 +1,11 @@
 //! The way from a call's arguments to the function and back.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 use super::under;
-use crate::model::tool::{Parameter, Tool, WhenAbsent};
+use crate::model::injected::Injected;
+use crate::model::tool::{Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
@@ -29,6 +30,17 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         let local = value(at, parameter, last);
         under(&parameter.cfgs, quote_spanned!(first=> &mut #local))
     });
+    let borrows = tool.injected.iter().enumerate().map(|(at, one)| {
+        let (local, ty) = (borrowed(at, one), &one.ty);
+        // The span makes "can't be shared between threads" underline the type.
+        let function = match one.is_optional {
+            true => quote_spanned!(one.span=> __tool_core::Input::optional_context::<#ty>),
+            false => quote_spanned!(one.span=> __tool_core::Input::context::<#ty>),
+        };
+        let lacks = (!one.is_optional).then(|| quote!(?));
+        let value = quote!(#function(__tool_input)#lacks);
+        under(&one.cfgs, quote!(let #local = #value;))
+    });
     let outcome = outcome(tool);
     let (returned, outcome) = if tool.is_async {
         // The span makes "is not `Send`" underline the function's name.
@@ -43,6 +55,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {
             #(#slots)*
             __tool_input.read(&mut [#(#places),*])?;
+            #(#borrows)*
             __tool_core::Ok(#outcome)
         }
     }
@@ -55,7 +68,14 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
-    let arguments = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+    let (function, receiver) = match &tool.owner {
+        None => (quote!(#ident), None),
+        Some(Owner { ty, is_borrowed }) => {
+            let receiver = quote!(__tool_core::Input::receiver::<#ty>(__tool_input),);
+            (quote!(<#ty>::#ident), is_borrowed.then_some(receiver))
+        }
+    };
+    let mut filled = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // The span makes "has no default" underline the type.
         let span = parameter.ends.0;
         let local = value(at, parameter, span);
@@ -75,6 +95,14 @@ fn outcome(tool: &Tool) -> TokenStream {
         };
         under(&parameter.cfgs, argument)
     });
+    // In the order of the function.
+    let mut arguments = Vec::new();
+    for (at, one) in tool.injected.iter().enumerate() {
+        let missing = one.before + at - arguments.len();
+        arguments.extend(filled.by_ref().take(missing));
+        arguments.push(under(&one.cfgs, borrowed(at, one).into_token_stream()));
+    }
+    arguments.extend(filled);
     let wait = tool.is_async.then(|| quote!(.await));
     // The spans make "can't be serialized" and "can't be displayed" underline the type.
     let (success, failure) = match &tool.output {
@@ -89,11 +117,17 @@ fn outcome(tool: &Tool) -> TokenStream {
     let success = quote_spanned!(success.0=> __tool_core::Returned(#value).outcome());
     let failure = quote_spanned!(failure.0=> __tool_core::Failure(#error).outcome());
     quote! {
-        match __tool_core::Returned(#ident(#(#arguments),*)#wait).split() {
+        match __tool_core::Returned(#function(#receiver #(#arguments),*)#wait).split() {
             __tool_core::Ok(#value) => #success,
             __tool_core::Err(#error) => #failure,
         }
     }
+}
+
+/// The local variable that holds what the application gives.
+fn borrowed(at: usize, one: &Injected) -> Ident {
+    let span = Span::call_site().located_at(one.span);
+    format_ident!("__tool_context_{at}", span = span)
 }
 
 /// The type that is decoded for a parameter.

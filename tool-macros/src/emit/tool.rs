@@ -1,9 +1,9 @@
 //! A tool's handler and its static entry.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
-use super::{block, invoke, option, schema};
+use super::{block, invoke, option, schema, under};
 use crate::model::tool::Tool;
 use crate::model::types::without_lifetimes;
 
@@ -15,32 +15,59 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         krate, ident, cfgs, ..
     } = tool;
     let handler = handler(tool);
-    let constants = schema::constants(tool);
-    let source = source(tool);
-    let invoke = invoke::function(tool);
-    let kind = if tool.is_async {
-        quote!(Async)
-    } else {
-        quote!(Sync)
-    };
+    let implementation = implementation(tool, ident);
     let link = link(tool);
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
         use __tool_core::second_choice::*;
 
-        #[automatically_derived]
-        impl __tool_core::Tool for #ident {
-            const SOURCE: __tool_core::StaticSpec = #source;
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
-        }
-
-        #invoke
-        #constants
+        #implementation
         #link
     };
     let block = block(krate, cfgs, &items);
     quote!(#handler #block)
+}
+
+// Input:  fn f(&self, …) -> …
+// Output: { struct __tool_handler {} impl Tool for __tool_handler; …; entry::<__tool_handler>() }
+pub(super) fn method(tool: &Tool) -> TokenStream {
+    // Each has a block of its own, so one name will do.
+    let handler = format_ident!("__tool_handler", span = tool.ident.span());
+    let implementation = implementation(tool, &handler);
+    let entry = entry(tool, &handler);
+    quote! {{
+        #[allow(non_camel_case_types, dead_code)]
+        struct #handler {}
+
+        #implementation
+        #entry
+    }}
+}
+
+fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
+    let constants = schema::constants(tool);
+    let source = source(tool);
+    let invoke = invoke::function(tool);
+    let kind = match (tool.is_async, tool.is_blocking) {
+        (true, _) => quote!(Async),
+        (false, false) => quote!(Sync),
+        (false, true) => quote!(Blocking),
+    };
+    let needs = needs(tool);
+    let timeout = timeout(tool);
+    quote! {
+        #[automatically_derived]
+        impl __tool_core::Tool for #handler {
+            const SOURCE: __tool_core::StaticSpec = #source;
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
+            #needs
+            #timeout
+        }
+
+        #invoke
+        #constants
+    }
 }
 
 /// The handler of a tool with mistakes, so that nothing else of the crate fails on its absence.
@@ -112,6 +139,8 @@ fn source(tool: &Tool) -> TokenStream {
         let annotations = tool.annotations.map(option);
         quote!(annotations: [#(#annotations),*],)
     });
+    // Of many tools in a block, each is where its own attribute stands.
+    let location = quote_spanned!(tool.mark=> __tool_core::here(::core::module_path!()));
     let parameters = schema::parameters(tool);
     let output = output(tool).map(|output| quote!(output: #output,));
     quote! {
@@ -120,12 +149,41 @@ fn source(tool: &Tool) -> TokenStream {
             description: #description,
             #(#texts)*
             #annotations
-            location: __tool_core::here(::core::module_path!()),
+            location: #location,
             parameters: #parameters,
             #output
             ..__tool_core::StaticSpec::EMPTY
         }
     }
+}
+
+// Input:  #[param(context)] db: &Db
+// Output: const NEEDS: &'static [Need] = &[Need::of::<Db>()];
+fn needs(tool: &Tool) -> Option<TokenStream> {
+    let needed = tool.injected.iter().filter(|one| !one.is_optional);
+    let needs: Vec<_> = needed
+        .map(|one| {
+            let ty = &one.ty;
+            // The span makes "can't be shared between threads" underline the type.
+            under(
+                &one.cfgs,
+                quote_spanned!(one.span=> __tool_core::Need::of::<#ty>()),
+            )
+        })
+        .collect();
+    let list = quote!(&[#(#needs),*]);
+    (!needs.is_empty()).then(|| quote!(const NEEDS: &'static [__tool_core::Need] = #list;))
+}
+
+// Input:  #[tool(timeout = "30s")]
+// Output: const TIMEOUT: Option<Duration> = Some(Duration::new(30, 0));
+fn timeout(tool: &Tool) -> Option<TokenStream> {
+    let timeout = tool.timeout?;
+    let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
+    Some(quote! {
+        const TIMEOUT: __tool_core::Option<__tool_core::Duration> =
+            __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos));
+    })
 }
 
 // Input:  -> Result<Forecast, Error>
@@ -141,11 +199,15 @@ fn output(tool: &Tool) -> Option<TokenStream> {
     }
 }
 
+/// The entry of a tool, by its handler.
+fn entry(tool: &Tool, handler: &Ident) -> TokenStream {
+    // The span makes what a provider refuses of the whole tool underline its name.
+    quote_spanned!(tool.ident.span()=> __tool_core::entry::<#handler>())
+}
+
 /// Puts the tool into `Registry::linked()`, once, or looks at the whole of it all the same.
 fn link(tool: &Tool) -> TokenStream {
-    let ident = &tool.ident;
-    // The span makes what a provider refuses of the whole tool underline its name.
-    let entry = quote_spanned!(ident.span()=> __tool_core::entry::<#ident>());
+    let entry = entry(tool, &tool.ident);
     if tool.unlinked {
         return quote!(const _: &__tool_core::StaticTool = #entry;);
     }

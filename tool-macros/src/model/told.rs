@@ -113,6 +113,17 @@ impl Argument {
         arguments
     }
 
+    /// For a parameter that the application fills.
+    pub(super) fn report_injected(&self, errors: &mut Errors) {
+        errors.span(
+            self.span,
+            format!(
+                "the application fills `{}`, and no model sees it; drop this item",
+                self.name
+            ),
+        );
+    }
+
     pub(super) fn report_unknown(&self, names: &[String], errors: &mut Errors) {
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         let hint = did_you_mean(&self.name, names.iter().copied());

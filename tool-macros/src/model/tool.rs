@@ -1,10 +1,13 @@
 //! The model of a `#[tool]` function.
 
+use std::time::Duration;
+
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 
 use super::constraints::Constraints;
 use super::description;
+use super::injected::Injected;
 use super::told::{Argument, Told};
 use super::types::{Passing, ends, peel, without_lifetimes};
 use crate::attr::{Function, Keys, ParameterKind};
@@ -29,8 +32,38 @@ pub(crate) struct Tool {
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
+    /// The type that its function is an item of.
+    pub(crate) owner: Option<Owner>,
+    /// Where the attribute stands.
+    pub(crate) mark: Span,
+    /// Whether the function's page in rustdoc tells what a model sees.
+    pub(crate) has_page: bool,
+    /// Sync, and off the threads that run futures.
+    pub(crate) is_blocking: bool,
+    pub(crate) timeout: Option<Duration>,
     pub(crate) parameters: Vec<Parameter>,
+    pub(crate) injected: Vec<Injected>,
     pub(crate) output: Option<Type>,
+}
+
+/// Where the function of a tool stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'p> {
+    /// By itself.
+    Free,
+    /// In an `impl` block with `#[toolset]`.
+    Method {
+        krate: &'p Path,
+        ty: &'p Type,
+        mark: Span,
+    },
+}
+
+/// The type of a toolset.
+pub(crate) struct Owner {
+    pub(crate) ty: Type,
+    /// Whether the function takes `&self`.
+    pub(crate) is_borrowed: bool,
 }
 
 /// A parameter that a model fills.
@@ -60,12 +93,28 @@ pub(crate) enum WhenAbsent {
 }
 
 impl Tool {
-    pub(crate) fn new(keys: Keys, function: &Function, errors: &mut Errors) -> Tool {
+    pub(crate) fn new(
+        keys: Keys,
+        function: &Function,
+        place: Place<'_>,
+        errors: &mut Errors,
+    ) -> Tool {
         let mut keys = keys;
         let is_described = keys.meant("description");
-        let krate = keys
-            .path("crate", errors)
-            .unwrap_or_else(|| parse_quote!(::tool_core));
+        let krate = match place {
+            Place::Free => keys
+                .path("crate", errors)
+                .unwrap_or_else(|| parse_quote!(::tool_core)),
+            Place::Method { krate, .. } => {
+                if let Some(key) = keys.take("crate") {
+                    errors.span(
+                        key.span(),
+                        "the whole block has one path to tool_core; write `#[toolset(crate = …)]`",
+                    );
+                }
+                krate.clone()
+            }
+        };
         let name = keys
             .text("name", errors)
             .unwrap_or_else(|| LitStr::new(&plain(&function.ident), function.ident.span()));
@@ -79,7 +128,17 @@ impl Tool {
                 "a tool that only reads destroys nothing; keep `read_only` or `destructive`",
             );
         }
-        let unlinked = keys.flag("unlinked", errors).is_some_and(|(flag, _)| flag);
+        let unlinked = keys.flag("unlinked", errors);
+        if let (Place::Method { .. }, Some((_, span))) = (place, unlinked) {
+            errors.span(
+                span,
+                "no method is linked, since it needs a value that a registry is given; \
+                 drop `unlinked`",
+            );
+        }
+        let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
+        let is_blocking = blocking(&mut keys, function, errors);
+        let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -105,10 +164,12 @@ impl Tool {
         if output.as_ref().is_none_or(is_unit) {
             told.report_returns(errors);
         }
-        let parameters = parameters(function, &told.arguments, errors);
+        let (parameters, injected) = parameters(function, &told.arguments, errors);
         for argument in &told.arguments {
             let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
-            if !names.contains(&argument.name) {
+            if injected.iter().any(|one| one.ident == argument.name) {
+                argument.report_injected(errors);
+            } else if !names.contains(&argument.name) {
                 argument.report_unknown(&names, errors);
             }
         }
@@ -124,8 +185,23 @@ impl Tool {
             when_to_use: told.when_to_use,
             returns: told.returns,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
-            unlinked,
+            unlinked: unlinked.is_some_and(|(flag, _)| flag),
+            owner: match place {
+                Place::Free => None,
+                Place::Method { ty, .. } => Some(Owner {
+                    ty: ty.clone(),
+                    is_borrowed: function.is_method(),
+                }),
+            },
+            mark: match place {
+                Place::Free => Span::call_site(),
+                Place::Method { mark, .. } => mark,
+            },
+            has_page,
+            is_blocking,
+            timeout,
             parameters,
+            injected,
             output,
         }
     }
@@ -135,16 +211,84 @@ fn is_unit(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
-fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
+pub(super) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     let is_cfg = |attr: &&Attribute| attr.path().is_ident("cfg");
     attrs.iter().filter(is_cfg).cloned().collect()
 }
 
-/// The parameters that have a name and a type. The others are reported by `check`.
-fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) -> Vec<Parameter> {
+/// The key `blocking`.
+fn blocking(keys: &mut Keys, function: &Function, errors: &mut Errors) -> bool {
+    let Some((is_blocking, span)) = keys.flag("blocking", errors) else {
+        return false;
+    };
+    if is_blocking && function.asyncness.is_some() {
+        errors.span(
+            span,
+            "an async function must not block its thread; drop `blocking`, or drop `async`",
+        );
+    }
+    is_blocking
+}
+
+/// The key `timeout`.
+fn timeout(
+    keys: &mut Keys,
+    function: &Function,
+    is_blocking: bool,
+    errors: &mut Errors,
+) -> Option<Duration> {
+    let text = keys.text("timeout", errors)?;
+    let limit = duration(&text.value());
+    if limit.is_none() {
+        errors.at(
+            &text,
+            "this is no time that a tool can have; write a whole number and `ms`, `s`, `m` or `h`, \
+             such as `\"30s\"`",
+        );
+    } else if function.asyncness.is_none() && !is_blocking {
+        errors.at(
+            &text,
+            "nothing can stop a sync function; add `blocking`, so that it is not waited for, \
+             or make it `async`",
+        );
+    }
+    limit
+}
+
+/// `30s`, `500ms`, `2m`, `1h`: more than nothing.
+fn duration(text: &str) -> Option<Duration> {
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(end);
+    let number: u64 = number.parse().ok().filter(|number| *number > 0)?;
+    let factor = match unit.trim_start() {
+        "ms" => return Some(Duration::from_millis(number)),
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    number.checked_mul(factor).map(Duration::from_secs)
+}
+
+/// The parameters that have a name and a type, for the model and for the application. The others
+/// are reported by `check`.
+fn parameters(
+    function: &Function,
+    arguments: &[Argument],
+    errors: &mut Errors,
+) -> (Vec<Parameter>, Vec<Injected>) {
     let mut parameters = Vec::new();
+    let mut injected = Vec::new();
     for written in &function.parameters {
         let mut keys = Keys::of_attributes("#[param]", "param", &written.attrs, errors);
+        let is_injected = Injected::is_meant(&mut keys, &written.kind, errors);
+        if let (ParameterKind::Named(ident, ty), true) = (&written.kind, is_injected) {
+            keys.finish_injected(errors);
+            let cfgs = cfgs(&written.attrs);
+            let before = parameters.len();
+            injected.extend(Injected::new(ident, ty, cfgs, before, errors));
+            continue;
+        }
         let described = keys.text("description", errors);
         let renamed = keys.text("rename", errors);
         let when_absent = match keys.literal("default", errors) {
@@ -180,5 +324,5 @@ fn parameters(function: &Function, arguments: &[Argument], errors: &mut Errors) 
             when_absent,
         });
     }
-    parameters
+    (parameters, injected)
 }

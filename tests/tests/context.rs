@@ -1,0 +1,182 @@
+//! What an application gives its tools: no model sees it, and none can forge it.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tool_core::dialect::Mcp;
+use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, tool, tools};
+
+struct Db(Vec<&'static str>);
+struct User(&'static str);
+struct Absent;
+
+type Ctx = CallContext;
+
+/// Finds notes.
+#[tool(unlinked)]
+fn find_notes(#[param(context)] db: &Db, word: &str, call: &CallContext) -> Vec<String> {
+    let owner = call.get::<User>().map_or("nobody", |user| user.0);
+    let found = db.0.iter().filter(|note| note.contains(word));
+    found.map(|note| format!("{owner}: {note}")).collect()
+}
+
+/// Says who asks, after a while.
+#[tool(unlinked)]
+async fn whoami(
+    times: u8,
+    #[param(context)] user: &User,
+    #[param(context)] absent: Option<&Absent>,
+    #[param(context)] call: &Ctx,
+) -> String {
+    tokio::task::yield_now().await;
+    let missing = if absent.is_none() { "" } else { " and more" };
+    let id = call.call_id();
+    format!("{} {times}{missing} {id} {}", user.0, call.tool_name())
+}
+
+macro_rules! counter {
+    ($name:ident, $ty:ty) => {
+        /// Counts up.
+        #[tool(unlinked)]
+        fn $name(#[param(context)] count: $ty) -> u32 {
+            let mut count = count.lock().unwrap();
+            *count += 1;
+            *count
+        }
+    };
+}
+counter!(count_up, &Arc<Mutex<u32>>);
+
+fn db() -> Db {
+    Db(vec!["milk and bread", "bread", "call Ada"])
+}
+
+#[test]
+fn context_never_reaches_a_schema() {
+    for schema in [
+        find_notes::SPEC.parameters_json(),
+        whoami::SPEC.parameters_json(),
+        count_up::SPEC.parameters_json(),
+    ] {
+        for word in ["db", "user", "absent", "call", "count"] {
+            assert!(!schema.contains(word), "{schema}");
+        }
+    }
+    assert_eq!(
+        count_up::SPEC.parameters_json(),
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#
+    );
+}
+
+#[test]
+fn a_call_cannot_supply_a_context() {
+    let registry = Registry::builder()
+        .tools(tools![find_notes])
+        .context(db())
+        .build()
+        .unwrap();
+    for name in ["db", "call", "__tool_context_0"] {
+        let arguments = json!({"word": "bread", name: ["forged"]});
+        let result = registry.call_blocking(ToolCall::new("1", "find_notes", arguments));
+        let error = result.error().unwrap();
+        assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
+        assert_eq!(error.violations()[0].path(), name);
+        assert!(error.message().contains("unknown"), "{error}");
+        assert!(!error.message().contains("did you mean"), "{error}");
+    }
+    let given = registry.render(&Mcp::default());
+    assert!(!given.as_str().contains("db"));
+}
+
+#[test]
+fn one_registry_serves_many_users() {
+    let registry = Registry::builder()
+        .tools(tools![find_notes, whoami])
+        .context(db())
+        .context(User("the house"))
+        .build()
+        .unwrap();
+    let find = ToolCall::new("1", "find_notes", r#"{"word":"bread"}"#);
+    let content = |call: ToolCall| registry.call_blocking(call).content().to_owned();
+    assert_eq!(
+        content(find.clone().with(User("Ada"))),
+        r#"["Ada: milk and bread","Ada: bread"]"#
+    );
+    assert!(content(find).contains("the house: bread"));
+    // The last of each type counts.
+    let whoami = ToolCall::new("7", "whoami", r#"{"times":2}"#);
+    let two = whoami.with(User("Bob")).with(User("Cem"));
+    assert_eq!(content(two.clone()), "Cem 2 7 whoami");
+    assert_eq!(content(two.with(Absent)), "Cem 2 and more 7 whoami");
+}
+
+#[test]
+fn a_context_is_shared_by_all_calls() {
+    let count = Arc::new(Mutex::new(0));
+    let registry = Registry::builder()
+        .tools(tools![count_up])
+        .context(Arc::<Mutex<u32>>::clone(&count))
+        .build()
+        .unwrap();
+    for _ in 0..5 {
+        registry.call_blocking(ToolCall::new("1", "count_up", ""));
+    }
+    assert_eq!(*count.lock().unwrap(), 5);
+}
+
+#[test]
+fn a_registry_is_not_built_while_tools_lack_something() {
+    let builder = Registry::builder().tools(tools![find_notes, whoami, count_up]);
+    let error = builder.clone().context(1_u8).build().unwrap_err();
+    let told = error.to_string();
+    for (tool, ty) in [
+        ("find_notes", "context::Db"),
+        ("whoami", "context::User"),
+        ("count_up", "alloc::sync::Arc<std::sync::"),
+    ] {
+        let line = told.lines().find(|line| line.contains(tool));
+        let line = line.unwrap_or_else(|| panic!("{tool} is not in {told}"));
+        assert!(line.contains(ty) && line.contains("context.rs:"), "{told}");
+    }
+    assert!(
+        !told.contains("Absent") && !told.contains("CallContext"),
+        "{told}"
+    );
+    assert!(
+        told.contains("Registry::builder().context(value)"),
+        "{told}"
+    );
+
+    let complete = builder
+        .context(db())
+        .context_per_call::<User>()
+        .context(Arc::new(Mutex::new(0_u32)));
+    let registry = complete.build().unwrap();
+    // What is added later is held to the same.
+    registry.remove("find_notes");
+    registry.add(tools![find_notes]).unwrap();
+    let empty = Registry::new();
+    assert!(empty.add(tools![find_notes]).is_err());
+    assert!(empty.is_empty());
+    assert!(empty.replace(tools![find_notes][0].clone()).is_err());
+}
+
+#[test]
+fn a_call_without_what_it_should_bring_is_refused() {
+    let registry = Registry::builder()
+        .tools(tools![whoami])
+        .context_per_call::<User>()
+        .build()
+        .unwrap();
+    let result = registry.call_blocking(ToolCall::new("1", "whoami", r#"{"times":1}"#));
+    let error = result.error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::Unavailable);
+    assert!(error.detail().contains("context::User"));
+    // The model has nothing to do with it.
+    assert!(!error.message().contains("User"), "{error}");
+    assert!(
+        error
+            .message()
+            .ends_with("an internal error, which has been reported")
+    );
+}

@@ -1,0 +1,295 @@
+//! A call that is more than its tool: with gates, limits, time-outs, threads or a token.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+
+use super::{AtOnce, Done, Inner, Stop, begun, conclude, done, input};
+use crate::args::Input;
+use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::context::CancellationToken;
+use crate::payload;
+use crate::registry::gate::{Gate, PendingCall};
+use crate::registry::policy::Policy;
+use crate::runtime::{NoRuntime, Runtime};
+use crate::telemetry::{Scope, Telemetry};
+use crate::tool::{Ended, Invoke, ToolEntry};
+use crate::violation::Coercion;
+
+/// Runs a call. The state of it all is large, and moved no more once it is in its box.
+pub(in crate::registry) fn run(
+    inner: Arc<Inner>,
+    tool: ToolEntry,
+    call: ToolCall,
+) -> impl Future<Output = ToolResult> + Send + use<> {
+    Box::pin(async move {
+        let telemetry = Telemetry::new(&call, Some(&tool));
+        let head = CallHead {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            wire_id: call.wire_id,
+        };
+        let running = whole(&inner, tool, call, &head, telemetry.scope());
+        // What is dropped before its end may panic too, and so may the runtime.
+        let running = AssertUnwindSafe(running).catch_unwind();
+        let ended = telemetry.instrument(running).await;
+        let result = ended.unwrap_or_else(|payload| {
+            let mut result = conclude(head, Vec::new(), Err(Stop::Panicked(payload)));
+            retell(&inner.policy, &mut result);
+            cut(&inner.policy, &mut result);
+            result
+        });
+        telemetry.ended(&result);
+        result
+    })
+}
+
+/// The call with all that stands around its tool.
+async fn whole(
+    inner: &Inner,
+    tool: ToolEntry,
+    call: ToolCall,
+    head: &CallHead,
+    scope: &Scope,
+) -> ToolResult {
+    let token = call.given.as_ref();
+    let token = token.and_then(|given| given.cancellation.clone());
+    let running = admitted(inner, tool.clone(), call, scope);
+    let (done, coercions) = match token {
+        Some(token) => until_cancelled(&token, running).await,
+        None => running.await,
+    };
+    let mut result = conclude(head.clone(), coercions, done);
+    let policy = &inner.policy;
+    retell(policy, &mut result);
+    for hook in &policy.after {
+        let coercions = std::mem::take(&mut result.coercions);
+        let rewritten = match catch_unwind(AssertUnwindSafe(|| hook(tool.clone(), result))) {
+            Ok(rewriting) => AssertUnwindSafe(rewriting).catch_unwind().await,
+            Err(payload) => Err(payload),
+        };
+        result = match rewritten {
+            // Whatever the hook gave, it answers this call.
+            Ok(rewritten) => rewritten.answering(head.clone()),
+            Err(payload) => {
+                let mut failed = conclude(head.clone(), Vec::new(), Err(Stop::Panicked(payload)));
+                retell(policy, &mut failed);
+                failed
+            }
+        };
+        result.coercions.extend(coercions);
+    }
+    // At last, so that a hook that hides something never meets half of it.
+    cut(policy, &mut result);
+    result
+}
+
+/// Ends a call when its token is cancelled, and does not begin it when it was before.
+async fn until_cancelled(
+    token: &CancellationToken,
+    running: impl Future<Output = (Done, Vec<Coercion>)>,
+) -> (Done, Vec<Coercion>) {
+    let cancelled = token.cancelled();
+    if token.is_cancelled() {
+        return (Err(Stop::Cancelled), Vec::new());
+    }
+    match select(pin!(running), cancelled).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => (Err(Stop::Cancelled), Vec::new()),
+    }
+}
+
+/// The call behind its gates and its turn.
+async fn admitted(
+    inner: &Inner,
+    tool: ToolEntry,
+    mut call: ToolCall,
+    scope: &Scope,
+) -> (Done, Vec<Coercion>) {
+    let policy = &inner.policy;
+    for hook in &policy.before {
+        let pending = PendingCall {
+            tool: tool.clone(),
+            call: call.clone(),
+            registry: policy.context.clone(),
+        };
+        let decided = match catch_unwind(AssertUnwindSafe(|| hook(pending))) {
+            Ok(deciding) => AssertUnwindSafe(deciding).catch_unwind().await,
+            Err(payload) => Err(payload),
+        };
+        match decided {
+            Ok(Gate::Allow) => {}
+            Ok(Gate::Deny(reason)) => return (Err(Stop::Denied(reason)), Vec::new()),
+            Ok(Gate::Change(arguments)) => call.arguments = arguments,
+            Err(payload) => return (Err(Stop::Panicked(payload)), Vec::new()),
+        }
+    }
+    // Held to the end, by the thread of a tool that blocks too.
+    let turn = Turn::wait(policy).await;
+    let invoke = tool.invoke();
+    let limit = policy.limit_of(&tool);
+    let mut input = input(inner, tool, call);
+    match invoke {
+        Invoke::Sync(invoke) => {
+            let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
+            let (_, coercions) = input.finish();
+            (done(ended), coercions)
+        }
+        Invoke::Async(invoke) => {
+            let runtime = policy.runtime.as_deref();
+            let ended = in_time(runtime, limit, begun(invoke, &input)).await;
+            let stays = !matches!(ended, Err(Stop::TimedOut(_)));
+            let coercions = match stays {
+                true => input.finish().1,
+                false => Vec::new(),
+            };
+            (ended, coercions)
+        }
+        Invoke::Blocking(invoke) => {
+            let scope = scope.clone();
+            let job = Job {
+                invoke,
+                input,
+                turn,
+                scope,
+            };
+            blocking(policy, limit, job).await
+        }
+    }
+}
+
+/// A call's right to run.
+struct Turn {
+    #[cfg(feature = "tokio")]
+    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
+}
+
+impl Turn {
+    #[cfg(feature = "tokio")]
+    async fn wait(policy: &Policy) -> Turn {
+        let permit = match &policy.limit {
+            // Nobody closes it.
+            Some(limit) => Arc::clone(limit).acquire_owned().await.ok(),
+            None => None,
+        };
+        Turn { _permit: permit }
+    }
+
+    #[cfg(not(feature = "tokio"))]
+    async fn wait(_: &Policy) -> Turn {
+        Turn {}
+    }
+}
+
+/// Waits for a tool as long as it may take.
+async fn in_time(
+    runtime: Option<&dyn Runtime>,
+    limit: Option<Duration>,
+    running: impl Future<Output = Done>,
+) -> Done {
+    let Some(limit) = limit else {
+        return running.await;
+    };
+    let sleep = match runtime
+        .ok_or(NoRuntime)
+        .and_then(|runtime| runtime.sleep(limit))
+    {
+        Ok(sleep) => sleep,
+        Err(none) => return Err(Stop::Unavailable(none.to_string())),
+    };
+    match select(pin!(running), sleep).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(Stop::TimedOut(limit)),
+    }
+}
+
+/// A sync tool on its way to another thread.
+struct Job {
+    invoke: AtOnce,
+    input: Input,
+    turn: Turn,
+    scope: Scope,
+}
+
+/// What a thread leaves behind.
+type Left = (std::thread::Result<Ended>, Vec<Coercion>);
+
+/// Runs a tool on a thread that it may block. When the time is up the thread goes on, without
+/// anybody who waits for it: it is told by the token of its context.
+async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, Vec<Coercion>) {
+    /// Cancels the token of a call that is given up.
+    struct GivenUp(CancellationToken, bool);
+
+    impl Drop for GivenUp {
+        fn drop(&mut self) {
+            if !self.1 {
+                self.0.cancel();
+            }
+        }
+    }
+
+    let Some(runtime) = policy.runtime.as_deref() else {
+        return (Err(Stop::Unavailable(NoRuntime.to_string())), Vec::new());
+    };
+    let mut given_up = GivenUp(job.input.cancellation().clone(), false);
+    let place: Arc<Mutex<Option<Left>>> = Arc::default();
+    let result = Arc::clone(&place);
+    let started = runtime.spawn_blocking(Box::new(move || {
+        let Job {
+            invoke,
+            mut input,
+            turn: _turn,
+            scope,
+        } = job;
+        // It may have waited for a thread longer than anybody waited for it.
+        if input.cancellation().is_cancelled() {
+            return;
+        }
+        let ended = scope.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
+        let (_, coercions) = input.finish();
+        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some((ended, coercions));
+    }));
+    let ended = match started {
+        Ok(ended) => ended,
+        Err(none) => return (Err(Stop::Unavailable(none.to_string())), Vec::new()),
+    };
+    let mut coercions = Vec::new();
+    let waiting = async {
+        ended.await;
+        match place.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some((ended, told)) => {
+                coercions = told;
+                done(ended)
+            }
+            // The runtime ends and runs no more jobs, or the call was over before the job began.
+            None => Err(Stop::Cancelled),
+        }
+    };
+    let done = in_time(Some(runtime), limit, waiting).await;
+    given_up.1 = !matches!(done, Err(Stop::TimedOut(_)));
+    (done, coercions)
+}
+
+/// Puts an error into the words of the application.
+pub(super) fn retell(policy: &Policy, result: &mut ToolResult) {
+    let (Some(retell), Some(error)) = (&policy.retell, result.error_mut()) else {
+        return;
+    };
+    // An error in telling of an error must not be what the model sees.
+    match catch_unwind(AssertUnwindSafe(|| retell(error))) {
+        Ok(Some(text)) => error.retell(text),
+        Ok(None) => {}
+        Err(payload) => payload::discard(payload),
+    }
+}
+
+/// Cuts the text for the model to what it may be.
+pub(super) fn cut(policy: &Policy, result: &mut ToolResult) {
+    if let Some(cap) = policy.output_cap {
+        result.cut(cap);
+    }
+}

@@ -1,0 +1,53 @@
+//! [`Registry`] as a service of `tower`.
+
+use std::convert::Infallible;
+use std::task::{Context, Poll};
+
+use tower_service::Service;
+
+use super::Registry;
+use crate::call::{ToolCall, ToolResult};
+use crate::runtime::BoxFuture;
+
+/// A service that never fails: what goes wrong is in the result. Limits, retries, hedging and
+/// whatever else `tower` has stand around it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tool_core::{Registry, ToolCall, tool, tools};
+/// use tower::{Service, ServiceBuilder, ServiceExt};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let mut service = ServiceBuilder::new()
+///     .concurrency_limit(8)
+///     .timeout(Duration::from_secs(60))
+///     .service(registry);
+/// let call = ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#);
+/// let result = service.ready().await?.call(call).await?;
+/// assert_eq!(result.content(), "5");
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+impl Service<ToolCall> for Registry {
+    type Response = ToolResult;
+    type Error = Infallible;
+    type Future = BoxFuture<Result<ToolResult, Infallible>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> Self::Future {
+        let result = Registry::call(self, call);
+        Box::pin(async { Ok(result.await) })
+    }
+}
