@@ -14,12 +14,12 @@
 mod tools;
 
 use std::error::Error;
-use std::io::Read;
+use std::io;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
+use examples::input;
 use serde_json::{Value, json};
 use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
@@ -100,18 +100,7 @@ impl Provider {
 
 /// The response to work on: a file, standard input (`-`), or the recorded one.
 fn response(source: Option<&str>, recorded: &str) -> Result<Value, Box<dyn Error>> {
-    let text = match source {
-        None => recorded.to_owned(),
-        Some("-") => {
-            let mut text = String::new();
-            let read = io::stdin().read_to_string(&mut text);
-            read.map_err(|error| format!("can't read standard input: {error}"))?;
-            text
-        }
-        Some(path) => {
-            fs::read_to_string(path).map_err(|error| format!("can't read {path}: {error}"))?
-        }
-    };
+    let text = input::read(source, recorded)?;
     serde_json::from_str(&text).map_err(|error| format!("the response is not JSON: {error}").into())
 }
 
@@ -146,11 +135,5 @@ fn main() -> ExitCode {
     let source = flags.get_one::<String>("response").map(String::as_str);
     let ended = response(source, provider.recorded)
         .and_then(|response| (provider.run)(provider, &response));
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("quickstart: {error}");
-            ExitCode::from(2)
-        }
-    }
+    input::end("quickstart", ended)
 }

@@ -1,5 +1,12 @@
-//! One program for each idea, run with `cargo run --example NAME`.
+//! One program for each idea, run with `cargo run --example NAME`; `README.md` tells of each.
 //!
 //! | program | idea |
 //! |---|---|
 //! | `quickstart` | from functions to a request, and from a provider's response to the next messages |
+//! | `voice_home` | eleven tools of a voice assistant, and a score for what a model made of them |
+//! | `dice` | a small schema for a nested list, and a grammar that holds |
+//!
+//! What the programs share is here: how they read their input, and how their tests run them.
+
+pub mod input;
+pub mod program;

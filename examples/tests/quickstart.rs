@@ -1,8 +1,8 @@
 //! The quickstart as a user runs it.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+
+use examples::program::{assert_refused, run};
 
 const PROVIDERS: [&str; 5] = [
     "openai-chat",
@@ -12,38 +12,12 @@ const PROVIDERS: [&str; 5] = [
     "mcp",
 ];
 
-fn quickstart(flags: &[&str], input: &str) -> Output {
-    // Tests run from `target/<profile>/deps`, beside `examples`.
-    let mut program = std::env::current_exe().expect("this test is a file");
-    program.pop();
-    program.pop();
-    program.push("examples/quickstart");
-    let mut child = Command::new(program.with_extension(std::env::consts::EXE_EXTENSION))
-        .args(flags)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("cargo builds the examples before the tests");
-    // A program that refuses its flags closes its input early.
-    let _ = child
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(input.as_bytes());
-    child.wait_with_output().expect("it ends")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
-
 #[test]
 fn every_provider_gets_results_and_errors_with_a_reference_that_the_log_has_too() {
     for provider in PROVIDERS {
-        let output = quickstart(&["--provider", provider], "");
-        let (out, log) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{provider}: {log}");
+        let ran = run("quickstart", &["--provider", provider], "");
+        let (out, log) = (ran.out, ran.log);
+        assert_eq!(ran.code, Some(0), "{provider}: {log}");
         for part in [
             "# request\n{\"tools\":[",
             "IC 523 runs on time",
@@ -69,13 +43,18 @@ fn a_response_comes_from_a_file_or_from_standard_input() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("quickstart/recorded");
     let file = folder.join("anthropic.json");
     let path = file.to_str().expect("a path that is text");
-    let from_file = quickstart(&["--provider", "anthropic", "--response", path], "");
-    assert!(text(&from_file.stdout).contains("toolu_01A9mPq3ZsLk5VtR8wYxBcDe"));
+    let from_file = run(
+        "quickstart",
+        &["--provider", "anthropic", "--response", path],
+        "",
+    );
+    assert!(from_file.out.contains("toolu_01A9mPq3ZsLk5VtR8wYxBcDe"));
 
     let response = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"list_stations","input":{}}]}"#;
-    let from_input = quickstart(&["--provider", "anthropic", "--response", "-"], response);
-    assert_eq!(from_input.status.code(), Some(0));
-    assert!(text(&from_input.stdout).contains("result t1: done"));
+    let flags = ["--provider", "anthropic", "--response", "-"];
+    let from_input = run("quickstart", &flags, response);
+    assert_eq!(from_input.code, Some(0));
+    assert!(from_input.out.contains("result t1: done"));
 }
 
 #[test]
@@ -105,10 +84,6 @@ fn bad_flags_and_bad_input_say_what_is_wrong_and_exit_with_2() {
         ),
     ];
     for (flags, input, said) in cases {
-        let output = quickstart(flags, input);
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{flags:?}: {error}");
-        assert!(error.contains(said), "{flags:?} says only: {error}");
-        assert!(!error.contains("panicked"), "{error}");
+        assert_refused("quickstart", flags, input, said);
     }
 }

@@ -160,6 +160,43 @@ mod bare {
     #[::tool_core::tool]
     pub(super) fn nothing() {}
 
+    /// A house.
+    pub(super) struct Home(pub ::std::primitive::u8);
+
+    #[::tool_core::toolset]
+    impl Home {
+        /// Has the name of a method that every type has here.
+        #[::tool_core::tool(read_only)]
+        pub(super) fn take(
+            &self,
+            #[param(default = 2)] times: ::std::primitive::u8,
+        ) -> ::std::primitive::u8 {
+            self.0 * times
+        }
+
+        /// Fails or not.
+        #[::tool_core::tool]
+        pub(super) async fn split(
+            &self,
+            near: ::std::option::Option<&::std::primitive::str>,
+        ) -> ::std::result::Result<Place<::std::primitive::u8>, ::std::string::String> {
+            match near {
+                ::std::option::Option::Some(near) => {
+                    ::std::result::Result::Err(::std::string::ToString::to_string(near))
+                }
+                ::std::option::Option::None => ::std::result::Result::Ok(Place {
+                    name: self.0,
+                    country: ::std::string::String::new(),
+                    height: ::std::option::Option::None,
+                }),
+            }
+        }
+
+        /// Has no value.
+        #[::tool_core::tool]
+        pub(super) fn outcome() {}
+    }
+
     /// Not even the types of the language mean what they say.
     pub(super) mod primitives {
         struct str;
@@ -188,6 +225,7 @@ fn call(name: &str, arguments: &str) -> String {
             bare::nothing,
             bare::primitives::primitive,
         ])
+        .toolset("home_", bare::Home(3))
         .build()
         .expect("unlike names");
     let call = ToolCall::new("id", name, arguments);
@@ -214,4 +252,13 @@ fn shadowed_result_is_still_told_from_a_value() {
     let place = call("asynchronous", r#"{"fail":false}"#);
     assert_eq!(place, r#"{"name":"x","country":"","height":null}"#);
     assert!(bare::asynchronous::SPEC.output().is_some());
+}
+
+#[test]
+fn methods_are_called_whatever_names_are_shadowed() {
+    assert_eq!(call("home_take", ""), "6");
+    assert!(call("home_split", r#"{"near":"there"}"#).contains("there"));
+    let place = call("home_split", "");
+    assert_eq!(place, r#"{"name":3,"country":"","height":null}"#);
+    assert_eq!(call("home_outcome", ""), "ok");
 }

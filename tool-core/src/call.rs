@@ -1,14 +1,18 @@
 //! A model's call, and the one result that it gets.
 
+mod arguments;
+
 use std::any::Any;
 use std::fmt;
 
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::context::{CancellationToken, Given, Progress, ProgressSink};
 use crate::error::ToolError;
 use crate::violation::Coercion;
+
+pub use arguments::Arguments;
 
 /// A call that a model made.
 ///
@@ -139,58 +143,6 @@ impl ToolCall {
 }
 
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
-
-/// The arguments of a call: JSON text as it came, or a JSON value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Arguments {
-    /// Text that should be a JSON object.
-    Text(String),
-    /// A value that should be an object.
-    Json(Value),
-}
-
-impl Arguments {
-    /// The text that is decoded. `null` and nothing at all are no arguments.
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            Arguments::Text(text) if text.starts_with('{') => text,
-            Arguments::Json(Value::Null) => "{}".into(),
-            Arguments::Json(value) => value.to_string(),
-            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
-            Arguments::Text(text) => text,
-        }
-    }
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Arguments::Json(Value::Null)
-    }
-}
-
-impl From<&str> for Arguments {
-    fn from(text: &str) -> Self {
-        Arguments::Text(text.into())
-    }
-}
-
-impl From<String> for Arguments {
-    fn from(text: String) -> Self {
-        Arguments::Text(text)
-    }
-}
-
-impl From<Value> for Arguments {
-    fn from(value: Value) -> Self {
-        Arguments::Json(value)
-    }
-}
-
-impl From<Map<String, Value>> for Arguments {
-    fn from(members: Map<String, Value>) -> Self {
-        Arguments::Json(Value::Object(members))
-    }
-}
 
 /// How the id of a call stood in the provider's message, so that its result answers in kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

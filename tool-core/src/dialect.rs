@@ -149,6 +149,20 @@ pub trait Dialect {
     /// with its reasoning and its signatures.
     fn turn(&self, response: &Value) -> Vec<Value>;
 
+    /// What the model says in words, beside its calls and without its reasoning; empty when it says
+    /// nothing.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({"role": "assistant", "content": [{"type": "text", "text": "Done."}]});
+    /// assert_eq!(Anthropic::default().text(&response), "Done.");
+    /// ```
+    fn text(&self, _response: &Value) -> String {
+        String::new()
+    }
+
     /// The results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
 
@@ -162,6 +176,45 @@ pub trait Dialect {
     /// What the provider refuses of these tools together: too many, or too much in all of them.
     fn broken_rules(&self, _tools: &[ToolEntry], _hosted: &[HostedTool]) -> Vec<BrokenRule> {
         Vec::new()
+    }
+}
+
+/// A dialect that is chosen while the program runs.
+impl<D: Dialect + ?Sized> Dialect for Box<D> {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        (**self).write_tools(tools, hosted, out);
+    }
+
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        (**self).hosts(tool)
+    }
+
+    fn provider(&self) -> &'static str {
+        (**self).provider()
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        (**self).calls(response)
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        (**self).turn(response)
+    }
+
+    fn text(&self, response: &Value) -> String {
+        (**self).text(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        (**self).results(results)
+    }
+
+    fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
+        (**self).follow_up(response, results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        (**self).broken_rules(tools, hosted)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What goes wrong with a call, told to two audiences: the model and the operator.
 
+mod transient;
+
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -8,8 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::call::{ToolCall, cut};
+use crate::payload::{self, Payload};
 use crate::schema::words::nearest;
 use crate::violation::{Violation, Violations};
+
+use transient::AGAIN;
+
+pub use transient::Transient;
 
 /// The ways in which a call can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +77,8 @@ pub struct ToolError {
     id: String,
     kind: ToolErrorKind,
     message: String,
+    /// The message before the application changed it.
+    original: Option<String>,
     detail: String,
     violations: Vec<Violation>,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -91,6 +100,13 @@ impl ToolError {
     /// The text for the model.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The text before the application [put it into other
+    /// words](crate::RegistryBuilder::map_errors) or had it cut. The operator's event says this, so
+    /// that what the model need not know is not lost.
+    pub fn original_message(&self) -> &str {
+        self.original.as_deref().unwrap_or(&self.message)
     }
 
     /// Whether the same call may do better another time: it ran out of time, or the tool's error is
@@ -126,6 +142,7 @@ impl ToolError {
             .concat(),
             id,
             kind,
+            original: None,
             detail: String::new(),
             violations: Vec::new(),
             source: None,
@@ -136,12 +153,16 @@ impl ToolError {
     /// Cuts the text to so many bytes. The reference comes early, and stays.
     pub(crate) fn cut(&mut self, cap: usize) {
         let reference = self.message.find(&self.id).unwrap_or_default();
-        cut(&mut self.message, cap.max(reference + self.id.len() + 1));
+        let mut text = self.message.clone();
+        if cut(&mut text, cap.max(reference + self.id.len() + 1)) {
+            self.retell(text);
+        }
     }
 
     /// Tells the model something else. The reference stays, or nobody finds the call again.
     pub(crate) fn retell(&mut self, message: String) {
-        self.message = message;
+        let before = std::mem::replace(&mut self.message, message);
+        self.original.get_or_insert(before);
         if !self.message.contains(&self.id) {
             self.message.push_str(" [ref ");
             self.message.push_str(&self.id);
@@ -249,17 +270,10 @@ impl ToolError {
         ToolError::new(kind, [tool, " failed"], body)
     }
 
-    pub(crate) fn panicked(tool: &str, payload: &(dyn std::any::Any + Send)) -> ToolError {
+    pub(crate) fn panicked(tool: &str, payload: Payload) -> ToolError {
         let mut error = ToolError::internal(ToolErrorKind::Panicked, tool);
-        error.detail = payload
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| {
-                payload
-                    .downcast_ref::<&str>()
-                    .map(|text| (*text).to_owned())
-            })
-            .unwrap_or_else(|| "a panic payload that is not text".into());
+        error.detail = payload::text(&payload);
+        payload::discard(payload);
         error
     }
 }
@@ -274,52 +288,6 @@ impl Error for ToolError {
     /// The error that the tool returned.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
-    }
-}
-
-/// What a model is told when the same call may do better another time.
-const AGAIN: &str = "; the same call may do better when it is made again";
-
-/// An error that may pass: the same call may do better another time.
-///
-/// A tool that returns it says so to the model, and to the application by
-/// [`ToolError::is_retryable`]. It displays as the error that it holds.
-///
-/// ```
-/// use tool_core::{Registry, ToolCall, Transient, tool, tools};
-///
-/// /// The temperature, in degrees Celsius.
-/// #[tool]
-/// fn get_temperature() -> Result<f64, Transient> {
-///     Err(Transient::new("the sensor is busy"))
-/// }
-///
-/// let registry = Registry::builder().tools(tools![get_temperature]).build()?;
-/// let result = registry.call_blocking(ToolCall::new("call_1", "get_temperature", ""));
-/// assert!(result.error().unwrap().is_retryable());
-/// assert!(result.content().contains("the sensor is busy; the same call may do better"));
-/// # Ok::<(), tool_core::RegistryError>(())
-/// ```
-#[derive(Debug)]
-pub struct Transient(Box<dyn Error + Send + Sync>);
-
-impl Transient {
-    /// An error that may pass.
-    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Transient {
-        Transient(error.into())
-    }
-}
-
-impl fmt::Display for Transient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Transient {
-    /// Not the error that it displays as, but what is behind it.
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
     }
 }
 

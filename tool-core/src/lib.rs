@@ -2,7 +2,12 @@
 
 extern crate self as tool_core;
 
+#[cfg(feature = "agent")]
+pub mod agent;
+pub mod budget;
 pub mod dialect;
+pub mod docs;
+pub mod lock;
 pub mod rules;
 pub mod schema;
 pub mod testing;
@@ -10,13 +15,16 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+mod committed;
 mod context;
 #[cfg(feature = "dynamic")]
 mod dynamic;
 mod error;
 mod hosted;
+mod json;
 mod lend;
 mod output;
+mod payload;
 mod registry;
 mod runtime;
 mod spec;
@@ -43,6 +51,8 @@ pub use tool::{Tool, ToolEntry};
 pub use tool_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_macros::tool;
+#[doc = include_str!("toolset.md")]
+pub use tool_macros::toolset;
 pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};
@@ -72,5 +82,56 @@ pub use violation::{Coercion, Violation};
 macro_rules! tools {
     ($($tool:ty),* $(,)?) => {
         [$($crate::ToolEntry::of::<$tool>()),*]
+    };
+}
+
+/// Stops the build unless the schema of a tool's arguments is the text that it should be: a golden
+/// file that no change passes unseen, `cargo check` included.
+///
+/// White space outside of strings does not matter. The first argument names the tool by its
+/// function, as in [`tools!`]; the second is any constant text, mostly
+/// `include_str!("get_weather.json")`. The error says where the two part. Compared with an empty
+/// text, it shows the whole schema, to be written into the file.
+///
+/// ```
+/// use tool_core::{assert_schema, tool};
+///
+/// /// The current temperature.
+/// #[tool]
+/// fn get_temperature(city: &str) -> f64 {
+///     # let _ = city;
+///     21.5
+/// }
+///
+/// assert_schema!(
+///     get_temperature,
+///     r#"{
+///         "type": "object",
+///         "properties": { "city": { "type": "string" } },
+///         "required": ["city"],
+///         "additionalProperties": false
+///     }"#
+/// );
+/// ```
+///
+/// Another schema than the tool's:
+///
+/// ```compile_fail
+/// # use tool_core::{assert_schema, tool};
+/// /// The current temperature.
+/// #[tool]
+/// fn get_temperature(city: &str) -> f64 {
+///     # let _ = city;
+///     21.5
+/// }
+///
+/// assert_schema!(get_temperature, r#"{"type":"object","properties":{}}"#);
+/// ```
+#[macro_export]
+macro_rules! assert_schema {
+    ($tool:ty, $json:expr $(,)?) => {
+        // A text of some hundred KB takes the compiler a moment.
+        #[allow(long_running_const_eval)]
+        const _: () = $crate::__private::assert_schema::<$tool>($json);
     };
 }

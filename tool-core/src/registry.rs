@@ -19,6 +19,7 @@ use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 
 use self::policy::Policy;
+use self::run::Way;
 use self::snapshot::Snapshot;
 use crate::block_on::block_on;
 use crate::call::{ToolCall, ToolResult};
@@ -270,9 +271,14 @@ impl Registry {
         let found = self.find(&call.name);
         let inner = Arc::clone(&self.0);
         async move {
-            match found {
-                Ok(tool) => run::run(inner, tool, call).await,
-                Err(snapshot) => run::unknown(&inner, call, &snapshot),
+            let tool = match found {
+                Ok(tool) => tool,
+                Err(snapshot) => return run::unknown(&inner, call, &snapshot),
+            };
+            match run::way(&inner, &tool, &call) {
+                Way::AtOnce(invoke) => run::at_once(&inner, tool, invoke, call),
+                Way::Later(invoke) => run::later(inner, tool, invoke, call).await,
+                Way::Guarded => run::guarded(inner, tool, call).await,
             }
         }
     }

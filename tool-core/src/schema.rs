@@ -27,8 +27,9 @@ pub mod check;
 #[doc(hidden)]
 pub mod constrain;
 pub(crate) mod cursor;
+pub(crate) mod golden;
 pub(crate) mod json;
-mod numbers;
+pub(crate) mod numbers;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;

@@ -2,23 +2,39 @@
 //!
 //! Names follow OpenTelemetry's semantic conventions for generative AI: a span `execute_tool`
 //! with `gen_ai.tool.name`, `gen_ai.tool.call.id` and `error.type`. The event has the same, with
-//! how long the call took and how long its text is, so that a subscriber can make metrics of it.
-//! Where nobody listens, nothing is put into words and no clock is read.
+//! how long the call took (in seconds) and how long its texts are (in bytes), so that a subscriber
+//! can make metrics of it. `otel.name` and `otel.status_code` are what bridges to OpenTelemetry
+//! read. Where nobody listens, nothing is put into words and no clock is read.
 
 use std::future::Future;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::dialect::Rendered;
+#[cfg(feature = "tracing")]
+use crate::error::{ToolError, ToolErrorKind};
+#[cfg(feature = "tracing")]
+use crate::payload;
+#[cfg(feature = "tracing")]
+use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
 
 #[cfg(feature = "tracing")]
 pub(crate) struct Telemetry {
     scope: Scope,
-    /// When the call began, where somebody wants to know.
-    begun: Option<std::time::Instant>,
-    /// Kept for the event of a failed call, when somebody listens at debug level.
-    arguments: Option<String>,
+    /// Where somebody wants to know how the call ends, and does not yet.
+    awaited: Option<Box<Awaited>>,
     is_told: bool,
+}
+
+/// What the event at the end of a call tells of its beginning.
+#[cfg(feature = "tracing")]
+struct Awaited {
+    begun: std::time::Instant,
+    name: String,
+    call_id: String,
+    arguments_bytes: usize,
+    /// For the event of a failed call, when somebody listens at debug level.
+    arguments: Option<String>,
 }
 
 /// The span of a call, for another thread too.
@@ -32,6 +48,11 @@ impl Scope {
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         self.0.in_scope(run)
     }
+
+    fn failed(&self, kind: ToolErrorKind) {
+        self.0.record("error.type", kind.as_str());
+        self.0.record("otel.status_code", "ERROR");
+    }
 }
 
 #[cfg(feature = "tracing")]
@@ -40,24 +61,35 @@ impl Telemetry {
         use tracing::Level;
         use tracing::field::Empty;
         let span = tracing::info_span!(
+            target: "tool_core",
             "execute_tool",
             "otel.name" = Empty,
+            "otel.status_code" = Empty,
             "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = call.name,
+            "gen_ai.tool.name" = &*shorten(&call.name),
             "gen_ai.tool.call.id" = call.id,
             "gen_ai.tool.type" = "function",
             "gen_ai.tool.description" = tool.map(|tool| &*tool.description),
             "error.type" = Empty,
         );
-        if !span.is_disabled() {
+        // A name that a model made up is none for a span: there is no end of them.
+        if tool.is_some() && !span.is_disabled() {
             span.record("otel.name", ["execute_tool ", &call.name].concat());
         }
-        let begun = tracing::enabled!(target: "tool_core", Level::ERROR);
-        let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
+        let is_awaited = tracing::enabled!(target: "tool_core", Level::ERROR);
+        let awaited = is_awaited.then(|| {
+            let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
+            Box::new(Awaited {
+                begun: std::time::Instant::now(),
+                name: shorten(&call.name).into_owned(),
+                call_id: call.id.clone(),
+                arguments_bytes: call.arguments.bytes(),
+                arguments: arguments.then(|| call.arguments.clone().into_text()),
+            })
+        });
         Telemetry {
             scope: Scope(span),
-            begun: begun.then(std::time::Instant::now),
-            arguments: arguments.then(|| call.arguments.clone().into_text()),
+            awaited,
             is_told: false,
         }
     }
@@ -77,21 +109,15 @@ impl Telemetry {
     /// Tells how a call ended.
     pub(crate) fn ended(mut self, result: &ToolResult) {
         self.is_told = true;
-        let Telemetry {
-            scope,
-            begun,
-            arguments,
-            ..
-        } = &self;
         if let Some(error) = result.error() {
-            scope.0.record("error.type", error.kind().as_str());
+            self.scope.failed(error.kind());
         }
-        let Some(begun) = begun else { return };
-        let duration = begun.elapsed().as_secs_f64();
-        scope.run(|| match result.error() {
-            Some(error) => failed(result, error, duration, arguments.as_deref()),
-            None => succeeded(result, duration),
-        });
+        if let Some(awaited) = &self.awaited {
+            self.scope.run(|| match result.error() {
+                Some(error) => failed(awaited, result, error),
+                None => succeeded(awaited, result),
+            });
+        }
     }
 }
 
@@ -102,27 +128,39 @@ impl Drop for Telemetry {
         if self.is_told {
             return;
         }
-        self.scope.0.record("error.type", "cancelled");
-        let duration = self.begun.map(|begun| begun.elapsed().as_secs_f64());
-        self.scope.run(|| {
-            tracing::warn!(
-                target: "tool_core",
-                { "error.type" = "cancelled", duration },
-                "the future of a call was dropped before its end"
-            );
-        });
+        self.scope.failed(ToolErrorKind::Cancelled);
+        if let Some(awaited) = &self.awaited {
+            self.scope.run(|| dropped(awaited));
+        }
     }
+}
+
+/// An event at the end of a call. What all have in common is said here.
+#[cfg(feature = "tracing")]
+macro_rules! event {
+    ($level:ident, $awaited:expr, { $($fields:tt)* }, $($words:tt)+) => {
+        tracing::$level!(
+            target: "tool_core",
+            {
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = $awaited.name,
+                gen_ai.tool.call.id = $awaited.call_id,
+                gen_ai.execute_tool.duration = $awaited.begun.elapsed().as_secs_f64(),
+                arguments.bytes = $awaited.arguments_bytes,
+                $($fields)*
+            },
+            $($words)+
+        )
+    };
 }
 
 /// One event, at the level of information.
 #[cfg(feature = "tracing")]
-fn succeeded(result: &ToolResult, duration: f64) {
-    tracing::info!(
-        target: "tool_core",
+fn succeeded(awaited: &Awaited, result: &ToolResult) {
+    event!(
+        info,
+        awaited,
         {
-            gen_ai.tool.name = result.name(),
-            gen_ai.tool.call.id = result.call_id(),
-            duration,
             result.bytes = result.content().len(),
             coercions = result.coercions().len(),
         },
@@ -134,55 +172,70 @@ fn succeeded(result: &ToolResult, duration: f64) {
 /// the model's (a warning).
 #[cfg(feature = "tracing")]
 #[cold]
-fn failed(
-    result: &ToolResult,
-    error: &crate::error::ToolError,
-    duration: f64,
-    arguments: Option<&str>,
-) {
-    use crate::error::ToolErrorKind::{Failed, Panicked, TimedOut, Unavailable};
+fn failed(awaited: &Awaited, result: &ToolResult, error: &ToolError) {
+    use ToolErrorKind::{Failed, Panicked, TimedOut, Unavailable};
 
-    macro_rules! event {
+    macro_rules! failure {
         ($level:ident) => {
-            tracing::$level!(
-                target: "tool_core",
+            event!(
+                $level,
+                awaited,
                 {
-                    reference = error.id(),
-                    gen_ai.tool.name = result.name(),
-                    gen_ai.tool.call.id = result.call_id(),
                     "error.type" = error.kind().as_str(),
+                    reference = error.id(),
                     retryable = error.is_retryable(),
-                    duration,
                     result.bytes = result.content().len(),
+                    coercions = result.coercions().len(),
                     causes = causes(error),
-                    gen_ai.tool.call.arguments = arguments,
+                    gen_ai.tool.call.arguments = awaited.arguments,
                 },
                 "{}",
-                error.message()
+                error.original_message()
             )
         };
     }
 
     match error.kind() {
-        Failed | Panicked | TimedOut | Unavailable => event!(error),
-        _ => event!(warn),
+        Failed | Panicked | TimedOut | Unavailable => failure!(error),
+        _ => failure!(warn),
     }
+}
+
+/// One event: nobody waited for the end.
+#[cfg(feature = "tracing")]
+#[cold]
+fn dropped(awaited: &Awaited) {
+    event!(
+        warn,
+        awaited,
+        {
+            "error.type" = ToolErrorKind::Cancelled.as_str(),
+            gen_ai.tool.call.arguments = awaited.arguments,
+        },
+        "the future of the call was dropped before its end"
+    );
 }
 
 /// What the model was not told: the payload of a panic, and the sources of an error from the
 /// outside in.
 #[cfg(feature = "tracing")]
-fn causes(error: &crate::error::ToolError) -> Option<String> {
+fn causes(error: &ToolError) -> Option<String> {
     use std::error::Error;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     let mut causes = Vec::new();
     if !error.detail().is_empty() {
         causes.push(error.detail().to_owned());
     }
     let mut source = error.source();
     while let Some(cause) = source {
-        let text = cause.to_string();
+        // The tool displayed its error itself; what is behind it is displayed here alone.
+        let text = catch_unwind(AssertUnwindSafe(|| cause.to_string()));
+        let text = text.unwrap_or_else(|payload| {
+            payload::discard(payload);
+            "a cause that panics when it is displayed".into()
+        });
         // The outermost error is the message itself.
-        if !(causes.is_empty() && error.message().contains(&text)) {
+        if !(causes.is_empty() && error.original_message().contains(&text)) {
             causes.push(text);
         }
         source = cause.source();

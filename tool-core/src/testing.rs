@@ -1,6 +1,43 @@
-//! For the tests of a program with tools: one line each.
+//! For the tests of a program with tools: one line each, or [all of them](check) in one.
+
+mod check;
+mod examples;
 
 use crate::Registry;
+
+pub use check::{Check, check};
+
+/// Checks that the tools are no more than so many tokens together, as [`Budget`] counts them.
+///
+/// ```
+/// use tool_core::{Registry, testing};
+///
+/// testing::assert_budget(&Registry::new(), 0);
+/// ```
+///
+/// ```should_panic
+/// use tool_core::{Registry, testing, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build().unwrap();
+/// testing::assert_budget(&registry, 20);
+/// ```
+///
+/// # Panics
+///
+/// When they are more, with what each of them is.
+///
+/// [`Budget`]: crate::budget::Budget
+#[cfg(feature = "tokens")]
+#[track_caller]
+pub fn assert_budget(registry: &Registry, tokens: usize) {
+    check(registry).budget(tokens).run();
+}
 
 /// Checks that these tools are linked into the program, as [`Registry::linked`] finds them.
 ///

@@ -167,6 +167,11 @@ impl ToolEntry {
         ToolEntry::from_live(tool)
     }
 
+    /// Whether it has something that the macro has not seen.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.0, Entry::Live(_))
+    }
+
     pub(crate) fn into_live(self) -> LiveTool {
         match self.0 {
             Entry::Static(tool) => LiveTool {

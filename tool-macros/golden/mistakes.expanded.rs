@@ -43,6 +43,6 @@ impl Place {
     /// A method.
     fn method(&self) {}
     ::core::compile_error! {
-        "a tool is a free function, without `self`; move it out of the `impl` block and take what it needs as parameters"
+        "a method is a tool of what it belongs to; put `#[toolset]` on its `impl` block, which reads this `#[tool]`"
     }
 }

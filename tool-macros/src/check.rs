@@ -1,13 +1,16 @@
 //! What keeps a model from being a tool: one function a rule.
 
+mod toolset;
+
 use proc_macro2::Span;
 use syn::{GenericParam, Type};
 
+pub(crate) use self::toolset::{is_one_type, toolset};
 use crate::attr::{Function, ParameterKind, hides};
 use crate::model::constraints::{Constraints, StandIn};
 use crate::model::data::{Data, Shape, Tagging, Variant};
 use crate::model::json_schema;
-use crate::model::tool::{Tool, WhenAbsent};
+use crate::model::tool::{Owner, Tool, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
@@ -17,7 +20,7 @@ use crate::util::names::{is_key, is_tool_name, plain};
 pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     qualifiers(function, errors);
     generics(function, errors);
-    parameter_forms(function, errors);
+    parameter_forms(function, tool.owner.as_ref(), errors);
     types(tool, errors);
     tool_name(tool, errors);
     keys(tool, errors);
@@ -56,7 +59,7 @@ fn generics(function: &Function, errors: &mut Errors) {
     }
 }
 
-fn parameter_forms(function: &Function, errors: &mut Errors) {
+fn parameter_forms(function: &Function, owner: Option<&Owner>, errors: &mut Errors) {
     for parameter in &function.parameters {
         for attr in parameter.attrs.iter().filter(|attr| hides(attr)) {
             errors.at(
@@ -67,10 +70,16 @@ fn parameter_forms(function: &Function, errors: &mut Errors) {
         }
         match &parameter.kind {
             ParameterKind::Named(..) => {}
-            ParameterKind::Receiver(token) => errors.at(
-                token,
-                "a tool is a free function, without `self`; \
-                 move it out of the `impl` block and take what it needs as parameters",
+            ParameterKind::Receiver(receiver) if owner.is_none() => errors.at(
+                receiver.token,
+                "a method is a tool of what it belongs to; \
+                 put `#[toolset]` on its `impl` block, which reads this `#[tool]`",
+            ),
+            ParameterKind::Receiver(receiver) if receiver.is_shared => {}
+            ParameterKind::Receiver(receiver) => errors.at(
+                receiver.token,
+                "calls run side by side and share what their tools are methods of; \
+                 take `&self`, and keep what changes in a `Mutex`",
             ),
             ParameterKind::Variadic(token) => errors.at(
                 token,

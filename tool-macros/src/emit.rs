@@ -6,18 +6,21 @@ mod data;
 mod invoke;
 mod json_schema;
 mod member;
+mod page;
 mod schema;
 mod tool;
+mod toolset;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, DeriveInput};
 
-use crate::attr::{Function, Keys};
+use crate::attr::{Block, Function, Keys};
 use crate::check;
 use crate::model::data::Data;
-use crate::model::tool::Tool;
+use crate::model::tool::{Place, Tool};
+use crate::model::toolset::Toolset;
 use crate::util::errors::Errors;
 use crate::util::json;
 use crate::util::names::is_one_of;
@@ -30,17 +33,55 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     };
     let mut errors = Errors::default();
     let keys = Keys::of_arguments("#[tool]", arguments, &mut errors);
-    let model = Tool::new(keys, &function, &mut errors);
+    let model = Tool::new(keys, &function, Place::Free, &mut errors);
     check::tool(&function, &model, &mut errors);
-    let plain = function.plain();
     if errors.is_empty() {
+        let plain = function.plain(&page::page(&model));
         let tool = tool::tool(&model);
         quote!(#plain #tool)
     } else {
+        let plain = function.plain(&TokenStream::new());
         let errors = errors.into_tokens();
         let stand_in = (!function.is_method()).then(|| tool::stand_in(&model));
         quote!(#plain #stand_in #errors)
     }
+}
+
+/// `#[toolset(arguments)] item`
+pub(crate) fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let block = match syn::parse2::<Block>(item.clone()) {
+        Ok(block) => block,
+        Err(error) => return not_a_block(&item, error),
+    };
+    let mut errors = Errors::default();
+    let keys = Keys::of_arguments("#[toolset]", arguments, &mut errors);
+    let model = Toolset::new(keys, &block, &mut errors);
+    check::toolset(&block, &model, &mut errors);
+    if errors.is_empty() {
+        let plain = block.plain(model.tools.iter().map(page::page));
+        let list = toolset::toolset(&model);
+        quote!(#plain #list)
+    } else {
+        let plain = block.plain(std::iter::empty());
+        let errors = errors.into_tokens();
+        let stand_in = check::is_one_type(&block).then(|| toolset::stand_in(&model));
+        quote!(#plain #stand_in #errors)
+    }
+}
+
+fn not_a_block(item: &TokenStream, error: syn::Error) -> TokenStream {
+    let mut errors = Errors::default();
+    let is_kind = |tree: &TokenTree| is_one_of(tree, &ITEMS) || is_one_of(tree, &["fn"]);
+    match item.clone().into_iter().find(is_kind) {
+        // A block that only rustc understands.
+        Some(kind) if is_one_of(&kind, &["impl"]) => errors.push(error),
+        place => errors.at(
+            place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
+            "`#[toolset]` goes on an `impl` block; put it on the one whose methods a model is to call",
+        ),
+    }
+    let errors = errors.into_tokens();
+    quote!(#item #errors)
 }
 
 /// The keywords of what is no function.

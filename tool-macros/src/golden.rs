@@ -79,14 +79,17 @@ fn expand(source: &str) -> String {
 /// An item as rustc leaves it, one macro expanded.
 fn item(item: Item) -> TokenStream {
     match item {
-        Item::Fn(mut function) => match take_tool(&mut function.attrs) {
+        Item::Fn(mut function) => match take("tool", &mut function.attrs) {
             Some(arguments) => emit::tool(arguments, function.into_token_stream()),
             None => function.into_token_stream(),
         },
         Item::Impl(mut block) => {
+            if let Some(arguments) = take("toolset", &mut block.attrs) {
+                return emit::toolset(arguments, block.into_token_stream());
+            }
             for item in &mut block.items {
                 if let ImplItem::Fn(function) = item {
-                    let arguments = take_tool(&mut function.attrs).unwrap_or_default();
+                    let arguments = take("tool", &mut function.attrs).unwrap_or_default();
                     *item = ImplItem::Verbatim(emit::tool(arguments, function.to_token_stream()));
                 }
             }
@@ -99,9 +102,9 @@ fn item(item: Item) -> TokenStream {
     }
 }
 
-/// Takes `#[tool(…)]` out and leaves the other attributes in their order.
-fn take_tool(attrs: &mut Vec<Attribute>) -> Option<TokenStream> {
-    let place = attrs.iter().position(|attr| attr.path().is_ident("tool"))?;
+/// Takes `#[name(…)]` out and leaves the other attributes in their order.
+fn take(name: &str, attrs: &mut Vec<Attribute>) -> Option<TokenStream> {
+    let place = attrs.iter().position(|attr| attr.path().is_ident(name))?;
     match attrs.remove(place).meta {
         Meta::List(list) => Some(list.tokens),
         _ => Some(TokenStream::new()),

@@ -36,6 +36,13 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     emit::tool(arguments.into(), item.into()).into()
 }
 
+/// On an `impl` block: its functions with [`macro@tool`] become tools, methods as well as functions
+/// without `self`. `tool-core`, which re-exports this macro, tells all of it.
+#[proc_macro_attribute]
+pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    emit::toolset(arguments.into(), item.into()).into()
+}
+
 /// Implements `ToolType` for a struct or an enum that stands in the signature of a tool.
 ///
 /// serde's attributes are read as serde reads them, by its own code: names, defaults, aliases,

@@ -7,6 +7,7 @@ pub(crate) mod json_schema;
 mod shape;
 mod told;
 pub(crate) mod tool;
+pub(crate) mod toolset;
 pub(crate) mod types;
 
 use crate::util::docs::{Line, flow};

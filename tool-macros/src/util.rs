@@ -4,5 +4,6 @@ pub(crate) mod docs;
 pub(crate) mod errors;
 pub(crate) mod json;
 pub(crate) mod literal;
+pub(crate) mod markdown;
 pub(crate) mod names;
 pub(crate) mod pattern;

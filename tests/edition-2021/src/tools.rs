@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{ToolType, tool};
+use tool_core::{ToolType, tool, toolset};
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType)]
@@ -135,6 +136,48 @@ pub(crate) const fn inside(number: i64) -> i64 {
     number
 }
 
+/// A thermostat that all calls share.
+#[derive(Debug, Default)]
+pub struct Thermostat(AtomicI32);
+
+#[toolset]
+impl Thermostat {
+    /// The least that can be set.
+    pub const LEAST: i32 = 5;
+
+    /// Sets the temperature.
+    ///
+    /// # Returns
+    /// What it was before.
+    #[must_use]
+    #[tool(idempotent)]
+    pub fn set(&self, #[param(default = 20)] degrees: i32) -> i32 {
+        self.0.swap(degrees.max(Self::LEAST), Ordering::Relaxed)
+    }
+
+    /// Waits for the temperature.
+    ///
+    /// # Errors
+    /// When there is none.
+    #[deprecated = "call `set`"]
+    #[tool(open_world = false)]
+    pub async fn wait(&self, near: Option<&str>) -> Result<String, NoForecast> {
+        std::future::ready(()).await;
+        let degrees = self.0.load(Ordering::Relaxed);
+        if degrees == 0 {
+            return Err(NoForecast);
+        }
+        Ok(format!("{degrees} {near:?}"))
+    }
+
+    /// The scale.
+    #[tool(name = "scale-of-all")]
+    #[must_use]
+    pub const fn scale() -> Unit {
+        Unit::Celsius
+    }
+}
+
 /// The tools of this module.
 #[must_use]
 pub fn list() -> Vec<tool_core::ToolEntry> {
@@ -204,6 +247,23 @@ mod tests {
         }
         assert!(call("fallible", r#"{"days":15}"#).contains("nobody knows"));
         assert!(call("asynchronous", r#"{"city":""}"#).contains("nobody knows"));
+    }
+
+    #[test]
+    fn methods_work_in_this_edition() {
+        let tools = Registry::builder()
+            .toolset("hall_", super::Thermostat::default())
+            .build()
+            .expect("unlike names");
+        let call = |name: &str, arguments: &str| {
+            let result = tools.call_blocking(ToolCall::new("id", name, arguments));
+            result.content().to_owned()
+        };
+        assert!(call("hall_wait", "").contains("nobody knows"));
+        assert_eq!(call("hall_set", ""), "0");
+        assert_eq!(call("hall_set", r#"{"degrees":1}"#), "20");
+        assert_eq!(call("hall_wait", r#"{"near":"a"}"#), r#"5 Some("a")"#);
+        assert_eq!(call("hall_scale-of-all", ""), "celsius");
     }
 
     #[test]

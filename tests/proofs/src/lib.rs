@@ -8,6 +8,7 @@ pub mod mutate;
 pub mod probe;
 pub mod random;
 pub mod sample;
+pub mod schemas;
 pub mod subject;
 pub mod table;
 

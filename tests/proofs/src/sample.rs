@@ -75,6 +75,10 @@ impl<'s> Sampler<'s> {
 
     fn value(&self, schema: &Value, random: &mut Random, depth: usize) -> Value {
         if let Some(reference) = schema["$ref"].as_str() {
+            // A type that holds itself in any case has no values.
+            if depth > 12 {
+                return Value::Null;
+            }
             let target = self.root.pointer(reference.trim_start_matches('#'));
             return self.value(target.unwrap_or(&Value::Null), random, depth + 1);
         }
@@ -260,7 +264,9 @@ fn integer(schema: &Value, random: &mut Random) -> Value {
         2 if bound("maximum").is_none() => i128::from(i32::MAX) + 1,
         3 if bound("maximum").is_none() => i128::from(u64::MAX),
         4 if bound("minimum").is_none() => i128::from(i64::MIN),
-        _ => least + i128::from(random.word() % u64::try_from(most - least + 1).unwrap_or(1)),
+        _ => {
+            least + i128::from(random.word() % u64::try_from(most - least + 1).unwrap_or(1).max(1))
+        }
     };
     let mut number = number - number.rem_euclid(step);
     if number < least && least <= most {

@@ -49,6 +49,19 @@ pub async fn renamed_asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
     }
 }
 
+/// A shelf of places.
+#[derive(Debug, Default)]
+pub struct Shelf(Vec<String>);
+
+#[toolbox::toolset(crate = toolbox)]
+impl Shelf {
+    /// Finds a place.
+    #[tool(read_only)]
+    pub fn find(&self, place: Place<String>) -> Option<usize> {
+        self.0.iter().position(|name| *name == place.name)
+    }
+}
+
 /// Another way to the crate.
 pub mod way {
     pub use toolbox as there;
@@ -112,6 +125,16 @@ mod tests {
         assert_eq!(place, r#"{"name":"Celsius"}"#);
         assert!(call("renamed_asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
         assert_eq!(call("roundabout", ""), "ok");
+    }
+
+    #[test]
+    fn methods_need_no_other_path() {
+        let tools = Registry::builder()
+            .toolset("", crate::Shelf(vec!["a".into(), "b".into()]))
+            .build()
+            .expect("one tool");
+        let call = ToolCall::new("id", "find", r#"{"place":{"name":"b"}}"#);
+        assert_eq!(tools.call_blocking(call).content(), "1");
     }
 
     #[test]

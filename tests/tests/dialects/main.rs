@@ -1,5 +1,6 @@
 //! What goes to a provider and what comes back, in whole requests and responses.
 
+mod agent;
 mod calls;
 mod hosted;
 mod oracles;

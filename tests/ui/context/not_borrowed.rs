@@ -1,5 +1,7 @@
 //! What the application gives is lent, to all calls.
 
+#![allow(unused_variables)]
+
 use tool_core::{CallContext, tool, tools};
 
 pub struct Db;

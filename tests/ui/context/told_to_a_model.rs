@@ -1,5 +1,7 @@
 //! No model sees what the application gives.
 
+#![allow(unused_variables)]
+
 use tool_core::{tool, tools};
 
 pub struct Db;

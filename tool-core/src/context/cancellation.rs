@@ -1,7 +1,9 @@
 //! [`CancellationToken`]: says that a call is to end.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,7 +43,8 @@ struct State {
 #[derive(Default)]
 struct Waiting {
     next: u64,
-    wakers: Vec<(u64, Waker)>,
+    /// By the order of their coming. One token may end thousands of calls.
+    wakers: BTreeMap<u64, Waker>,
 }
 
 impl CancellationToken {
@@ -61,9 +64,9 @@ impl CancellationToken {
     /// Cancels it, for good.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
-        let wakers = std::mem::take(&mut self.0.waiting().wakers);
+        let wakers = mem::take(&mut self.0.waiting().wakers);
         // Outside of the lock, since a waker may do anything.
-        for (_, waker) in wakers {
+        for waker in wakers.into_values() {
             waker.wake();
         }
     }
@@ -119,21 +122,18 @@ impl Future for Cancelled {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Cancelled { token, keys } = self.get_mut();
         for (at, state) in token.line().enumerate() {
+            let waker = context.waker().clone();
             let mut waiting = state.waiting();
-            let key = match keys.get(at) {
-                Some(key) => *key,
-                None => {
-                    let key = waiting.next;
-                    waiting.next += 1;
-                    keys.push(key);
-                    key
-                }
-            };
-            let waker = context.waker();
-            match waiting.wakers.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, known)) => known.clone_from(waker),
-                None => waiting.wakers.push((key, waker.clone())),
-            }
+            let key = keys.get(at).copied().unwrap_or_else(|| {
+                let key = waiting.next;
+                waiting.next += 1;
+                keys.push(key);
+                key
+            });
+            let before = waiting.wakers.insert(key, waker);
+            drop(waiting);
+            // A waker may hold the last of a task, whose end may come here again: no lock is held.
+            drop(before);
         }
         // After the wakers are in place, so that no cancelling is missed.
         match token.is_cancelled() {
@@ -146,7 +146,9 @@ impl Future for Cancelled {
 impl Drop for Cancelled {
     fn drop(&mut self) {
         for (state, key) in self.token.line().zip(&self.keys) {
-            state.waiting().wakers.retain(|(other, _)| other != key);
+            let waker = state.waiting().wakers.remove(key);
+            // Without the lock, as above.
+            drop(waker);
         }
     }
 }

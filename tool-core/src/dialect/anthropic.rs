@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reshape::Style;
-use super::response::{Layout, ResponseError, is_type};
+use super::response::{Layout, ResponseError, is_type, words};
 use super::{Dialect, JsonWriter, hosted, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
 use crate::hosted::HostedTool;
@@ -109,6 +109,10 @@ impl Dialect for Anthropic {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["content"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

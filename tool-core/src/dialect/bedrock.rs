@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::response::{Layout, ResponseError};
+use super::response::{Layout, ResponseError, words};
 use super::{Dialect, JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
 use crate::hosted::HostedTool;
@@ -97,6 +97,10 @@ impl Dialect for Bedrock {
             Value::Array(blocks) if !blocks.is_empty() => vec![message.clone()],
             _ => Vec::new(),
         }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["output"]["message"]["content"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::response::{Layout, ResponseError, is_type};
+use super::response::{Layout, ResponseError, is_type, words};
 use super::{JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::hosted::HostedTool;
@@ -73,6 +73,11 @@ pub(super) fn turn(response: &Value) -> Vec<Value> {
         Value::Null => Vec::new(),
         message => vec![message.clone()],
     }
+}
+
+/// What the message of the first choice says.
+pub(super) fn text(response: &Value) -> String {
+    words(&response["choices"][0]["message"]["content"])
 }
 
 /// One message a result.

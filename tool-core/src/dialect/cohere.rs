@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::chat;
-use super::response::{Layout, ResponseError};
+use super::response::{Layout, ResponseError, words};
 use super::{Dialect, JsonWriter};
 use crate::call::{ToolCall, ToolResult};
 use crate::hosted::HostedTool;
@@ -65,6 +65,10 @@ impl Dialect for Cohere {
             message @ Value::Object(_) => vec![message.clone()],
             _ => Vec::new(),
         }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["message"]["content"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

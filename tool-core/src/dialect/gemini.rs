@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reshape::{self, Style};
-use super::response::{Layout, ResponseError};
+use super::response::{Layout, ResponseError, words};
 use super::{Dialect, JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::hosted::HostedTool;
@@ -152,6 +152,10 @@ impl Dialect for Gemini {
             Value::Array(parts) if !parts.is_empty() => vec![content.clone()],
             _ => Vec::new(),
         }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["candidates"][0]["content"]["parts"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -92,6 +92,10 @@ impl Dialect for Mistral {
         }
     }
 
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
     }

@@ -97,6 +97,10 @@ impl Dialect for OpenAiChat {
         chat::turn(response)
     }
 
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
     }

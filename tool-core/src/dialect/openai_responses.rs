@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reshape::Style;
-use super::response::{Layout, ResponseError, is_type};
+use super::response::{Layout, ResponseError, is_type, words};
 use super::{Dialect, JsonWriter, hosted, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
 use crate::hosted::HostedTool;
@@ -119,6 +119,16 @@ impl Dialect for OpenAiResponses {
 
     fn turn(&self, response: &Value) -> Vec<Value> {
         response["output"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The texts of all messages, a paragraph each.
+    fn text(&self, response: &Value) -> String {
+        let items = response["output"].as_array().into_iter().flatten();
+        let texts: Vec<_> = items
+            .filter(|item| is_type(item, "message"))
+            .map(|item| words(&item["content"]))
+            .collect();
+        texts.join("\n\n")
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -154,6 +154,19 @@ pub(super) fn is_type(item: &Value, name: &str) -> bool {
     item["type"] == name
 }
 
+/// The words of a message's content: a string, or the texts of its parts in a row.
+pub(super) fn words(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            // Gemini's reasoning is a text, too.
+            let said = parts.iter().filter(|part| part["thought"] != true);
+            said.filter_map(|part| part["text"].as_str()).collect()
+        }
+        _ => String::new(),
+    }
+}
+
 /// The value at a path, `null` when there is none.
 pub(super) fn find<'v>(value: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(value, |value, key| &value[key])

@@ -73,6 +73,10 @@ impl Dialect for XAi {
         chat::turn(response)
     }
 
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
     }

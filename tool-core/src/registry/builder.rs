@@ -122,13 +122,11 @@ impl RegistryBuilder {
     /// when a tool lacks a [context](RegistryBuilder::context) or a runtime, or when the tools
     /// together are more than a [target](crate::rules::Target) of this build takes. The error tells
     /// of everything at once.
-    pub fn build(mut self) -> Result<Registry, RegistryError> {
-        #[cfg(feature = "tokio")]
-        if self.policy.runtime.is_none() {
-            self.policy.runtime = Some(Arc::new(crate::runtime::Tokio));
-        }
-        let snapshot = Snapshot::new(self.tools, self.hosted, &self.policy)?;
-        Ok(Registry::of(snapshot, self.policy))
+    pub fn build(self) -> Result<Registry, RegistryError> {
+        let mut policy = self.policy;
+        policy.runtime = policy.runtime.or_else(Policy::default_runtime);
+        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
+        Ok(Registry::of(snapshot, policy))
     }
 }
 
@@ -228,7 +226,8 @@ impl RegistryBuilder {
 
     /// The most bytes of text that a tool's result may have. What is longer is cut between two
     /// characters, and a note behind it says how much is missing. A cut result is text, and no
-    /// longer [structured](ToolResult::structured). The note itself does not count.
+    /// longer [structured](ToolResult::structured). The note itself does not count. Hooks
+    /// ([`after`](RegistryBuilder::after)) still see the whole, and what they make of it is cut.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

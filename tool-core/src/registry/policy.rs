@@ -9,6 +9,7 @@ use super::gate::{AfterHook, BeforeHook};
 use crate::context::Values;
 use crate::error::ToolError;
 use crate::runtime::Runtime;
+use crate::tool::ToolEntry;
 
 /// Set once, by the builder.
 #[derive(Clone, Default)]
@@ -33,6 +34,19 @@ pub(super) struct Policy {
 pub(super) type Retell = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
 
 impl Policy {
+    /// The runtime of a registry that was given none.
+    pub(super) fn default_runtime() -> Option<Arc<dyn Runtime>> {
+        #[cfg(feature = "tokio")]
+        return Some(Arc::new(crate::runtime::Tokio));
+        #[cfg(not(feature = "tokio"))]
+        None
+    }
+
+    /// How long a tool may take.
+    pub(super) fn limit_of(&self, tool: &ToolEntry) -> Option<Duration> {
+        tool.timeout().or(self.timeout)
+    }
+
     /// Whether a call is nothing but its tool: no gate, no limit, nothing to be done with its
     /// result.
     pub(super) fn is_plain(&self) -> bool {

@@ -5,7 +5,8 @@
 
 mod guarded;
 
-use std::any::Any;
+pub(super) use guarded::run as guarded;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::call::{CallHead, ToolCall, ToolResult};
 use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::output::Outcome;
+use crate::payload::Payload;
 use crate::telemetry::Telemetry;
 use crate::tool::{Begun, Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
@@ -28,7 +30,7 @@ type Later = for<'a> fn(&'a Input) -> Begun<'a>;
 /// Why a tool gave nothing.
 enum Stop {
     Refused(Refusal),
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Payload),
     TimedOut(Duration),
     Cancelled,
     Denied(String),
@@ -38,21 +40,33 @@ enum Stop {
 /// What comes of a call.
 type Done = Result<Outcome, Stop>;
 
-/// Runs a call.
-pub(super) async fn run(inner: Arc<Inner>, tool: ToolEntry, call: ToolCall) -> ToolResult {
-    let policy = &inner.policy;
+/// How a call is run.
+pub(super) enum Way {
+    AtOnce(AtOnce),
+    Later(Later),
+    Guarded,
+}
+
+/// The shortest way that does what is asked of a call.
+#[inline]
+pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
     let is_plain = inner.is_plain && call.given.is_none();
     match tool.invoke() {
-        Invoke::Sync(invoke) if is_plain => at_once(&inner, tool, invoke, call),
-        Invoke::Async(invoke) if is_plain && tool.timeout().or(policy.timeout).is_none() => {
-            later(inner, tool, invoke, call).await
+        Invoke::Sync(invoke) if is_plain => Way::AtOnce(invoke),
+        Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {
+            Way::Later(invoke)
         }
-        _ => guarded::run(inner, tool, call).await,
+        _ => Way::Guarded,
     }
 }
 
 /// Runs a sync tool to its end, without a future of its own: what a future carries is moved about.
-fn at_once(inner: &Inner, tool: ToolEntry, invoke: AtOnce, call: ToolCall) -> ToolResult {
+pub(super) fn at_once(
+    inner: &Inner,
+    tool: ToolEntry,
+    invoke: AtOnce,
+    call: ToolCall,
+) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
     let mut input = input(inner, tool, call);
     let ended = telemetry
@@ -65,7 +79,7 @@ fn at_once(inner: &Inner, tool: ToolEntry, invoke: AtOnce, call: ToolCall) -> To
 }
 
 /// Runs an async tool. The state of it all is large, and moved no more once it is in its box.
-fn later(
+pub(super) fn later(
     inner: Arc<Inner>,
     tool: ToolEntry,
     invoke: Later,
@@ -123,6 +137,7 @@ pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> Too
     let (id, name, wire_id) = (call.id, call.name, call.wire_id);
     let mut result = ToolResult::failure(CallHead { id, name, wire_id }, error);
     guarded::retell(&inner.policy, &mut result);
+    guarded::cut(&inner.policy, &mut result);
     telemetry.ended(&result);
     result
 }
@@ -155,7 +170,7 @@ fn error(tool: &str, stop: Stop) -> ToolError {
             let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
             ToolError::unavailable(tool, lack)
         }
-        Stop::Panicked(payload) => ToolError::panicked(tool, &*payload),
+        Stop::Panicked(payload) => ToolError::panicked(tool, payload),
         Stop::TimedOut(limit) => ToolError::timed_out(tool, limit),
         Stop::Cancelled => ToolError::cancelled(tool),
         Stop::Denied(reason) => ToolError::denied(tool, &reason),

@@ -79,7 +79,7 @@ fn judge(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
         what,
     };
     // A prefix makes a name that the macro has not seen.
-    if !is_tool_name(&tool.name) {
+    if tool.is_live() && !is_tool_name(&tool.name) {
         error.names.push(lack(String::new()));
     }
     let is_given = |id: TypeId| {

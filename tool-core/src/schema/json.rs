@@ -36,7 +36,7 @@ pub(crate) struct JsonTexts {
 
 impl JsonTexts {
     /// The texts of a tool, rendered while compiling.
-    pub(crate) fn of<T: Tool>() -> JsonTexts {
+    pub(crate) const fn of<T: Tool>() -> JsonTexts {
         const { JsonTexts::render::<T>() }
     }
 

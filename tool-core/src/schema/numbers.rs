@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The digits of a number that is whole, however it is spelled: `20.0` and `2e1` are `20`.
-pub(super) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
         return Some(Cow::Borrowed(text));
@@ -30,7 +30,7 @@ fn respelled(text: &str) -> Option<String> {
 
 /// Whether one decimal number is a multiple of another, exactly. Numbers of more than some 38
 /// digits are compared as floats.
-pub(super) fn is_multiple(number: &str, step: &str) -> bool {
+pub(crate) fn is_multiple(number: &str, step: &str) -> bool {
     let (Some(number_digits), Some(step_digits)) = (Decimal::parse(number), Decimal::parse(step))
     else {
         return false;

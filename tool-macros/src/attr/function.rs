@@ -3,14 +3,18 @@
 //! Only the signature is parsed. The body stays raw tokens: parsing 60 lines of it would cost
 //! eight times as much as everything else.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Generics, ReturnType, Token, Visibility, parenthesized, token};
+use syn::{
+    Attribute, Generics, ReturnType, Token, Type, Visibility, parenthesized, parse_quote, token,
+};
 
+use super::own_type::spell_out;
 use super::parameter::{Parameter, ParameterKind, hides, ty, until};
 
 /// A function item.
+#[derive(Clone)]
 pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -24,7 +28,8 @@ pub(crate) struct Function {
     pub(crate) generics: Generics,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: ReturnType,
-    body: TokenStream,
+    /// A block, or the semicolon of a function without one.
+    body: TokenTree,
 }
 
 impl Parse for Function {
@@ -103,9 +108,21 @@ impl Function {
         self.parameters.iter().any(is_receiver)
     }
 
+    /// Puts the type for `Self` in the types of parameters and of the result.
+    pub(crate) fn spell_out_self(&mut self, own: &Type) {
+        for parameter in &mut self.parameters {
+            if let ParameterKind::Named(_, ty) = &mut parameter.kind {
+                spell_out(ty, own);
+            }
+        }
+        if let ReturnType::Type(_, ty) = &mut self.output {
+            spell_out(ty, own);
+        }
+    }
+
     /// The function as the user wrote it, without the attributes of parameters that rustc would
-    /// not know.
-    pub(crate) fn plain(&self) -> TokenStream {
+    /// not know, and with `more` attributes after its own.
+    pub(crate) fn plain(&self, more: &TokenStream) -> TokenStream {
         let Function {
             attrs,
             vis,
@@ -123,7 +140,7 @@ impl Function {
         let (lints, body) = match self.parameters.iter().find(is_variadic) {
             Some(_) => (
                 quote!(#[allow(unused)]),
-                &quote!({ ::core::unreachable!() }),
+                &parse_quote!({ ::core::unreachable!() }),
             ),
             None => (TokenStream::new(), body),
         };
@@ -138,6 +155,7 @@ impl Function {
         let where_clause = &generics.where_clause;
         quote! {
             #(#attrs)*
+            #more
             #lints
             #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
         }

@@ -9,6 +9,7 @@ use syn::{Attribute, Meta, Token, Type, TypeReference};
 use crate::util::names::is_one_of;
 
 /// One parameter of a function.
+#[derive(Clone)]
 pub(crate) struct Parameter {
     pub(crate) attrs: Vec<Attribute>,
     /// The parameter without its attributes.
@@ -17,15 +18,24 @@ pub(crate) struct Parameter {
 }
 
 /// What a parameter looks like.
+#[derive(Clone)]
 pub(crate) enum ParameterKind {
     /// `name: Type`, perhaps `mut`.
     Named(Ident, Box<Type>),
     /// `self` in one of its forms.
-    Receiver(Token![self]),
+    Receiver(Receiver),
     /// `...`, perhaps with a name.
     Variadic(Token![...]),
     /// A pattern that is no plain name.
     Pattern(TokenStream),
+}
+
+/// `self` as a method takes it.
+#[derive(Clone)]
+pub(crate) struct Receiver {
+    pub(crate) token: Token![self],
+    /// Whether it is `&self`, which many calls can have at once.
+    pub(crate) is_shared: bool,
 }
 
 impl Parse for Parameter {
@@ -46,12 +56,16 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
         return Ok(ParameterKind::Variadic(token));
     }
     let fork = input.fork();
-    fork.parse::<Option<Token![&]>>()?;
+    let borrow = fork.parse::<Option<Token![&]>>()?;
     fork.parse::<Option<syn::Lifetime>>()?;
-    fork.parse::<Option<Token![mut]>>()?;
+    let mutability = fork.parse::<Option<Token![mut]>>()?;
     if let Some(token) = fork.parse()? {
-        input.parse::<TokenStream>()?;
-        return Ok(ParameterKind::Receiver(token));
+        let is_shared = match fork.parse::<Option<Token![:]>>()? {
+            None => borrow.is_some() && mutability.is_none(),
+            Some(_) => is_shared_self(&ty(&fork)?),
+        };
+        input.advance_to(&fork);
+        return Ok(ParameterKind::Receiver(Receiver { token, is_shared }));
     }
     let mut pattern = Vec::new();
     while !at_colon(input) {
@@ -78,11 +92,20 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
     })
 }
 
+/// `&Self`
+fn is_shared_self(ty: &Type) -> bool {
+    let Type::Reference(reference) = ty else {
+        return false;
+    };
+    let is_self = matches!(&*reference.elem, Type::Path(path) if path.path.is_ident("Self"));
+    is_self && reference.mutability.is_none()
+}
+
 fn at_colon(input: ParseStream<'_>) -> bool {
     input.peek(Token![:]) && !input.peek(Token![::])
 }
 
-fn is_joint_colon(punct: &Punct) -> bool {
+pub(super) fn is_joint_colon(punct: &Punct) -> bool {
     punct.as_char() == ':' && punct.spacing() == Spacing::Joint
 }
 
@@ -222,18 +245,26 @@ mod tests {
 
     #[test]
     fn every_form_of_self_is_a_receiver() {
-        for receiver in [
-            "self",
-            "mut self",
-            "&self",
-            "&mut self",
-            "&'a self",
-            "&'a mut self",
-            "self: &Self",
-            "mut self: Box<Self>",
+        for (receiver, is_shared) in [
+            ("self", false),
+            ("mut self", false),
+            ("&self", true),
+            ("&mut self", false),
+            ("&'a self", true),
+            ("&'a mut self", false),
+            ("self: &Self", true),
+            ("self: &'a Self", true),
+            ("self: &mut Self", false),
+            ("mut self: Box<Self>", false),
+            ("self: Arc<Self>", false),
         ] {
-            let found = parsed(&format!("{receiver}, z: u8"));
-            assert_eq!((&*found[0].0, &*found[1].0), ("self", "z"), "{receiver}");
+            let source = format!("fn f({receiver}, z: u8) {{}}");
+            let function: Function = syn::parse_str(&source).unwrap();
+            let ParameterKind::Receiver(found) = &function.parameters[0].kind else {
+                panic!("{receiver} was not seen");
+            };
+            assert_eq!(found.is_shared, is_shared, "{receiver}");
+            assert_eq!(parsed(&format!("{receiver}, z: u8"))[1].0, "z");
         }
         assert_eq!(parsed("selfish: u8")[0].0, "selfish");
     }

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 use super::under;
 use crate::model::injected::Injected;
-use crate::model::tool::{Parameter, Tool, WhenAbsent};
+use crate::model::tool::{Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
@@ -68,6 +68,13 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 //         }
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
+    let (function, receiver) = match &tool.owner {
+        None => (quote!(#ident), None),
+        Some(Owner { ty, is_borrowed }) => {
+            let receiver = quote!(__tool_core::Input::receiver::<#ty>(__tool_input),);
+            (quote!(<#ty>::#ident), is_borrowed.then_some(receiver))
+        }
+    };
     let mut filled = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // The span makes "has no default" underline the type.
         let span = parameter.ends.0;
@@ -110,7 +117,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     let success = quote_spanned!(success.0=> __tool_core::Returned(#value).outcome());
     let failure = quote_spanned!(failure.0=> __tool_core::Failure(#error).outcome());
     quote! {
-        match __tool_core::Returned(#ident(#(#arguments),*)#wait).split() {
+        match __tool_core::Returned(#function(#receiver #(#arguments),*)#wait).split() {
             __tool_core::Ok(#value) => #success,
             __tool_core::Err(#error) => #failure,
         }

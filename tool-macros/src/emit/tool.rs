@@ -1,6 +1,6 @@
 //! A tool's handler and its static entry.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 use super::{block, invoke, option, schema, under};
@@ -15,6 +15,37 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
         krate, ident, cfgs, ..
     } = tool;
     let handler = handler(tool);
+    let implementation = implementation(tool, ident);
+    let link = link(tool);
+    let items = quote! {
+        // Traits of the second choice, where a type lacks the first.
+        #[allow(unused_imports)]
+        use __tool_core::second_choice::*;
+
+        #implementation
+        #link
+    };
+    let block = block(krate, cfgs, &items);
+    quote!(#handler #block)
+}
+
+// Input:  fn f(&self, …) -> …
+// Output: { struct __tool_handler {} impl Tool for __tool_handler; …; entry::<__tool_handler>() }
+pub(super) fn method(tool: &Tool) -> TokenStream {
+    // Each has a block of its own, so one name will do.
+    let handler = format_ident!("__tool_handler", span = tool.ident.span());
+    let implementation = implementation(tool, &handler);
+    let entry = entry(tool, &handler);
+    quote! {{
+        #[allow(non_camel_case_types, dead_code)]
+        struct #handler {}
+
+        #implementation
+        #entry
+    }}
+}
+
+fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
     let constants = schema::constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
@@ -25,14 +56,9 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     };
     let needs = needs(tool);
     let timeout = timeout(tool);
-    let link = link(tool);
-    let items = quote! {
-        // Traits of the second choice, where a type lacks the first.
-        #[allow(unused_imports)]
-        use __tool_core::second_choice::*;
-
+    quote! {
         #[automatically_derived]
-        impl __tool_core::Tool for #ident {
+        impl __tool_core::Tool for #handler {
             const SOURCE: __tool_core::StaticSpec = #source;
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
             #needs
@@ -41,10 +67,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
 
         #invoke
         #constants
-        #link
-    };
-    let block = block(krate, cfgs, &items);
-    quote!(#handler #block)
+    }
 }
 
 /// The handler of a tool with mistakes, so that nothing else of the crate fails on its absence.
@@ -116,6 +139,8 @@ fn source(tool: &Tool) -> TokenStream {
         let annotations = tool.annotations.map(option);
         quote!(annotations: [#(#annotations),*],)
     });
+    // Of many tools in a block, each is where its own attribute stands.
+    let location = quote_spanned!(tool.mark=> __tool_core::here(::core::module_path!()));
     let parameters = schema::parameters(tool);
     let output = output(tool).map(|output| quote!(output: #output,));
     quote! {
@@ -124,7 +149,7 @@ fn source(tool: &Tool) -> TokenStream {
             description: #description,
             #(#texts)*
             #annotations
-            location: __tool_core::here(::core::module_path!()),
+            location: #location,
             parameters: #parameters,
             #output
             ..__tool_core::StaticSpec::EMPTY
@@ -174,11 +199,15 @@ fn output(tool: &Tool) -> Option<TokenStream> {
     }
 }
 
+/// The entry of a tool, by its handler.
+fn entry(tool: &Tool, handler: &Ident) -> TokenStream {
+    // The span makes what a provider refuses of the whole tool underline its name.
+    quote_spanned!(tool.ident.span()=> __tool_core::entry::<#handler>())
+}
+
 /// Puts the tool into `Registry::linked()`, once, or looks at the whole of it all the same.
 fn link(tool: &Tool) -> TokenStream {
-    let ident = &tool.ident;
-    // The span makes what a provider refuses of the whole tool underline its name.
-    let entry = quote_spanned!(ident.span()=> __tool_core::entry::<#ident>());
+    let entry = entry(tool, &tool.ident);
     if tool.unlinked {
         return quote!(const _: &__tool_core::StaticTool = #entry;);
     }

@@ -32,12 +32,38 @@ pub(crate) struct Tool {
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
+    /// The type that its function is an item of.
+    pub(crate) owner: Option<Owner>,
+    /// Where the attribute stands.
+    pub(crate) mark: Span,
+    /// Whether the function's page in rustdoc tells what a model sees.
+    pub(crate) has_page: bool,
     /// Sync, and off the threads that run futures.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) injected: Vec<Injected>,
     pub(crate) output: Option<Type>,
+}
+
+/// Where the function of a tool stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'p> {
+    /// By itself.
+    Free,
+    /// In an `impl` block with `#[toolset]`.
+    Method {
+        krate: &'p Path,
+        ty: &'p Type,
+        mark: Span,
+    },
+}
+
+/// The type of a toolset.
+pub(crate) struct Owner {
+    pub(crate) ty: Type,
+    /// Whether the function takes `&self`.
+    pub(crate) is_borrowed: bool,
 }
 
 /// A parameter that a model fills.
@@ -67,12 +93,28 @@ pub(crate) enum WhenAbsent {
 }
 
 impl Tool {
-    pub(crate) fn new(keys: Keys, function: &Function, errors: &mut Errors) -> Tool {
+    pub(crate) fn new(
+        keys: Keys,
+        function: &Function,
+        place: Place<'_>,
+        errors: &mut Errors,
+    ) -> Tool {
         let mut keys = keys;
         let is_described = keys.meant("description");
-        let krate = keys
-            .path("crate", errors)
-            .unwrap_or_else(|| parse_quote!(::tool_core));
+        let krate = match place {
+            Place::Free => keys
+                .path("crate", errors)
+                .unwrap_or_else(|| parse_quote!(::tool_core)),
+            Place::Method { krate, .. } => {
+                if let Some(key) = keys.take("crate") {
+                    errors.span(
+                        key.span(),
+                        "the whole block has one path to tool_core; write `#[toolset(crate = …)]`",
+                    );
+                }
+                krate.clone()
+            }
+        };
         let name = keys
             .text("name", errors)
             .unwrap_or_else(|| LitStr::new(&plain(&function.ident), function.ident.span()));
@@ -86,7 +128,15 @@ impl Tool {
                 "a tool that only reads destroys nothing; keep `read_only` or `destructive`",
             );
         }
-        let unlinked = keys.flag("unlinked", errors).is_some_and(|(flag, _)| flag);
+        let unlinked = keys.flag("unlinked", errors);
+        if let (Place::Method { .. }, Some((_, span))) = (place, unlinked) {
+            errors.span(
+                span,
+                "no method is linked, since it needs a value that a registry is given; \
+                 drop `unlinked`",
+            );
+        }
+        let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
@@ -135,7 +185,19 @@ impl Tool {
             when_to_use: told.when_to_use,
             returns: told.returns,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
-            unlinked,
+            unlinked: unlinked.is_some_and(|(flag, _)| flag),
+            owner: match place {
+                Place::Free => None,
+                Place::Method { ty, .. } => Some(Owner {
+                    ty: ty.clone(),
+                    is_borrowed: function.is_method(),
+                }),
+            },
+            mark: match place {
+                Place::Free => Span::call_site(),
+                Place::Method { mark, .. } => mark,
+            },
+            has_page,
             is_blocking,
             timeout,
             parameters,
@@ -149,7 +211,7 @@ fn is_unit(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
-fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
+pub(super) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     let is_cfg = |attr: &&Attribute| attr.path().is_ident("cfg");
     attrs.iter().filter(is_cfg).cloned().collect()
 }

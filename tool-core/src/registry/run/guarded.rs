@@ -12,6 +12,7 @@ use super::{AtOnce, Done, Inner, Stop, begun, conclude, done, input};
 use crate::args::Input;
 use crate::call::{CallHead, ToolCall, ToolResult};
 use crate::context::CancellationToken;
+use crate::payload;
 use crate::registry::gate::{Gate, PendingCall};
 use crate::registry::policy::Policy;
 use crate::runtime::{NoRuntime, Runtime};
@@ -20,27 +21,41 @@ use crate::tool::{Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
 
 /// Runs a call. The state of it all is large, and moved no more once it is in its box.
-pub(super) fn run(
+pub(in crate::registry) fn run(
     inner: Arc<Inner>,
     tool: ToolEntry,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
     Box::pin(async move {
         let telemetry = Telemetry::new(&call, Some(&tool));
-        let result = telemetry.instrument(whole(&inner, tool, call, telemetry.scope()));
-        let result = result.await;
+        let head = CallHead {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            wire_id: call.wire_id,
+        };
+        let running = whole(&inner, tool, call, &head, telemetry.scope());
+        // What is dropped before its end may panic too, and so may the runtime.
+        let running = AssertUnwindSafe(running).catch_unwind();
+        let ended = telemetry.instrument(running).await;
+        let result = ended.unwrap_or_else(|payload| {
+            let mut result = conclude(head, Vec::new(), Err(Stop::Panicked(payload)));
+            retell(&inner.policy, &mut result);
+            cut(&inner.policy, &mut result);
+            result
+        });
         telemetry.ended(&result);
         result
     })
 }
 
 /// The call with all that stands around its tool.
-async fn whole(inner: &Inner, tool: ToolEntry, call: ToolCall, scope: &Scope) -> ToolResult {
-    let head = CallHead {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        wire_id: call.wire_id,
-    };
+async fn whole(
+    inner: &Inner,
+    tool: ToolEntry,
+    call: ToolCall,
+    head: &CallHead,
+    scope: &Scope,
+) -> ToolResult {
     let token = call.given.as_ref();
     let token = token.and_then(|given| given.cancellation.clone());
     let running = admitted(inner, tool.clone(), call, scope);
@@ -48,35 +63,28 @@ async fn whole(inner: &Inner, tool: ToolEntry, call: ToolCall, scope: &Scope) ->
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
     };
-    let mut result = conclude(head, coercions, done);
+    let mut result = conclude(head.clone(), coercions, done);
     let policy = &inner.policy;
-    if let Some(cap) = policy.output_cap {
-        result.cut(cap);
-    }
     retell(policy, &mut result);
     for hook in &policy.after {
-        let (id, name, wire_id) = (
-            result.call_id().to_owned(),
-            result.name().to_owned(),
-            result.wire_id,
-        );
         let coercions = std::mem::take(&mut result.coercions);
         let rewritten = match catch_unwind(AssertUnwindSafe(|| hook(tool.clone(), result))) {
             Ok(rewriting) => AssertUnwindSafe(rewriting).catch_unwind().await,
             Err(payload) => Err(payload),
         };
-        // Whatever the hook gave, it answers this call.
-        let head = CallHead { id, name, wire_id };
         result = match rewritten {
-            Ok(rewritten) => rewritten.answering(head),
+            // Whatever the hook gave, it answers this call.
+            Ok(rewritten) => rewritten.answering(head.clone()),
             Err(payload) => {
-                let mut failed = conclude(head, Vec::new(), Err(Stop::Panicked(payload)));
+                let mut failed = conclude(head.clone(), Vec::new(), Err(Stop::Panicked(payload)));
                 retell(policy, &mut failed);
                 failed
             }
         };
         result.coercions.extend(coercions);
     }
+    // At last, so that a hook that hides something never meets half of it.
+    cut(policy, &mut result);
     result
 }
 
@@ -121,22 +129,14 @@ async fn admitted(
         }
     }
     // Held to the end, by the thread of a tool that blocks too.
-    #[cfg(feature = "tokio")]
-    let turn = match &policy.limit {
-        // Nobody closes it.
-        Some(limit) => Arc::clone(limit).acquire_owned().await.ok(),
-        None => None,
-    };
-    #[cfg(not(feature = "tokio"))]
-    let turn = ();
+    let turn = Turn::wait(policy).await;
     let invoke = tool.invoke();
-    let limit = tool.timeout().or(policy.timeout);
+    let limit = policy.limit_of(&tool);
     let mut input = input(inner, tool, call);
     match invoke {
         Invoke::Sync(invoke) => {
             let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
             let (_, coercions) = input.finish();
-            drop(turn);
             (done(ended), coercions)
         }
         Invoke::Async(invoke) => {
@@ -147,7 +147,6 @@ async fn admitted(
                 true => input.finish().1,
                 false => Vec::new(),
             };
-            drop(turn);
             (ended, coercions)
         }
         Invoke::Blocking(invoke) => {
@@ -160,6 +159,29 @@ async fn admitted(
             };
             blocking(policy, limit, job).await
         }
+    }
+}
+
+/// A call's right to run.
+struct Turn {
+    #[cfg(feature = "tokio")]
+    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
+}
+
+impl Turn {
+    #[cfg(feature = "tokio")]
+    async fn wait(policy: &Policy) -> Turn {
+        let permit = match &policy.limit {
+            // Nobody closes it.
+            Some(limit) => Arc::clone(limit).acquire_owned().await.ok(),
+            None => None,
+        };
+        Turn { _permit: permit }
+    }
+
+    #[cfg(not(feature = "tokio"))]
+    async fn wait(_: &Policy) -> Turn {
+        Turn {}
     }
 }
 
@@ -186,20 +208,19 @@ async fn in_time(
 }
 
 /// A sync tool on its way to another thread.
-struct Job<T> {
+struct Job {
     invoke: AtOnce,
     input: Input,
-    turn: T,
+    turn: Turn,
     scope: Scope,
 }
 
+/// What a thread leaves behind.
+type Left = (std::thread::Result<Ended>, Vec<Coercion>);
+
 /// Runs a tool on a thread that it may block. When the time is up the thread goes on, without
 /// anybody who waits for it: it is told by the token of its context.
-async fn blocking<T: Send + 'static>(
-    policy: &Policy,
-    limit: Option<Duration>,
-    job: Job<T>,
-) -> (Done, Vec<Coercion>) {
+async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, Vec<Coercion>) {
     /// Cancels the token of a call that is given up.
     struct GivenUp(CancellationToken, bool);
 
@@ -215,19 +236,22 @@ async fn blocking<T: Send + 'static>(
         return (Err(Stop::Unavailable(NoRuntime.to_string())), Vec::new());
     };
     let mut given_up = GivenUp(job.input.cancellation().clone(), false);
-    let place: Arc<Mutex<Option<(std::thread::Result<Ended>, Vec<Coercion>)>>> = Arc::default();
+    let place: Arc<Mutex<Option<Left>>> = Arc::default();
     let result = Arc::clone(&place);
     let started = runtime.spawn_blocking(Box::new(move || {
         let Job {
             invoke,
             mut input,
-            turn,
+            turn: _turn,
             scope,
         } = job;
+        // It may have waited for a thread longer than anybody waited for it.
+        if input.cancellation().is_cancelled() {
+            return;
+        }
         let ended = scope.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
         let (_, coercions) = input.finish();
         *result.lock().unwrap_or_else(PoisonError::into_inner) = Some((ended, coercions));
-        drop(turn);
     }));
     let ended = match started {
         Ok(ended) => ended,
@@ -241,7 +265,7 @@ async fn blocking<T: Send + 'static>(
                 coercions = told;
                 done(ended)
             }
-            // The runtime ends, and runs no more jobs.
+            // The runtime ends and runs no more jobs, or the call was over before the job began.
             None => Err(Stop::Cancelled),
         }
     };
@@ -256,7 +280,16 @@ pub(super) fn retell(policy: &Policy, result: &mut ToolResult) {
         return;
     };
     // An error in telling of an error must not be what the model sees.
-    if let Ok(Some(text)) = catch_unwind(AssertUnwindSafe(|| retell(error))) {
-        error.retell(text);
+    match catch_unwind(AssertUnwindSafe(|| retell(error))) {
+        Ok(Some(text)) => error.retell(text),
+        Ok(None) => {}
+        Err(payload) => payload::discard(payload),
+    }
+}
+
+/// Cuts the text for the model to what it may be.
+pub(super) fn cut(policy: &Policy, result: &mut ToolResult) {
+    if let Some(cap) = policy.output_cap {
+        result.cut(cap);
     }
 }

@@ -1,0 +1,48 @@
+//! The tool: dice, each throw with a name.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tool_core::{ToolType, tool};
+
+use crate::dice::{Chance, Dice};
+
+/// Where the next throw comes from.
+static CHANCE: Mutex<Chance> = Mutex::new(Chance::seeded(0));
+
+/// Begins the throws of this seed.
+pub(crate) fn seed(seed: u64) {
+    *CHANCE.lock().unwrap_or_else(PoisonError::into_inner) = Chance::seeded(seed);
+}
+
+// No doc comment: it would reach the model beside those of the fields, which say it all.
+#[derive(Deserialize, ToolType)]
+pub(crate) struct NamedDice {
+    /// What the throw is for. Several may have one name, such as the throws for one ability.
+    name: String,
+    /// Such as `1d10` or `3d6+2`: how many dice, of how many sides (an even number above 3), and what
+    /// is added to the total or, as in `2d8-1`, taken from it. At least 1 must be left: `1d4-1` is
+    /// refused.
+    dice: Dice,
+}
+
+/// A throw.
+#[derive(Serialize, ToolType)]
+pub(crate) struct Thrown {
+    name: String,
+    /// What each die shows.
+    dice: Vec<u16>,
+    /// Their sum with the offset.
+    total: i32,
+}
+
+/// Throws dice.
+#[tool(idempotent = false)]
+pub(crate) fn roll(#[param(length = 1..=100)] specs: Vec<NamedDice>) -> Vec<Thrown> {
+    let mut chance = CHANCE.lock().unwrap_or_else(PoisonError::into_inner);
+    let throw = |NamedDice { name, dice }| {
+        let (dice, total) = dice.roll(&mut chance);
+        Thrown { name, dice, total }
+    };
+    specs.into_iter().map(throw).collect()
+}

@@ -1,0 +1,37 @@
+//! What a program reads, and how it ends when that is no good.
+
+use std::error::Error;
+use std::io::Read;
+use std::process::ExitCode;
+use std::{fs, io};
+
+/// The text to work on: a file, standard input (`-`), or the recorded text.
+///
+/// # Errors
+///
+/// When the file or standard input can't be read; the message names it.
+pub fn read(source: Option<&str>, recorded: &str) -> Result<String, String> {
+    match source {
+        None => Ok(recorded.to_owned()),
+        Some("-") => {
+            let mut text = String::new();
+            let read = io::stdin().read_to_string(&mut text);
+            read.map_err(|error| format!("can't read standard input: {error}"))?;
+            Ok(text)
+        }
+        Some(path) => {
+            fs::read_to_string(path).map_err(|error| format!("can't read {path}: {error}"))
+        }
+    }
+}
+
+/// The exit code of a program: 2 when its input was no good, as for flags that are none.
+pub fn end(program: &str, ended: Result<(), Box<dyn Error>>) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Runs the programs as a user does, for their tests.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub out: String,
+    /// What it wrote to standard error.
+    pub log: String,
+}
+
+/// Runs a program with these flags and this standard input to its end.
+///
+/// # Panics
+///
+/// When it can't be run, or writes what is no text.
+pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
+    // Tests run from `target/<profile>/deps`, beside `examples`.
+    let mut path = std::env::current_exe().expect("a test is a file");
+    path.pop();
+    path.pop();
+    path.push("examples");
+    path.push(program);
+    let mut child = Command::new(path.with_extension(std::env::consts::EXE_EXTENSION))
+        .args(flags)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("cargo builds the examples before the tests");
+    // A program that refuses its flags closes its input early.
+    let _ = child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ran {
+        code: output.status.code(),
+        out: text(output.stdout),
+        log: text(output.stderr),
+    }
+}
+
+/// Holds a program to its word for bad input: exit code 2, and a message that says `said`.
+///
+/// # Panics
+///
+/// When it ends otherwise, says something else or panics.
+pub fn assert_refused(program: &str, flags: &[&str], input: &str, said: &str) {
+    let ran = run(program, flags, input);
+    assert_eq!(ran.code, Some(2), "{flags:?}: {}", ran.log);
+    assert!(ran.log.contains(said), "{flags:?} says only: {}", ran.log);
+    assert!(!ran.log.contains("panicked"), "{}", ran.log);
+}

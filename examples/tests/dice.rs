@@ -1,0 +1,159 @@
+//! The dice as a user throws them, and what is refused.
+
+use std::path::PathBuf;
+
+use examples::program::{assert_refused, run};
+use serde_json::{Value, json};
+use tool_core::{Registry, Tool, ToolCall};
+
+#[path = "../dice/dice.rs"]
+mod dice;
+#[path = "../dice/tools.rs"]
+mod tools;
+
+use dice::{Chance, Dice, DiceError};
+
+fn roll(arguments: Value) -> String {
+    tools::seed(1);
+    let registry = Registry::linked().expect("one tool");
+    let result = registry.call_blocking(ToolCall::new("1", "roll", arguments));
+    result.content().to_owned()
+}
+
+#[test]
+fn the_schema_has_no_titles_and_no_references_and_says_more_in_less() {
+    let own = tools::roll::SPEC;
+    let own = own.parameters_json();
+    let pydantic: Value = serde_json::from_str(include_str!("../dice/pydantic.json")).unwrap();
+    for word in ["title", "$defs", "$ref"] {
+        assert!(!own.contains(word), "{own}");
+        assert!(pydantic.to_string().contains(word));
+    }
+    for word in ["\"minItems\":1", "\"additionalProperties\":false"] {
+        assert!(own.contains(word), "{own}");
+    }
+    assert!(own.len() < pydantic.to_string().len(), "{own}");
+    // The texts are the same in both.
+    let own: Value = serde_json::from_str(own).unwrap();
+    let items = &own["properties"]["specs"]["items"]["properties"];
+    let theirs = &pydantic["$defs"]["NamedDice"]["properties"];
+    for key in ["name", "dice"] {
+        assert!(items[key]["description"].is_string());
+        assert_eq!(items[key]["description"], theirs[key]["description"]);
+    }
+}
+
+#[cfg(feature = "tokens")]
+#[test]
+fn the_schema_takes_fewer_tokens() {
+    let count = |text: &str| {
+        tiktoken_rs::o200k_base_singleton()
+            .encode_ordinary(text)
+            .len()
+    };
+    let pydantic: Value = serde_json::from_str(include_str!("../dice/pydantic.json")).unwrap();
+    let own = tools::roll::SPEC;
+    assert!(count(own.parameters_json()) < count(&pydantic.to_string()));
+}
+
+#[test]
+fn the_grammar_holds() {
+    for text in ["1d4", "3d6+2", "2d8-1", "1000d1000+65535", "4d6+0"] {
+        assert!(Dice::read(text).is_ok(), "{text}");
+    }
+    for (text, error) in [
+        ("", DiceError::Form),
+        ("d6", DiceError::Form),
+        ("0d6", DiceError::Form),
+        ("1d", DiceError::Form),
+        ("+1d6", DiceError::Form),
+        ("1d6+", DiceError::Form),
+        ("1d6 + 1", DiceError::Form),
+        ("1d6+-1", DiceError::Form),
+        ("1D6", DiceError::Form),
+        ("1d٦", DiceError::Form),
+        ("1d6−1", DiceError::Form),
+        ("99999999999d6", DiceError::Form),
+        ("1001d6", DiceError::TooMany),
+        ("1d0", DiceError::Sides(0)),
+        ("1d2", DiceError::Sides(2)),
+        ("1d7", DiceError::Sides(7)),
+        ("1d1002", DiceError::Sides(1002)),
+        ("1d4-1", DiceError::Least(0)),
+        ("2d8-9", DiceError::Least(-7)),
+    ] {
+        assert_eq!(Dice::read(text), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn every_side_falls_and_none_more_than_its_share() {
+    let mut chance = Chance::seeded(1);
+    let dice = Dice::read("1000d6").expect("dice");
+    let mut fell = [0_u32; 6];
+    for _ in 0..100 {
+        for side in dice.roll(&mut chance).0 {
+            fell[usize::from(side - 1)] += 1;
+        }
+    }
+    // 100,000 throws: six standard deviations are some 700.
+    assert!(
+        fell.iter().all(|&count| count.abs_diff(16_667) < 700),
+        "{fell:?}"
+    );
+}
+
+#[test]
+fn the_model_reads_what_is_wrong_with_each_throw() {
+    let said = roll(json!({"specs": []}));
+    assert!(said.contains("specs: "), "{said}");
+    let said = roll(json!({"specs": [{"name": "luck", "dice": "1d4-1"}]}));
+    assert!(said.contains("specs[0].dice: "), "{said}");
+    assert!(said.contains("must leave at least 1"), "{said}");
+    let said = roll(json!({"specs": [{"name": 1, "dice": "1d6", "sides": 6}, {"name": "luck"}]}));
+    for part in ["specs[0].name", "specs[0].sides", "specs[1].dice"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn one_seed_throws_the_same_dice() {
+    let ran = |seed| run("dice", &["--seed", seed], "");
+    let seven = ran("7");
+    assert_eq!(seven.code, Some(0), "{}", seven.log);
+    assert_eq!(throws(&seven.out).len(), 2, "{}", seven.out);
+    assert_ne!(throws(&seven.out), throws(&ran("8").out));
+    assert_eq!(throws(&seven.out), throws(&ran("7").out));
+}
+
+/// The lines that tell of throws.
+fn throws(out: &str) -> Vec<&str> {
+    out.lines()
+        .filter(|line| line.contains("\"total\":"))
+        .collect()
+}
+
+#[test]
+fn calls_come_from_a_file_or_from_standard_input() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("dice/calls.json");
+    let path = file.to_str().expect("a path that is text");
+    let ran = run("dice", &["--calls", path], "");
+    assert!(ran.out.contains("initiative"), "{}", ran.log);
+    let call = r#"[{"specs":[{"name":"luck","dice":"1d20+100"}]}]"#;
+    let ran = run("dice", &["--calls", "-"], call);
+    assert!(
+        ran.out.contains(r#"[{"name":"luck","dice":["#),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn bad_input_exits_with_2() {
+    assert_refused("dice", &["--seed", "many"], "", "many");
+    assert_refused("dice", &["--dice"], "", "--dice");
+    assert_refused("dice", &["--calls", "none"], "", "can't read none");
+    for input in ["", "{}", "[{"] {
+        assert_refused("dice", &["--calls", "-"], input, "these are no arguments");
+    }
+}

@@ -1,0 +1,191 @@
+//! The voice assistant as a user runs it, and four ways in which such tools went wrong elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use examples::program::{assert_refused, run};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::schema::{Kind, Property};
+use tool_core::{Registry, Tool, ToolCall};
+
+#[path = "../voice_home/tools.rs"]
+mod tools;
+
+/// The slots of an intent, after Home Assistant's own list.
+#[derive(Deserialize)]
+struct Slots {
+    required: Vec<String>,
+    optional: Vec<String>,
+}
+
+fn intents() -> BTreeMap<String, Slots> {
+    let recorded = include_str!("../voice_home/recorded/intents.json");
+    serde_json::from_str(recorded).expect("slots")
+}
+
+fn registry() -> Registry {
+    Registry::linked().expect("unlike names")
+}
+
+#[test]
+fn no_catch_all_parameter_leaks_into_a_schema() {
+    let sent: Value = serde_json::from_str(registry().render(&OpenAiChat::default()).as_str())
+        .expect("the tools are JSON");
+    let sent = sent.as_array().expect("an array");
+    for (name, slots) in intents() {
+        let tool = sent.iter().find(|tool| tool["function"]["name"] == *name);
+        let parameters = &tool.expect("every intent is a tool")["function"]["parameters"];
+        let mut wanted: Vec<_> = slots.required.iter().chain(&slots.optional).collect();
+        wanted.sort();
+        let keys = parameters["properties"].as_object().expect("an object");
+        assert_eq!(keys.keys().collect::<Vec<_>>(), wanted, "{name}");
+        assert_eq!(parameters["additionalProperties"], false, "{name}");
+        let required: Vec<_> = slots.required.iter().map(String::as_str).collect();
+        let none = json!([]);
+        let said = parameters.get("required").unwrap_or(&none);
+        let mut said: Vec<_> = said.as_array().into_iter().flatten().collect();
+        said.sort_by_key(|name| name.as_str());
+        assert_eq!(json!(said), json!(required), "{name}");
+    }
+    // A tool without parameters has none, and not one for everything.
+    assert_eq!(
+        tools::nevermind::SPEC.parameters_json(),
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#
+    );
+    let extra = ToolCall::new("1", "HassNevermind", json!({"kwargs": {}}));
+    let refused = registry().call_blocking(extra);
+    assert!(
+        refused.content().contains("kwargs: unknown"),
+        "{}",
+        refused.content()
+    );
+}
+
+#[test]
+fn a_schema_reads_back_in_types() {
+    let spec = tools::light_set::SPEC;
+    let brightness = spec.parameters().property("brightness").expect("a slot");
+    assert!(!brightness.is_required());
+    assert_eq!(brightness.description(), "Per cent.");
+    assert!(matches!(brightness.schema().kind(), Kind::Integer(_)));
+    let registry = registry();
+    let tool = registry.get("HassLightSet").expect("it is linked");
+    let names = tool.parameters().properties().iter().map(Property::name);
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["name", "area", "floor", "brightness", "color"]
+    );
+}
+
+#[test]
+fn a_call_has_its_id_its_name_its_arguments_and_what_is_wrong_with_them() {
+    let message = |arguments: &str| {
+        json!({"choices": [{"message": {"tool_calls": [
+            {"id": "call_9", "type": "function",
+             "function": {"name": "HassLightSet", "arguments": arguments}},
+        ]}}]})
+    };
+    let read = |arguments| {
+        let calls = OpenAiChat::default().calls(&message(arguments));
+        calls.expect("a completion").remove(0)
+    };
+    let whole = read(r#"{"area":"hall","brightness":5}"#);
+    assert_eq!((&*whole.id, &*whole.name), ("call_9", "HassLightSet"));
+    assert_eq!(whole.parse_error(), None);
+    let broken = read(r#"{"area":"hall","bright"#);
+    assert!(broken.parse_error().is_some());
+    let result = registry().call_blocking(broken);
+    assert_eq!(result.call_id(), "call_9");
+    assert!(
+        result.content().contains("not valid JSON"),
+        "{}",
+        result.content()
+    );
+}
+
+#[test]
+fn every_tool_is_sent_once_and_runs_its_own_function() {
+    let registry = registry();
+    let specs = registry.specs();
+    let names: Vec<_> = specs.iter().map(|tool| tool.name.to_string()).collect();
+    let wanted: Vec<_> = intents().into_keys().collect();
+    assert_eq!(names, wanted);
+    let arguments = |name: &str| match name {
+        "HassSetPosition" => json!({"position": 1}),
+        "HassClimateSetTemperature" => json!({"temperature": 2}),
+        "HassListAddItem" => json!({"item": "milk", "name": "shopping"}),
+        _ => json!({}),
+    };
+    // Each answers with its own slots, which no other tool would.
+    for (name, slots) in intents() {
+        let result = registry.call_blocking(ToolCall::new("1", &*name, arguments(&name)));
+        let answer = result.structured().expect("slots");
+        let mut wanted: Vec<_> = slots.required.iter().chain(&slots.optional).collect();
+        wanted.sort();
+        let got: Vec<_> = answer.as_object().expect("an object").keys().collect();
+        assert_eq!(got, wanted, "{name}");
+    }
+}
+
+#[test]
+fn recorded_turns_are_scored() {
+    let ran = run("voice_home", &[], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    for part in [
+        "HassNevermind()\n",
+        "none     turn on the ceiling light in the kitchen",
+        "HassClimateGetTemperature instead of HassClimateSetTemperature",
+        "kwargs: unknown",
+        "brightness: expected an integer from 0 to 100, got 0.33",
+        "state is null, not \"open\"",
+        "6 correct, 5 wrong, 1 none",
+    ] {
+        assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
+    }
+}
+
+#[test]
+fn turns_come_from_a_file_or_from_standard_input() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("voice_home/recorded");
+    let file = folder.join("turns.json");
+    let path = file.to_str().expect("a path that is text");
+    let ran = run("voice_home", &["--turns", path], "");
+    assert!(ran.out.contains("6 correct"), "{}", ran.log);
+
+    let turn = r#"[{"said": "what time is it", "expected": [{"tool": "HassGetCurrentTime"}], "response":
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "HassGetCurrentTime", "input": {}}]}}]"#;
+    let flags = ["--provider", "anthropic", "--turns", "-"];
+    let ran = run("voice_home", &flags, turn);
+    assert!(
+        ran.out.contains("1 correct, 0 wrong, 0 none"),
+        "{}",
+        ran.log
+    );
+}
+
+#[test]
+fn bad_input_exits_with_2() {
+    let refused = |flags: &[&str], input: &str, said| {
+        assert_refused("voice_home", flags, input, said);
+    };
+    refused(&["--provider", "openai"], "", "openai-chat");
+    refused(&["--turns", "no/such.json"], "", "can't read no/such.json");
+    refused(&["--turns", "-"], "[{", "these are no turns");
+    refused(&["--turns", "-"], "{}", "these are no turns");
+    let turn = |expected: &str, response: &str| {
+        format!(r#"[{{"said": "", "expected": {expected}, "response": {response}}}]"#)
+    };
+    let no_response = turn("[]", r#"{"weather": "fine"}"#);
+    refused(
+        &["--turns", "-"],
+        &no_response,
+        "turn 1: not a chat completion",
+    );
+    let no_tool = turn(
+        r#"[{"tool": "HassTurnOnn"}]"#,
+        r#"{"choices": [{"message": {}}]}"#,
+    );
+    refused(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
+}

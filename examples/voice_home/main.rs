@@ -1,0 +1,90 @@
+//! A voice assistant for a home: tells how well a model turned spoken commands into calls.
+//!
+//! ```text
+//! cargo run --example voice_home
+//! cargo run --example voice_home -- --turns turns.json
+//! cat turns.json | cargo run --example voice_home -- --provider anthropic --turns -
+//! ```
+//!
+//! The turns are a JSON array: `said`, the calls that are `expected`, and the `response` of the
+//! provider. Without `--turns` they are recorded ones, in the form of OpenAI's chat completions.
+
+mod score;
+mod tools;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
+use examples::input;
+use tool_core::Registry;
+use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
+use tool_core::schema::Property;
+
+use crate::score::{Turn, Verdict, judge};
+
+const PROVIDERS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
+
+fn dialect(provider: &str) -> Box<dyn Dialect> {
+    match provider {
+        "openai-responses" => Box::new(OpenAiResponses::default()),
+        "anthropic" => Box::new(Anthropic::default()),
+        "gemini" => Box::new(Gemini::default()),
+        _ => Box::new(OpenAiChat::default()),
+    }
+}
+
+fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
+    let text = input::read(source, include_str!("recorded/turns.json"))?;
+    let turns: Vec<Turn> =
+        serde_json::from_str(&text).map_err(|error| format!("these are no turns: {error}"))?;
+    let registry = Registry::linked()?;
+    let dialect = dialect(provider);
+
+    println!("# tools");
+    for tool in registry.specs() {
+        let parameters = tool.parameters().properties().iter();
+        let names: Vec<_> = parameters.map(Property::name).collect();
+        println!("{}({})", tool.name, names.join(", "));
+    }
+
+    println!("# turns");
+    let (mut correct, mut wrong, mut none) = (0, 0, 0);
+    for (turn, at) in turns.iter().zip(1..) {
+        let verdict = judge(turn, &registry, &*dialect).map_err(|e| format!("turn {at}: {e}"))?;
+        println!("{verdict:<7}  {}", turn.said);
+        match verdict {
+            Verdict::Correct => correct += 1,
+            Verdict::Wrong(reason) => {
+                println!("         {}", reason.replace('\n', "\n         "));
+                wrong += 1;
+            }
+            Verdict::None => none += 1,
+        }
+    }
+    println!("# score\n{correct} correct, {wrong} wrong, {none} none");
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let flags = Command::new("voice_home")
+        .about("Tells how well a model turned spoken commands into calls")
+        .arg(
+            Arg::new("provider")
+                .long("provider")
+                .value_parser(PossibleValuesParser::new(PROVIDERS))
+                .default_value("openai-chat")
+                .help("In whose form the responses are"),
+        )
+        .arg(
+            Arg::new("turns")
+                .long("turns")
+                .value_name("FILE")
+                .help("The turns; - reads standard input [default: recorded ones]"),
+        )
+        .get_matches();
+    let provider = flags.get_one::<String>("provider").map_or("", |name| name);
+    let source = flags.get_one::<String>("turns").map(String::as_str);
+    input::end("voice_home", run(provider, source))
+}

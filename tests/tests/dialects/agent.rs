@@ -1,0 +1,212 @@
+//! The loop around a model, in every dialect that a model is asked in.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use tool_core::agent::{Agent, AgentError, Ended, Model, Request, Transcript};
+use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::{Registry, tool, tools};
+
+use super::{dialects, registry, responses};
+
+/// Answers with one response after the other, and keeps what it was asked.
+struct Scripted {
+    responses: Mutex<VecDeque<Result<Value, String>>>,
+    asked: Mutex<Vec<(Vec<Value>, String)>>,
+    before: fn(&Registry),
+    registry: Registry,
+}
+
+impl Scripted {
+    fn new(responses: impl IntoIterator<Item = Result<Value, String>>) -> Scripted {
+        Scripted {
+            responses: Mutex::new(responses.into_iter().collect()),
+            asked: Mutex::default(),
+            before: |_| (),
+            registry: Registry::new(),
+        }
+    }
+}
+
+impl Model for Scripted {
+    type Error = String;
+
+    async fn ask(&self, request: Request<'_>) -> Result<Value, String> {
+        let asked = (request.messages.to_vec(), request.tools.as_str().to_owned());
+        self.asked.lock().unwrap().push(asked);
+        (self.before)(&self.registry);
+        let response = self.responses.lock().unwrap().pop_front();
+        response.unwrap_or_else(|| Err("asked too often".into()))
+    }
+}
+
+fn said(text: &str) -> Value {
+    json!({"choices": [{"message": {"role": "assistant", "content": text}}]})
+}
+
+fn question() -> Transcript {
+    [json!({"role": "user", "content": "Weather, and the rest?"})]
+        .into_iter()
+        .collect()
+}
+
+/// What the recorded responses say beside their calls, and a response that says two things and
+/// calls nothing, for each dialect but MCP, where no model is asked.
+fn answers() -> [(&'static str, Value); 8] {
+    let chat = said("Sunny.");
+    let parts = json!([{"text": "Sun"}, {"text": "ny."}]);
+    let typed = json!([{"type": "text", "text": "Sun"}, {"type": "text", "text": "ny."}]);
+    [
+        ("Let me look.", chat.clone()),
+        (
+            "Let me look.",
+            json!({"output": [
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+                {"type": "message", "content": [
+                    {"type": "output_text", "text": "Sun"}, {"type": "output_text", "text": "ny."},
+                ]},
+            ]}),
+        ),
+        ("Let me look.", json!({"content": typed})),
+        (
+            "And:",
+            json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}),
+        ),
+        (
+            "Let me look.",
+            json!({"output": {"message": {"content": parts}}}),
+        ),
+        (
+            "",
+            json!({"message": {"role": "assistant", "content": typed}}),
+        ),
+        ("Let me look.", chat.clone()),
+        (
+            "",
+            json!({"choices": [{"message": {"role": "assistant", "content": typed}}]}),
+        ),
+    ]
+}
+
+#[test]
+fn a_model_is_asked_until_it_calls_nothing() {
+    let mut asked = dialects().into_iter().collect::<Vec<_>>();
+    asked.drain(4..6);
+    for (at, ((dialect, calling), (beside, answer))) in asked.into_iter().zip(answers()).enumerate()
+    {
+        let model = Scripted::new([Ok(calling.clone()), Ok(answer.clone())]);
+        let mut transcript = question();
+        let (turn, last) = (dialect.turn(&calling), dialect.turn(&answer));
+        let agent = Agent::new(registry(), dialect);
+        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        assert_eq!(ended, Ended::Answered("Sunny.".into()), "{at}");
+
+        let [first, second] = transcript.rounds() else {
+            panic!("{at}: {} rounds", transcript.rounds().len());
+        };
+        assert_eq!(first.text, beside, "{at}");
+        assert_eq!((first.calls.len(), first.results.len()), (5, 5), "{at}");
+        for (call, result) in first.calls.iter().zip(&first.results) {
+            assert_eq!((&*call.id, &*call.name), (result.call_id(), result.name()));
+        }
+        assert!(second.calls.is_empty() && second.text == "Sunny.", "{at}");
+
+        // The second request repeats the model's turn and tells the results.
+        let mut messages = question().messages().to_vec();
+        messages.extend(turn);
+        messages.extend(agent.dialect().results(&first.results));
+        let asked = model.asked.lock().unwrap();
+        assert_eq!(asked.len(), 2, "{at}");
+        assert_eq!(asked[1].0, messages, "{at}");
+        messages.extend(last);
+        assert_eq!(transcript.messages(), messages, "{at}");
+    }
+}
+
+#[test]
+fn a_model_that_never_stops_is_stopped_with_all_results_told() {
+    let model = Scripted::new((0..3).map(|_| Ok(responses::chat())));
+    let mut transcript = question();
+    let agent = Agent::new(registry(), OpenAiChat::default()).rounds(2);
+    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    assert_eq!(ended, Ended::OutOfRounds);
+    assert_eq!(model.asked.lock().unwrap().len(), 2);
+    // The question, and twice the turn with five results.
+    assert_eq!(transcript.messages().len(), 1 + 2 * 6);
+
+    // The conversation can go on.
+    transcript.push(json!({"role": "user", "content": "And?"}));
+    let model = Scripted::new([Ok(said("Done."))]);
+    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    assert_eq!(ended, Ended::Answered("Done.".into()));
+    assert_eq!(transcript.rounds().len(), 3);
+}
+
+/// Came later.
+#[tool(unlinked)]
+fn late() -> u8 {
+    7
+}
+
+#[test]
+fn tools_that_are_added_in_between_are_there_in_the_next_round() {
+    let call = json!({"choices": [{"message": {"tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "late", "arguments": "{}"}},
+    ]}}]});
+    let registry = registry();
+    let mut model = Scripted::new([Ok(call), Ok(said("7"))]);
+    model.registry = registry.clone();
+    model.before = |registry| match registry.get("late") {
+        None => registry.add(tools![late]).unwrap(),
+        Some(_) => drop(registry.remove("late")),
+    };
+    let mut transcript = question();
+    let agent = Agent::new(registry, OpenAiChat::default());
+    agent.run_blocking(&model, &mut transcript).unwrap();
+    let asked = model.asked.lock().unwrap();
+    assert!(!asked[0].1.contains("Came later."));
+    assert!(asked[1].1.contains("Came later."));
+    assert_eq!(transcript.rounds()[0].results[0].content(), "7");
+    assert!(agent.registry().get("late").is_none());
+}
+
+#[test]
+fn what_goes_wrong_leaves_whole_rounds_and_can_be_tried_again() {
+    let refused = json!({"error": {"message": "Rate limit reached"}});
+    let model = Scripted::new([
+        Ok(responses::chat()),
+        Err("connection refused".into()),
+        Ok(refused),
+        Ok(said("Sunny.")),
+    ]);
+    let mut transcript = question();
+    let agent = Agent::new(registry(), OpenAiChat::default());
+    let mut run = || agent.run_blocking(&model, &mut transcript);
+
+    let error = run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the model gave no response: connection refused"
+    );
+    let error = run().unwrap_err();
+    assert!(matches!(error, AgentError::Response(_)), "{error}");
+    assert!(error.to_string().contains("Rate limit reached"), "{error}");
+    assert_eq!(run(), Ok(Ended::Answered("Sunny.".into())));
+
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked[1].0.len(), 7);
+    assert_eq!(asked[1].0, asked[2].0);
+    assert_eq!(asked[1].0, asked[3].0);
+}
+
+#[test]
+fn a_run_can_move_between_threads() {
+    fn is_send(_: impl Send) {}
+    let (agent, model) = (
+        Agent::new(registry(), OpenAiChat::default()),
+        Scripted::new([]),
+    );
+    let mut transcript = Transcript::new();
+    is_send(agent.run(&model, &mut transcript));
+}

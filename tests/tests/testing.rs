@@ -1,0 +1,137 @@
+//! The whole test of a program's tools in one function.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::{env, fs};
+
+use tool_core::budget::Cost;
+use tool_core::{Registry, ToolEntry, testing, tool, tools};
+
+/// Adds two numbers.
+#[tool]
+fn add(#[param(example = 2)] a: i64, #[param(default = 3)] b: i64) -> i64 {
+    a + b
+}
+
+/// Rolls a die.
+#[tool]
+fn roll() -> u8 {
+    4
+}
+
+fn registry(tools: impl IntoIterator<Item = ToolEntry>) -> Registry {
+    let registry = Registry::builder().tools(tools).build();
+    registry.expect("their names are unlike")
+}
+
+/// A folder with the lock and the catalogue of a registry.
+fn folder(name: &str, registry: &Registry) -> PathBuf {
+    let folder = env::temp_dir().join(format!("tool-core-testing-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("there is room");
+    let write =
+        |name: &str, text: String| fs::write(folder.join(name), text).expect("there is room");
+    write("tools.lock.json", registry.lock().to_string());
+    write("TOOLS.md", registry.docs().to_markdown());
+    write("tools.html", registry.docs().to_html());
+    folder
+}
+
+fn failure(run: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("something is wrong");
+    panic
+        .downcast_ref::<String>()
+        .expect("it is said what")
+        .clone()
+}
+
+#[test]
+fn tools_that_are_as_they_should_be_pass() {
+    let registry = registry(tools![add, roll]);
+    let folder = folder("good", &registry);
+    testing::check(&registry)
+        .expect_tools(["add", "roll"])
+        .lock(folder.join("tools.lock.json"))
+        .docs(folder.join("TOOLS.md"))
+        .docs(folder.join("tools.html"))
+        .budget_bytes(400)
+        .run();
+    fs::remove_dir_all(&folder).expect("it was made here");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let folder = folder("bad", &registry(tools![add]));
+    let said = failure(|| {
+        testing::check(&registry(tools![roll]))
+            .expect_tools(["add"])
+            .lock(folder.join("tools.lock.json"))
+            .docs(folder.join("TOOLS.md"))
+            .budget_bytes(10)
+            .run();
+    });
+    for part in [
+        "these tools are missing: [\"add\"]",
+        "not expected; expect them too",
+        "\n  roll, ",
+        "breaking    add: removed",
+        "compatible  roll: added",
+        "TOOLS.md is not up to date",
+        "and should be at most 10:\nroll ",
+        "Anthropic, strict",
+    ] {
+        assert!(said.contains(part), "{part:?} is missing in\n{said}");
+    }
+    fs::remove_dir_all(&folder).expect("it was made here");
+}
+
+#[test]
+fn a_budget_counts_what_a_request_repeats() {
+    let budget = registry(tools![add, roll]).budget();
+    let names: Vec<_> = budget.tools().iter().map(Cost::name).collect();
+    assert_eq!(names, ["add", "roll"], "the costliest comes first");
+    assert_eq!(
+        budget.bytes(),
+        budget.tools().iter().map(Cost::bytes).sum::<usize>()
+    );
+    let chat = budget
+        .dialects()
+        .iter()
+        .find(|(name, _)| *name == "OpenAI Chat");
+    let rendered = registry(tools![add, roll]).render(&tool_core::dialect::OpenAiChat::default());
+    assert_eq!(chat.expect("it is listed").1, rendered.as_str().len());
+    let alone = registry(tools![roll]).render(&tool_core::dialect::Mcp::default());
+    let mcp = budget.tools()[1]
+        .dialects()
+        .iter()
+        .find(|(name, _)| *name == "MCP");
+    assert_eq!(mcp.expect("it is listed").1, alone.as_str().len());
+}
+
+#[test]
+fn files_are_written_when_that_is_asked_for() {
+    // The variable is of the whole process, so that another one runs the check.
+    const FOLDER: &str = "TOOL_CORE_TESTING_FOLDER";
+    let tools = registry(tools![add, roll]);
+    if let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) {
+        return testing::check(&tools)
+            .lock(folder.join("tools.lock.json"))
+            .docs(folder.join("new.html"))
+            .run();
+    }
+    let folder = folder("update", &registry(tools![add]));
+    let child = |update: Option<&str>| {
+        let mut command = std::process::Command::new(env::current_exe().expect("this is a file"));
+        command.args(["--exact", "files_are_written_when_that_is_asked_for"]);
+        command.env(FOLDER, &folder).env_remove("TOOL_CORE_UPDATE");
+        command.envs(update.map(|value| ("TOOL_CORE_UPDATE", value)));
+        command.output().expect("it runs").status.success()
+    };
+    let lock = || fs::read_to_string(folder.join("tools.lock.json")).expect("it is there");
+    let old = lock();
+    assert!(!child(None) && !child(Some("0")) && !child(Some("")));
+    assert_eq!(lock(), old);
+    assert!(child(Some("1")));
+    assert_eq!(lock(), tools.lock().to_string());
+    assert!(child(None));
+    fs::remove_dir_all(&folder).expect("it was made here");
+}

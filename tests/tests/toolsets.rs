@@ -1,0 +1,283 @@
+//! Methods as tools.
+
+// Every form that a method can have.
+#![allow(
+    clippy::mixed_attributes_style,
+    clippy::needless_arbitrary_self_type,
+    clippy::needless_lifetimes,
+    clippy::unused_async,
+    clippy::unused_self
+)]
+
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolType, toolset};
+
+/// A room.
+#[derive(Clone, Debug, Deserialize, Serialize, ToolType)]
+struct Room {
+    /// What people call it.
+    name: String,
+}
+
+#[toolset]
+impl Room {
+    const WORDS: usize = 2;
+
+    /// Says whether two rooms are one.
+    #[tool(read_only)]
+    fn is(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+
+    /// Joins rooms.
+    #[tool]
+    fn join(&self, others: Vec<Self>, names: [String; Self::WORDS]) -> Self {
+        let mut name = self.name.clone();
+        for other in others {
+            name += &other.name;
+        }
+        name += &names.concat();
+        Self { name }
+    }
+
+    /// Makes a room, or none.
+    #[tool]
+    async fn make(name: Option<&str>) -> Result<Self, String> {
+        match name {
+            Some(name) => Ok(Self { name: name.into() }),
+            None => Err("a room needs a name".into()),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Heating {
+    degrees: AtomicI32,
+    log: Mutex<Vec<String>>,
+}
+
+/// What the block tells is for people.
+#[toolset]
+#[allow(clippy::missing_const_for_fn)]
+impl Heating {
+    #![allow(clippy::needless_pass_by_value)]
+
+    /// Sets the temperature.
+    ///
+    /// # Arguments
+    /// * `degrees` - In Celsius.
+    ///
+    /// # Returns
+    /// The temperature before.
+    #[tool(name = "set-degrees", idempotent, title = "Heat")]
+    #[must_use]
+    fn set<'a>(&'a self, #[param(range = 5..=30)] degrees: i32) -> i32 {
+        self.note("set");
+        self.degrees.swap(degrees, Ordering::Relaxed)
+    }
+
+    /// The temperature.
+    #[tool]
+    fn get(self: &Self) -> i32 {
+        self.note("get");
+        self.degrees.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the temperature is reached.
+    #[tool]
+    #[deprecated]
+    async fn wait(&self) -> String {
+        std::future::ready(()).await;
+        self.note("wait");
+        format!("{} degrees", self.degrees.load(Ordering::Relaxed))
+    }
+
+    /// Breaks.
+    #[tool]
+    fn smash(&self) {
+        self.note("smash");
+        panic!("a secret");
+    }
+
+    /// There or not.
+    #[cfg(any())]
+    #[tool(name = "which")]
+    fn which(&self) -> Nothing {}
+
+    /// There or not.
+    #[cfg(not(any()))]
+    #[tool(name = "which")]
+    fn which(&self, #[cfg(any())] missing: Nothing) -> &'static str {
+        "the second"
+    }
+
+    fn note(&self, what: &str) {
+        self.log.lock().expect("no panic").push(what.into());
+    }
+}
+
+fn call(tools: &Registry, name: &str, arguments: &str) -> String {
+    let result = tools.call_blocking(ToolCall::new("id", name, arguments));
+    result.content().to_owned()
+}
+
+#[test]
+fn every_instance_has_tools_of_its_own() {
+    let hall = Arc::new(Heating::default());
+    let tools = Registry::builder()
+        .toolset("kitchen_", Heating::default())
+        .shared_toolset("hall_", Arc::clone(&hall))
+        .build()
+        .expect("unlike names");
+    assert_eq!(
+        call(&tools, "kitchen_set-degrees", r#"{"degrees":20}"#),
+        "0"
+    );
+    assert_eq!(
+        call(&tools, "kitchen_set-degrees", r#"{"degrees":22}"#),
+        "20"
+    );
+    hall.degrees.store(16, Ordering::Relaxed);
+    assert_eq!(call(&tools, "kitchen_get", ""), "22");
+    assert_eq!(call(&tools, "hall_get", ""), "16");
+    assert_eq!(call(&tools, "hall_wait", ""), "16 degrees");
+    assert_eq!(call(&tools, "hall_which", ""), "the second");
+    assert_eq!(*hall.log.lock().expect("no panic"), ["get", "wait"]);
+    assert_eq!(tools.len(), 10);
+}
+
+#[test]
+fn a_method_is_told_as_a_function_is() {
+    let tools = Registry::builder()
+        .toolset("", Heating::default())
+        .build()
+        .expect("unlike names");
+    let tool = tools.get("set-degrees").expect("it is there");
+    assert_eq!(tool.description, "Sets the temperature.");
+    assert_eq!(tool.returns.as_deref(), Some("The temperature before."));
+    assert_eq!(tool.title.as_deref(), Some("Heat"));
+    assert_eq!(tool.annotations.idempotent, Some(true));
+    assert_eq!(
+        tool.parameters_json(),
+        r#"{"type":"object","properties":{"degrees":{"type":"integer","minimum":5,"maximum":30,"description":"In Celsius."}},"required":["degrees"],"additionalProperties":false}"#
+    );
+    // Each is where its own attribute stands.
+    let line = |name: &str| {
+        let place = tools.get(name).expect("it is there").location;
+        let source = include_str!("toolsets.rs");
+        source.lines().nth(place.line as usize - 1).expect("a line")
+    };
+    assert_eq!(
+        line("set-degrees").trim(),
+        r#"#[tool(name = "set-degrees", idempotent, title = "Heat")]"#
+    );
+    assert_eq!(line("get").trim(), "#[tool]");
+}
+
+#[test]
+fn what_goes_wrong_in_a_method_is_told_as_of_any_tool() {
+    let heating = Arc::new(Heating::default());
+    let tools = Registry::builder()
+        .shared_toolset("home_", Arc::clone(&heating))
+        .build()
+        .expect("unlike names");
+    let kind = |name: &str, arguments: &str| {
+        let result = tools.call_blocking(ToolCall::new("id", name, arguments));
+        let error = result.error().expect("it failed");
+        assert!(!error.message().contains("secret"), "{}", error.message());
+        error.kind()
+    };
+    let refused = kind("home_set-degrees", r#"{"degrees":31,"self":1}"#);
+    assert_eq!(refused, ToolErrorKind::InvalidArguments);
+    assert!(heating.log.lock().expect("no panic").is_empty());
+    assert_eq!(kind("home_smash", ""), ToolErrorKind::Panicked);
+    assert_eq!(kind("set-degrees", ""), ToolErrorKind::UnknownTool);
+}
+
+#[test]
+fn self_in_a_signature_is_the_type() {
+    let tools = Registry::builder()
+        .toolset(
+            "",
+            Room {
+                name: "hall".into(),
+            },
+        )
+        .build()
+        .expect("unlike names");
+    assert_eq!(call(&tools, "is", r#"{"other":{"name":"hall"}}"#), "true");
+    let joined = r#"{"others":[{"name":"way"}],"names":["a","b"]}"#;
+    assert_eq!(call(&tools, "join", joined), r#"{"name":"hallwayab"}"#);
+    assert_eq!(
+        call(&tools, "make", r#"{"name":"attic"}"#),
+        r#"{"name":"attic"}"#
+    );
+    assert!(call(&tools, "make", "").contains("a room needs a name"));
+    let make = tools.get("make").expect("it is there");
+    assert!(
+        make.output_json()
+            .expect("a room")
+            .contains("What people call it.")
+    );
+}
+
+#[test]
+fn a_toolset_may_stand_anywhere() {
+    mod inner {
+        pub(super) struct Generic<T, const N: usize>(pub T);
+
+        #[tool_core::toolset]
+        impl Generic<Vec<u8>, { 1 + 2 }> {
+            /// Its length.
+            #[tool_core::tool]
+            pub(super) fn length(&self) -> usize {
+                self.0.len()
+            }
+        }
+    }
+
+    struct Local(u8);
+
+    #[toolset]
+    impl Local {
+        /// Its number.
+        #[tool]
+        async fn number(&self, plus: u8) -> u8 {
+            self.0 + plus
+        }
+    }
+
+    macro_rules! counter {
+        ($name:ident, $ty:ty, $doc:literal) => {
+            struct $name($ty);
+
+            #[tool_core::toolset]
+            impl $name {
+                #[doc = $doc]
+                #[tool]
+                fn count(&self, more: $ty) -> $ty {
+                    self.0 + more
+                }
+            }
+        };
+    }
+    counter!(Counter, u32, "Counts.");
+
+    let tools = Registry::builder()
+        .toolset("", inner::Generic(vec![1, 2]))
+        .toolset("", Local(1))
+        .toolset("", Counter(2))
+        .build()
+        .expect("unlike names");
+    assert_eq!(call(&tools, "length", ""), "2");
+    assert_eq!(call(&tools, "number", r#"{"plus":2}"#), "3");
+    assert_eq!(call(&tools, "count", r#"{"more":3}"#), "5");
+}
+
+#[test]
+fn no_method_is_linked() {
+    assert!(Registry::linked().expect("unlike names").is_empty());
+}

@@ -1,0 +1,20 @@
+//! A method whose future stays on its thread.
+
+use std::rc::Rc;
+
+use tool_core::toolset;
+
+struct Home;
+
+#[toolset]
+impl Home {
+    /// Heats.
+    #[tool]
+    async fn heat(&self) {
+        let held = Rc::new(());
+        std::future::ready(()).await;
+        drop(held);
+    }
+}
+
+fn main() {}

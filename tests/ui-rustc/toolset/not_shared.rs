@@ -1,0 +1,18 @@
+//! A type that threads can't share.
+
+use std::cell::Cell;
+
+use tool_core::toolset;
+
+struct Home(Cell<u8>);
+
+#[toolset]
+impl Home {
+    /// Heats.
+    #[tool]
+    fn heat(&self) {
+        self.0.set(1);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,33 @@
+//! Keys that the block has and its methods have not, and the other way round.
+
+use tool_core::toolset;
+
+struct Home;
+
+#[toolset(prefix = "home_", crate = tool_core)]
+impl Home {
+    /// Heats.
+    #[tool(unlinked)]
+    fn heat(&self) {}
+
+    /// Cools.
+    #[tool(crate = tool_core, read_only)]
+    fn cool(&self) {}
+
+    /// Dries.
+    #[tool = "dry"]
+    fn dry(&self) {}
+
+    /// Airs.
+    #[tool(read_only)]
+    #[tool(idempotent)]
+    fn air(&self) {}
+}
+
+fn main() {
+    Home.heat();
+    Home.cool();
+    Home.dry();
+    Home.air();
+}
+// 5 errors

@@ -1,0 +1,224 @@
+//! The loop around a model: ask it, run its calls, tell it their results, until it calls nothing.
+//!
+//! An [`Agent`] is a [`Registry`](crate::Registry) and a [`Dialect`](crate::dialect::Dialect) with
+//! a limit of rounds. The model is whatever can be asked: a [`Model`] sends a request over the HTTP
+//! client of your choice, and adds what the request needs besides, such as the model's name or a
+//! system prompt. The tools are rendered for every request anew, so that those that were added in
+//! the meantime are there.
+//!
+//! ```
+//! use std::convert::Infallible;
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//!
+//! use serde_json::{Value, json};
+//! use tool_core::agent::{Agent, Ended, Model, Request, Transcript};
+//! use tool_core::dialect::OpenAiChat;
+//! use tool_core::{Registry, tool, tools};
+//!
+//! /// Adds two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! /// Stands for a provider.
+//! struct Scripted(AtomicU32);
+//!
+//! impl Model for Scripted {
+//!     type Error = Infallible;
+//!
+//!     async fn ask(&self, request: Request<'_>) -> Result<Value, Infallible> {
+//!         let _body = json!({"model": "…", "messages": request.messages, "tools": request.tools});
+//!         Ok(match self.0.fetch_add(1, Ordering::Relaxed) {
+//!             0 => json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+//!                 {"id": "call_1", "type": "function",
+//!                  "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//!             ]}}]}),
+//!             _ => json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
+//!         })
+//!     }
+//! }
+//!
+//! let registry = Registry::builder().tools(tools![add]).build()?;
+//! let agent = Agent::new(registry, OpenAiChat::default());
+//! let mut transcript = Transcript::new();
+//! transcript.push(json!({"role": "user", "content": "What is 2 + 3?"}));
+//! let ended = agent.run_blocking(&Scripted(AtomicU32::new(0)), &mut transcript)?;
+//! assert_eq!(ended, Ended::Answered("It is 5.".into()));
+//! assert_eq!(transcript.rounds()[0].results[0].content(), "5");
+//! assert_eq!(transcript.messages().len(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod transcript;
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+
+use serde_json::Value;
+
+pub use self::transcript::{Round, Transcript};
+use crate::Registry;
+use crate::block_on::block_on;
+use crate::dialect::{Dialect, Rendered, ResponseError};
+
+/// Whoever answers a request: a provider, or a script in a test.
+pub trait Model {
+    /// Why there is no response.
+    type Error;
+
+    /// Sends the request and gives back the whole response, as the provider wrote it.
+    ///
+    /// # Errors
+    ///
+    /// When none came. What is worth another try is tried again here, or around this.
+    fn ask(&self, request: Request<'_>) -> impl Future<Output = Result<Value, Self::Error>> + Send;
+}
+
+/// What is asked of a model in one round.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Request<'r> {
+    /// The conversation so far, in the provider's own form.
+    pub messages: &'r [Value],
+    /// The value of the request's `tools` field.
+    pub tools: &'r Rendered,
+}
+
+/// A registry and a dialect, and how often a model is asked.
+///
+/// The [module](self) shows one at work.
+#[derive(Clone, Debug)]
+pub struct Agent<D> {
+    registry: Registry,
+    dialect: D,
+    most_rounds: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The model called nothing more, and said this.
+    Answered(String),
+    /// The model was asked as often as it may be, and called tools to the last. They were run, and
+    /// it has not seen their results: another run goes on from there.
+    OutOfRounds,
+}
+
+impl<D: Dialect> Agent<D> {
+    /// An agent that asks a model sixteen times at most.
+    pub fn new(registry: Registry, dialect: D) -> Agent<D> {
+        Agent {
+            registry,
+            dialect,
+            most_rounds: 16,
+        }
+    }
+
+    /// The same agent, which asks a model so many times at most in one run.
+    pub fn rounds(mut self, most: usize) -> Self {
+        self.most_rounds = most;
+        self
+    }
+
+    /// The tools. They may be added and removed at any time.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// How the provider writes.
+    pub fn dialect(&self) -> &D {
+        &self.dialect
+    }
+
+    /// The same as [`run`](Agent::run) on this thread, for programs without an async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Agent::run).
+    pub fn run_blocking<M: Model>(
+        &self,
+        model: &M,
+        transcript: &mut Transcript,
+    ) -> Result<Ended, AgentError<M::Error>> {
+        block_on(self.run(model, transcript))
+    }
+
+    /// Asks the model and runs its calls, those of one response side by side, until it calls
+    /// nothing. The transcript grows with every round.
+    ///
+    /// Dropping the future stops the run. The transcript then holds whole rounds alone, no call
+    /// without its result.
+    ///
+    /// # Errors
+    ///
+    /// When the model has no response, or one that the dialect can't read. The transcript is then
+    /// as the last round left it, and the run can be tried again.
+    pub async fn run<M: Model>(
+        &self,
+        model: &M,
+        transcript: &mut Transcript,
+    ) -> Result<Ended, AgentError<M::Error>> {
+        for _ in 0..self.most_rounds {
+            let tools = self.registry.render(&self.dialect);
+            let request = Request {
+                messages: transcript.messages(),
+                tools: &tools,
+            };
+            let response = model.ask(request).await.map_err(AgentError::Model)?;
+            let calls = self.dialect.calls(&response)?;
+            let is_last = calls.is_empty();
+            let results = self.registry.call_all(calls.iter().cloned()).await;
+            let follow_up = self.dialect.follow_up(&response, &results);
+            let text = self.dialect.text(&response);
+            transcript.add(
+                Round {
+                    calls,
+                    results,
+                    text,
+                },
+                follow_up,
+            );
+            if is_last {
+                let rounds = transcript.rounds().last();
+                let text = rounds.map(|round| round.text.clone());
+                return Ok(Ended::Answered(text.unwrap_or_default()));
+            }
+        }
+        Ok(Ended::OutOfRounds)
+    }
+}
+
+/// Why a run stopped before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentError<E> {
+    /// The model gave no response.
+    Model(E),
+    /// The response is none of the dialect's.
+    Response(ResponseError),
+}
+
+impl<E> From<ResponseError> for AgentError<E> {
+    fn from(error: ResponseError) -> Self {
+        AgentError::Response(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for AgentError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentError::Model(error) => write!(f, "the model gave no response: {error}"),
+            AgentError::Response(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for AgentError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            AgentError::Model(error) => Some(error),
+            AgentError::Response(_) => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! [`Arguments`]: what a model wrote into a call.
+
+use serde_json::{Map, Value};
+
+/// The arguments of a call: JSON text as it came, or a JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arguments {
+    /// Text that should be a JSON object.
+    Text(String),
+    /// A value that should be an object.
+    Json(Value),
+}
+
+impl Arguments {
+    /// The text that is decoded. `null` and nothing at all are no arguments.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Arguments::Text(text) if text.starts_with('{') => text,
+            Arguments::Json(Value::Null) => "{}".into(),
+            Arguments::Json(value) => value.to_string(),
+            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
+            Arguments::Text(text) => text,
+        }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl Arguments {
+    /// How long the text is.
+    pub(crate) fn bytes(&self) -> usize {
+        /// Keeps nothing.
+        struct Length(usize);
+
+        impl std::io::Write for Length {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0 += bytes.len();
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+
+        match self {
+            Arguments::Text(text) => text.len(),
+            Arguments::Json(value) => {
+                let mut length = Length(0);
+                let written = serde_json::to_writer(&mut length, value);
+                written.map_or(0, |()| length.0)
+            }
+        }
+    }
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Arguments::Json(Value::Null)
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Arguments::Text(text.into())
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Arguments::Text(text)
+    }
+}
+
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        Arguments::Json(value)
+    }
+}
+
+impl From<Map<String, Value>> for Arguments {
+    fn from(members: Map<String, Value>) -> Self {
+        Arguments::Json(Value::Object(members))
+    }
+}

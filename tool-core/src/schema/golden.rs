@@ -1,0 +1,271 @@
+//! `assert_schema!`: a tool's schema beside the text that it should be, while compiling.
+
+use super::json::JsonTexts;
+use crate::tool::Tool;
+
+/// How much of each text an error shows, in bytes.
+const SHOWN: usize = 60;
+
+/// Stops the build unless the JSON text of a tool's parameters is `expected`, white space outside
+/// of strings aside.
+///
+/// # Panics
+///
+/// When it is not, with the place where the two part.
+#[track_caller]
+pub const fn assert_schema<T: Tool>(expected: &str) {
+    let found = JsonTexts::of::<T>().parameters;
+    if let Some(words) = Parting::of(found.as_bytes(), expected.as_bytes()) {
+        let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
+        match core::str::from_utf8(words.text()) {
+            Ok(words) => panic!("{}", words),
+            Err(_) => panic!("a text was cut inside of a character"),
+        }
+    }
+}
+
+/// Where two JSON texts part.
+struct Parting {
+    found: usize,
+    expected: usize,
+    in_string: bool,
+}
+
+impl Parting {
+    /// What runs for each byte calls nothing: a call costs the compiler more than all the rest.
+    const fn of(found: &[u8], expected: &[u8]) -> Option<Parting> {
+        let (mut at, mut beside) = (0, 0);
+        let (mut in_string, mut is_escaped) = (false, false);
+        loop {
+            while !in_string && at < found.len() && is_space(found[at]) {
+                at += 1;
+            }
+            while !in_string && beside < expected.len() && is_space(expected[beside]) {
+                beside += 1;
+            }
+            let (is_over, is_over_beside) = (at >= found.len(), beside >= expected.len());
+            if is_over && is_over_beside {
+                return None;
+            }
+            if is_over || is_over_beside || found[at] != expected[beside] {
+                return Some(Parting {
+                    found: at,
+                    expected: beside,
+                    in_string,
+                });
+            }
+            match found[at] {
+                b'"' if !is_escaped => in_string = !in_string,
+                _ => {}
+            }
+            is_escaped = found[at] == b'\\' && !is_escaped;
+            at += 1;
+            beside += 1;
+        }
+    }
+
+    const fn tell(&self, tool: &str, found: &[u8], expected: &[u8]) -> Words {
+        let mut words = Words::new();
+        words.put(b"the schema of the tool `");
+        words.put(tool.as_bytes());
+        if self.expected >= expected.len() && self.found == 0 {
+            words.put(b"` has nothing to be compared with; if it is as it should be, write\n");
+            let start = words.end;
+            words.put(found);
+            if words.end == start {
+                words.put(b"what `SPEC.parameters_json()` gives");
+            }
+            return words;
+        }
+        words.put(b"` is not what it is compared with, from line ");
+        let (line, column) = place(expected, self.expected);
+        words.number(line);
+        words.put(b", byte ");
+        words.number(column);
+        words.put(b" on; after\n  ");
+        words.before(found, self.found);
+        words.put(b"\nit is\n  ");
+        words.excerpt(found, self.found, self.in_string);
+        words.put(b"\nand should be\n  ");
+        words.excerpt(expected, self.expected, self.in_string);
+        words
+    }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// Whether a character begins here, as everywhere but inside of one.
+const fn is_boundary(text: &[u8], at: usize) -> bool {
+    at >= text.len() || text[at] & 0b1100_0000 != 0b1000_0000
+}
+
+/// Line and byte of a place, from 1.
+const fn place(text: &[u8], end: usize) -> (usize, usize) {
+    let (mut line, mut start, mut at) = (1, 0, 0);
+    while at < end {
+        if text[at] == b'\n' {
+            line += 1;
+            start = at + 1;
+        }
+        at += 1;
+    }
+    (line, end - start + 1)
+}
+
+/// A text that grows as long as there is room.
+struct Words {
+    bytes: [u8; 8192],
+    end: usize,
+}
+
+impl Words {
+    const fn new() -> Words {
+        Words {
+            bytes: [0; 8192],
+            end: 0,
+        }
+    }
+
+    const fn text(&self) -> &[u8] {
+        let (text, _) = self.bytes.split_at(self.end);
+        text
+    }
+
+    const fn push(&mut self, byte: u8) {
+        self.bytes[self.end] = byte;
+        self.end += 1;
+    }
+
+    /// All of a text, or none of it.
+    const fn put(&mut self, text: &[u8]) {
+        if self.end + text.len() > self.bytes.len() {
+            return;
+        }
+        let mut at = 0;
+        while at < text.len() {
+            self.push(text[at]);
+            at += 1;
+        }
+    }
+
+    const fn number(&mut self, number: usize) {
+        if number >= 10 {
+            self.number(number / 10);
+        }
+        self.push(b"0123456789"[number % 10]);
+    }
+
+    /// The text from a place on, with white space outside of strings left out.
+    const fn excerpt(&mut self, text: &[u8], from: usize, mut in_string: bool) {
+        let (mut at, mut shown, mut is_escaped) = (from, 0, false);
+        // Both texts may part inside of a character.
+        while !is_boundary(text, at) {
+            at -= 1;
+        }
+        if at >= text.len() {
+            self.put(b"the end");
+            return;
+        }
+        while at < text.len() && (shown < SHOWN || !is_boundary(text, at)) {
+            if in_string || !is_space(text[at]) {
+                self.push(text[at]);
+                shown += 1;
+            }
+            match text[at] {
+                b'"' if !is_escaped => in_string = !in_string,
+                _ => {}
+            }
+            is_escaped = text[at] == b'\\' && !is_escaped;
+            at += 1;
+        }
+        if at < text.len() {
+            self.put("…".as_bytes());
+        }
+    }
+
+    /// The text up to a place.
+    const fn before(&mut self, text: &[u8], to: usize) {
+        let mut end = to;
+        while !is_boundary(text, end) {
+            end -= 1;
+        }
+        let mut at = end.saturating_sub(SHOWN);
+        while !is_boundary(text, at) {
+            at += 1;
+        }
+        if at > 0 {
+            self.put("…".as_bytes());
+        }
+        if end == 0 {
+            self.put(b"the beginning");
+        }
+        while at < end {
+            self.push(text[at]);
+            at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(found: &str, expected: &str) -> Option<String> {
+        let (found, expected) = (found.as_bytes(), expected.as_bytes());
+        let words = Parting::of(found, expected)?.tell("f", found, expected);
+        Some(String::from_utf8(words.text().to_vec()).expect("whole characters"))
+    }
+
+    #[test]
+    fn white_space_counts_inside_of_strings_alone() {
+        for (found, expected) in [
+            (r#"{"a":[1,"b c"]}"#, " {\r\n\t\"a\" : [ 1 , \"b c\" ]\n}\n"),
+            (r#"{"a":"\" b"}"#, r#"{ "a": "\" b" }"#),
+            (r#"{"a":"\\","b":1}"#, r#"{"a": "\\", "b": 1}"#),
+        ] {
+            assert_eq!(told(found, expected), None);
+        }
+        for (found, expected) in [
+            (r#"{"a":"b c"}"#, r#"{"a":"bc"}"#),
+            (r#"{"a":"\" b"}"#, r#"{"a":"\"b"}"#),
+            ("[1,2]", "[1 2]"),
+            ("{}", "{"),
+            ("{", "{}"),
+            ("{}", ""),
+        ] {
+            assert!(told(found, expected).is_some(), "{found} is {expected}");
+        }
+    }
+
+    #[test]
+    fn both_texts_are_shown_from_where_they_part() {
+        let found = r#"{"type":"object","properties":{"days":{"type":"integer","minimum":0}}}"#;
+        let expected = "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"days\": {\"type\": \"number\"}\n  }\n}";
+        let words = told(found, expected).unwrap();
+        assert_eq!(
+            words,
+            "the schema of the tool `f` is not what it is compared with, from line 4, byte 23 on; \
+             after\n  {\"type\":\"object\",\"properties\":{\"days\":{\"type\":\"\n\
+             it is\n  integer\",\"minimum\":0}}}\nand should be\n  number\"}}}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_told_to_be_the_whole() {
+        assert!(told("{}", " \n").unwrap().ends_with("write\n{}"));
+    }
+
+    #[test]
+    fn characters_are_shown_whole() {
+        let (one, other) = ("ü".repeat(200), "ö".repeat(200));
+        for (found, expected) in [
+            (format!("\"{one}"), format!("\"{other}")),
+            (format!("\"a{one}"), format!("\"a{one}b")),
+            (format!("\"{one}x"), format!("\"{one}y")),
+        ] {
+            assert!(told(&found, &expected).unwrap().len() < 500);
+        }
+    }
+}

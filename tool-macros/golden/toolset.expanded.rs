@@ -1,0 +1,184 @@
+/// A house.
+impl Home {
+    const LIMIT: u8 = 3;
+    /// Sets the temperature.
+    #[inline]
+    #[cfg_attr(
+        doc,
+        doc = "\n# As a tool\n\nA model calls it `set`, behind the prefix of its toolset. It is idempotent.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `degrees` | integer | yes |  |  |\n| `like` | `Home` | no |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
+    )]
+    fn set(&self, degrees: i32, like: Option<Self>) -> Result<[u8; Self::LIMIT], Error> {
+        self.degrees(degrees)
+    }
+    fn degrees(&self, degrees: i32) {}
+    /// Waits for a temperature.
+    #[cfg(unix)]
+    #[cfg_attr(
+        doc,
+        doc = "\n# As a tool\n\nA model calls it `wait`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nWaits for a temperature.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+    )]
+    async fn wait(&self) {}
+    /// Lists the rooms.
+    #[cfg_attr(
+        doc,
+        doc = "\n# As a tool\n\nA model calls it `list_rooms`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nLists the rooms.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+    )]
+    pub fn rooms() -> Vec<String> {
+        Vec::new()
+    }
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[allow(unused_imports)]
+    use __tool_core::second_choice::*;
+    const __TOOL_0: &__tool_core::StaticTool = {
+        #[allow(non_camel_case_types, dead_code)]
+        struct __tool_handler {}
+        #[automatically_derived]
+        impl __tool_core::Tool for __tool_handler {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                name: "set",
+                description: "Sets the temperature.",
+                annotations: [
+                    __tool_core::None,
+                    __tool_core::None,
+                    __tool_core::Some(true),
+                    __tool_core::None,
+                ],
+                location: __tool_core::here(::core::module_path!()),
+                parameters: &[
+                    __tool_core::parameter::<i32>("set", "degrees", ""),
+                    __tool_core::parameter::<Option<Home>>("set", "like", ""),
+                ],
+                output: <__tool_core::Output<
+                    Result<[u8; <Home>::LIMIT], Error>,
+                >>::SCHEMA,
+                ..__tool_core::StaticSpec::EMPTY
+            };
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        }
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+            let mut __tool_0 = __tool_core::Slot::<i32>::new();
+            let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
+            __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+            __tool_core::Ok(
+                match __tool_core::Returned(
+                        <Home>::set(
+                            __tool_core::Input::receiver::<Home>(__tool_input),
+                            __tool_0.take(),
+                            __tool_1.take(),
+                        ),
+                    )
+                    .split()
+                {
+                    __tool_core::Ok(__tool_value) => {
+                        __tool_core::Returned(__tool_value).outcome()
+                    }
+                    __tool_core::Err(__tool_error) => {
+                        __tool_core::Failure(__tool_error).outcome()
+                    }
+                },
+            )
+        }
+        __tool_core::entry::<__tool_handler>()
+    };
+    #[cfg(unix)]
+    const __TOOL_1: &__tool_core::StaticTool = {
+        #[allow(non_camel_case_types, dead_code)]
+        struct __tool_handler {}
+        #[automatically_derived]
+        impl __tool_core::Tool for __tool_handler {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                name: "wait",
+                description: "Waits for a temperature.",
+                location: __tool_core::here(::core::module_path!()),
+                parameters: &[],
+                ..__tool_core::StaticSpec::EMPTY
+            };
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(
+                __tool_invoke,
+            );
+        }
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Begun<'_> {
+            __tool_input.read(&mut [])?;
+            __tool_core::Ok(
+                __tool_core::boxed(async move {
+                    match __tool_core::Returned(
+                            <Home>::wait(
+                                    __tool_core::Input::receiver::<Home>(__tool_input),
+                                )
+                                .await,
+                        )
+                        .split()
+                    {
+                        __tool_core::Ok(__tool_value) => {
+                            __tool_core::Returned(__tool_value).outcome()
+                        }
+                        __tool_core::Err(__tool_error) => {
+                            __tool_core::Failure(__tool_error).outcome()
+                        }
+                    }
+                }),
+            )
+        }
+        __tool_core::entry::<__tool_handler>()
+    };
+    const __TOOL_2: &__tool_core::StaticTool = {
+        #[allow(non_camel_case_types, dead_code)]
+        struct __tool_handler {}
+        #[automatically_derived]
+        impl __tool_core::Tool for __tool_handler {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                name: "list_rooms",
+                description: "Lists the rooms.",
+                location: __tool_core::here(::core::module_path!()),
+                parameters: &[],
+                output: <__tool_core::Output<Vec<String>>>::SCHEMA,
+                ..__tool_core::StaticSpec::EMPTY
+            };
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        }
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+            __tool_input.read(&mut [])?;
+            __tool_core::Ok(
+                match __tool_core::Returned(<Home>::rooms()).split() {
+                    __tool_core::Ok(__tool_value) => {
+                        __tool_core::Returned(__tool_value).outcome()
+                    }
+                    __tool_core::Err(__tool_error) => {
+                        __tool_core::Failure(__tool_error).outcome()
+                    }
+                },
+            )
+        }
+        __tool_core::entry::<__tool_handler>()
+    };
+    #[automatically_derived]
+    impl __tool_core::Toolset for Home {
+        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[
+            __TOOL_0,
+            #[cfg(unix)]
+            __TOOL_1,
+            __TOOL_2,
+        ];
+    }
+};
+impl Home {
+    /// Changes it.
+    fn change(&mut self) {}
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[automatically_derived]
+    impl __tool_core::Toolset for Home {
+        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[];
+    }
+};
+::core::compile_error! {
+    "no method is linked, since it needs a value that a registry is given; drop `unlinked`"
+}
+::core::compile_error! {
+    "calls run side by side and share what their tools are methods of; take `&self`, and keep what changes in a `Mutex`"
+}

@@ -1,0 +1,244 @@
+//! An `impl` block as written, with those of its functions that are to be tools.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::discouraged::Speculative;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Attribute, Generics, Meta, Token, Type, braced, token};
+
+use super::function::Function;
+use super::parameter::{ty, until};
+use crate::util::errors::Errors;
+use crate::util::names::is_one_of;
+
+/// An `impl` block.
+pub(crate) struct Block {
+    pub(crate) attrs: Vec<Attribute>,
+    /// Everything before the braces.
+    head: TokenStream,
+    pub(crate) generics: Generics,
+    /// The trait that it implements, up to `for`.
+    pub(crate) of_trait: Option<TokenStream>,
+    pub(crate) ty: Type,
+    inner_attrs: Vec<Attribute>,
+    pub(crate) members: Vec<Member>,
+}
+
+/// An item of an `impl` block.
+pub(crate) enum Member {
+    Tool(Box<Method>),
+    /// Anything else, as it stands.
+    Other(TokenStream),
+    /// The same, with what is wrong about a `#[tool]` on it.
+    Wrong(TokenStream, syn::Error),
+}
+
+/// A function with `#[tool]`.
+pub(crate) struct Method {
+    /// The attributes: one, unless there are too many.
+    marks: Vec<Attribute>,
+    pub(crate) function: Function,
+}
+
+impl Parse for Block {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let head = until(input, |input| input.peek(token::Brace))?;
+        let (generics, of_trait, ty) = self::head.parse2(head.clone())?;
+        let content;
+        braced!(content in input);
+        let inner_attrs = content.call(Attribute::parse_inner)?;
+        let mut members = Vec::new();
+        while !content.is_empty() {
+            members.push(content.parse()?);
+        }
+        Ok(Block {
+            attrs,
+            head,
+            generics,
+            of_trait,
+            ty,
+            inner_attrs,
+            members,
+        })
+    }
+}
+
+fn head(input: ParseStream<'_>) -> syn::Result<(Generics, Option<TokenStream>, Type)> {
+    input.parse::<Option<Token![unsafe]>>()?;
+    input.parse::<Token![impl]>()?;
+    let mut generics: Generics = input.parse()?;
+    let ends = |input: ParseStream<'_>| input.peek(Token![for]) || input.peek(Token![where]);
+    let first = until(input, ends)?;
+    let (of_trait, own) = match input.parse::<Option<Token![for]>>()? {
+        Some(_) => (Some(first), until(input, ends)?),
+        None => (None, first),
+    };
+    generics.where_clause = input.parse()?;
+    Ok((generics, of_trait, ty.parse2(own)?))
+}
+
+impl Parse for Member {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let hidden = attrs.iter().find(|attr| hides_tool(attr)).map(|attr| {
+            syn::Error::new_spanned(
+                attr,
+                "`#[toolset]` can't know whether this holds; write `#[tool]` itself, \
+                 and `#[cfg(…)]` beside it",
+            )
+        });
+        let (marks, mut attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
+        attrs.retain(|attr| !hides_tool(attr));
+        let fork = input.fork();
+        let function = match &marks[..] {
+            [] => None,
+            _ => fork.parse::<Function>().ok(),
+        };
+        let (Some(mut function), None) = (function, &hidden) else {
+            let item = rest(input)?;
+            let item = quote!(#(#attrs)* #item);
+            let misplaced = marks.first().map(|mark| {
+                syn::Error::new_spanned(
+                    mark,
+                    "`#[tool]` goes on a function; put it on the method that a model is to call",
+                )
+            });
+            return Ok(match hidden.or(misplaced) {
+                Some(error) => Member::Wrong(item, error),
+                None => Member::Other(item),
+            });
+        };
+        input.advance_to(&fork);
+        function.attrs = attrs;
+        Ok(Member::Tool(Box::new(Method { marks, function })))
+    }
+}
+
+/// `#[tool]`, by whatever path.
+fn is_tool(attr: &Attribute) -> bool {
+    let last = attr.path().segments.last();
+    last.is_some_and(|segment| segment.ident == "tool")
+}
+
+/// Whether a `#[cfg_attr]` holds `#[tool]`. Nobody expands it before the block.
+fn hides_tool(attr: &Attribute) -> bool {
+    let Meta::List(list) = &attr.meta else {
+        return false;
+    };
+    let mut held = list.tokens.clone().into_iter();
+    attr.path().is_ident("cfg_attr") && held.any(|tree| is_one_of(&tree, &["tool"]))
+}
+
+/// An item up to its end: a semicolon or braces. Where the braces belong to an expression, what
+/// follows goes for an item of its own, which changes nothing.
+fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let ends = |input: ParseStream<'_>| input.peek(token::Brace) || input.peek(Token![;]);
+    let mut item = TokenStream::new();
+    while !input.is_empty() && !ends(input) {
+        input.parse::<TokenTree>()?.to_tokens(&mut item);
+    }
+    if !input.is_empty() {
+        input.parse::<TokenTree>()?.to_tokens(&mut item);
+    }
+    Ok(item)
+}
+
+impl Method {
+    /// Where its attribute stands.
+    pub(crate) fn mark(&self) -> Span {
+        self.marks[0].span()
+    }
+
+    /// The keys of its `#[tool(…)]`.
+    pub(crate) fn arguments(&self, errors: &mut Errors) -> TokenStream {
+        let mut arguments = TokenStream::new();
+        for (at, mark) in self.marks.iter().enumerate() {
+            match &mark.meta {
+                _ if at > 0 => errors.at(mark, "a second `#[tool]`; join the two"),
+                Meta::Path(_) => {}
+                Meta::List(list) => arguments = list.tokens.clone(),
+                Meta::NameValue(_) => errors.at(
+                    mark,
+                    "`#[tool]` takes keys in parentheses; write `#[tool(key = value)]`",
+                ),
+            }
+        }
+        arguments
+    }
+}
+
+impl Block {
+    /// The block as the user wrote it, without what rustc would not know, and with these attributes
+    /// after those of each tool.
+    pub(crate) fn plain(&self, mut more: impl Iterator<Item = TokenStream>) -> TokenStream {
+        let Block {
+            attrs,
+            head,
+            inner_attrs,
+            ..
+        } = self;
+        let members = self.members.iter().map(|member| match member {
+            Member::Tool(method) => {
+                let more = more.next().unwrap_or_default();
+                method.function.plain(&more)
+            }
+            Member::Other(item) | Member::Wrong(item, _) => item.clone(),
+        });
+        let members: TokenStream = members.collect();
+        quote! {
+            #(#attrs)*
+            #head {
+                #(#inner_attrs)*
+                #members
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tools_are_taken_apart() {
+        let source = "
+            impl Home<{ 1 + 1 }> where Self: Sized {
+                #![allow(dead_code)]
+                const A: Place = Place { x: 1 };
+                type B = Vec<u8>;
+                fn c(&self) -> Sum<{ 2 }> { 3 }
+                make! { #[tool] fn d() {} }
+                make!(e);
+                /// F.
+                #[tool_core::tool(read_only)]
+                #[inline]
+                pub async fn f(&self, a: Vec<u8>) -> [u8; { 4 }] where Self: Sized { x }
+                pub(crate) const fn g() {}
+            }
+        ";
+        let block: Block = syn::parse_str(source).unwrap();
+        let tools = block.members.iter().filter_map(|member| match member {
+            Member::Tool(method) => Some((method.function.ident.to_string(), method.marks.len())),
+            _ => None,
+        });
+        assert_eq!(tools.collect::<Vec<_>>(), [("f".to_owned(), 1)]);
+        assert!(block.of_trait.is_none() && block.generics.params.is_empty());
+        let tokens: TokenStream = source
+            .replace("#[tool_core::tool(read_only)]", "")
+            .parse()
+            .unwrap();
+        let spelled = |tokens: TokenStream| tokens.to_string().replace(' ', "");
+        assert_eq!(spelled(block.plain(std::iter::empty())), spelled(tokens));
+    }
+
+    #[test]
+    fn a_head_may_have_all_its_parts() {
+        let source = "unsafe impl<'a, T: for<'b> Fn(&'b T)> Trait<T> for Home<for<'c> fn(&'c u8)> where T: Copy {}";
+        let block: Block = syn::parse_str(source).unwrap();
+        assert_eq!(block.of_trait.unwrap().to_string(), "Trait < T >");
+        assert_eq!(block.generics.params.len(), 2);
+        assert!(block.generics.where_clause.is_some());
+    }
+}
