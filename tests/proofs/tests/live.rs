@@ -220,7 +220,7 @@ fn nobody_sees_half_a_change() {
 
 /// Looks until all is over; how often there was a pair to be seen.
 fn read(registry: &Registry, clock: &AtomicU64, is_over: &AtomicBool) -> usize {
-    let (mut seen, mut last) = (0, 0);
+    let (mut seen, mut newest) = (0, 0);
     while !is_over.load(Ordering::Acquire) {
         let specs = registry.specs();
         let list = specs
@@ -250,10 +250,10 @@ fn read(registry: &Registry, clock: &AtomicU64, is_over: &AtomicBool) -> usize {
         };
         let now: u64 = result.content().parse().expect("a version");
         assert!(
-            now >= least && now >= last,
-            "{now} after {least} and {last}"
+            now >= least && now >= newest,
+            "{now} after {least} and {newest}"
         );
-        last = now;
+        newest = now;
     }
     seen
 }
