@@ -1,0 +1,114 @@
+//! The types of `genai`: as a dialect, so that the loop speaks them, and as a model to ask.
+
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatMessage, ChatRequest, ChatResponse, ToolResponse};
+use genai::resolver::{AuthData, Endpoint, Error, ServiceTargetResolver};
+use genai::{Client, ModelIden, ServiceTarget};
+use serde_json::{Value, json};
+use tool_core::agent::{Model, Request};
+use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
+use tool_core::{ToolCall, ToolEntry, ToolResult};
+
+/// `genai`'s own tools, messages and responses, as serde writes them.
+pub(crate) struct Genai;
+
+impl Dialect for Genai {
+    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    out.key("name").string(&tool.name);
+                    out.key("description").string(&tool.prompt());
+                    out.key("schema").raw(tool.parameters_json());
+                });
+            }
+        });
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let response = read(response)?;
+        let calls = response.into_tool_calls().into_iter();
+        let calls = calls.map(|call| ToolCall::new(call.call_id, call.fn_name, call.fn_arguments));
+        Ok(calls.collect())
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        let content = read(response).map(|response| response.content);
+        content.map_or_else(
+            |_| Vec::new(),
+            |content| vec![json!(ChatMessage::assistant(content))],
+        )
+    }
+
+    fn text(&self, response: &Value) -> String {
+        read(response).map_or_else(|_| String::new(), |response| response.texts().concat())
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let response = |result: &ToolResult| {
+            ToolResponse::new(result.call_id(), result.content()).with_fn_name(result.name())
+        };
+        let responses = results.iter().map(response);
+        responses
+            .map(|response| json!(ChatMessage::from(response)))
+            .collect()
+    }
+}
+
+fn read(response: &Value) -> Result<ChatResponse, ResponseError> {
+    serde_json::from_value(response.clone())
+        .map_err(|error| ResponseError::new(format!("not a response of genai: {error}")))
+}
+
+/// A provider that `genai` speaks to.
+pub(crate) struct Provider {
+    client: Client,
+    model: String,
+}
+
+impl Provider {
+    /// The provider that a model's name belongs to, with the key that `genai` finds in the
+    /// environment.
+    pub(crate) fn of(model: &str) -> Provider {
+        Provider {
+            client: Client::default(),
+            model: model.into(),
+        }
+    }
+
+    /// One that speaks OpenAI's chat completions at this URL.
+    pub(crate) fn at(url: &str, key: &str, model: &str) -> Result<Provider, genai::Error> {
+        let (endpoint, key) = (format!("{}/", url.trim_end_matches('/')), key.to_owned());
+        let resolver = ServiceTargetResolver::from_resolver_fn(
+            move |target: ServiceTarget| -> Result<ServiceTarget, Error> {
+                Ok(ServiceTarget {
+                    endpoint: Endpoint::from_owned(endpoint.clone()),
+                    auth: AuthData::from_single(key.clone()),
+                    model: ModelIden::new(AdapterKind::OpenAI, target.model.model_name),
+                })
+            },
+        );
+        Ok(Provider {
+            client: Client::builder()
+                .with_service_target_resolver(resolver)
+                .build()?,
+            model: model.into(),
+        })
+    }
+}
+
+impl Model for Provider {
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    async fn ask(&self, request: Request<'_>) -> Result<Value, Self::Error> {
+        let messages = request.messages.iter().cloned().map(serde_json::from_value);
+        let chat = ChatRequest {
+            system: Some("You look after the heating of one room.".into()),
+            messages: messages.collect::<Result<_, _>>()?,
+            tools: Some(serde_json::from_str(request.tools.as_str())?),
+            ..ChatRequest::default()
+        };
+        let response = self.client.exec_chat(&self.model, chat, None).await?;
+        Ok(serde_json::to_value(response)?)
+    }
+}
