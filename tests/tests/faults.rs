@@ -33,7 +33,7 @@ impl Seen {
 
     /// Waits for something to be seen.
     fn wait_for(&self, what: &str) {
-        while !self.0.lock().unwrap().iter().any(|seen| *seen == what) {
+        while !self.0.lock().unwrap().contains(&what) {
             thread::sleep(Duration::from_millis(1));
         }
     }

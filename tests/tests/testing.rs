@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::{env, fs};
 
+use tool_core::budget::Cost;
 use tool_core::{Registry, ToolEntry, testing, tool, tools};
 
 /// Adds two numbers.
@@ -86,15 +87,11 @@ fn everything_that_is_wrong_is_told_at_once() {
 #[test]
 fn a_budget_counts_what_a_request_repeats() {
     let budget = registry(tools![add, roll]).budget();
-    let names: Vec<_> = budget.tools().iter().map(|tool| tool.name()).collect();
+    let names: Vec<_> = budget.tools().iter().map(Cost::name).collect();
     assert_eq!(names, ["add", "roll"], "the costliest comes first");
     assert_eq!(
         budget.bytes(),
-        budget
-            .tools()
-            .iter()
-            .map(|tool| tool.bytes())
-            .sum::<usize>()
+        budget.tools().iter().map(Cost::bytes).sum::<usize>()
     );
     let chat = budget
         .dialects()

@@ -1,6 +1,13 @@
 //! Methods as tools.
 
-#![allow(clippy::unused_async)]
+// Every form that a method can have.
+#![allow(
+    clippy::mixed_attributes_style,
+    clippy::needless_arbitrary_self_type,
+    clippy::needless_lifetimes,
+    clippy::unused_async,
+    clippy::unused_self
+)]
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};

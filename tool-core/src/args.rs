@@ -123,15 +123,20 @@ impl Input {
         self.tool.spec().parameters()
     }
 
+    /// The text of the arguments, if it is JSON.
+    pub(crate) fn json(&self) -> Result<&str, Refusal> {
+        match serde_json::from_str::<IgnoredAny>(&self.text) {
+            Ok(_) => Ok(&self.text),
+            Err(error) => Err(Refusal::Malformed(error.to_string())),
+        }
+    }
+
     /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
     /// came.
     #[cold]
     fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
         let schema = self.schema();
-        if let Err(error) = serde_json::from_str::<IgnoredAny>(&self.text) {
-            return Err(Refusal::Malformed(error.to_string()));
-        }
-        let respelled = normalise(schema, &self.text, self.is_lenient)
+        let respelled = normalise(schema, self.json()?, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);

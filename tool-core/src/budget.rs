@@ -12,8 +12,8 @@
 //! }
 //!
 //! let budget = Registry::builder().tools(tools![add]).build()?.budget();
-//! assert_eq!(budget.bytes(), 177);
-//! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 200));
+//! assert_eq!(budget.bytes(), 190);
+//! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
 //! println!("{budget}");
 //! # Ok::<(), tool_core::RegistryError>(())
 //! ```
@@ -74,7 +74,7 @@ fn by_dialect(tools: &[ToolEntry]) -> Vec<(&'static str, usize)> {
     ];
     let bytes = dialects.map(|(name, dialect)| {
         let mut out = JsonWriter::new();
-        dialect.write_tools(tools, &mut out);
+        dialect.write_tools(tools, &[], &mut out);
         (name, out.into_string().len())
     });
     bytes.to_vec()

@@ -46,6 +46,7 @@ mod bedrock;
 mod chat;
 mod cohere;
 mod gemini;
+mod hosted;
 mod mcp;
 mod mistral;
 mod openai_chat;
@@ -63,6 +64,7 @@ use serde_json::{Number, Value};
 
 use self::reshape::Style;
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target};
 use crate::schema::target::judge;
 use crate::spec::ToolSpec;
@@ -72,6 +74,7 @@ pub use anthropic::Anthropic;
 pub use bedrock::Bedrock;
 pub use cohere::Cohere;
 pub use gemini::Gemini;
+pub use hosted::RefusedTool;
 pub use mcp::Mcp;
 pub use mistral::Mistral;
 pub use openai_chat::OpenAiChat;
@@ -87,12 +90,12 @@ pub use xai::XAi;
 /// ```
 /// use serde_json::{Value, json};
 /// use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
-/// use tool_core::{ToolCall, ToolEntry, ToolResult};
+/// use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 ///
 /// struct House;
 ///
 /// impl Dialect for House {
-///     fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+///     fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
 ///         out.object(|out| {
 ///             for tool in tools {
 ///                 out.key(&tool.name).raw(tool.parameters_json());
@@ -119,8 +122,20 @@ pub use xai::XAi;
 /// assert_eq!(House.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
 pub trait Dialect {
-    /// Writes the value of the request's `tools` field as JSON text.
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter);
+    /// Writes the value of the request's `tools` field as JSON text. The hosted ones are those that
+    /// this dialect [knows](Dialect::hosts).
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
+
+    /// Whether a hosted tool is one of this provider; no, unless a dialect says otherwise. One that
+    /// is [unchecked](HostedTool::unchecked) should be taken when its shape is right.
+    fn hosts(&self, _tool: &HostedTool) -> bool {
+        false
+    }
+
+    /// The provider, as its refusals name it.
+    fn provider(&self) -> &'static str {
+        "this provider"
+    }
 
     /// The calls in a whole response (not a piece of a stream), in order; none is not an error.
     ///
@@ -159,15 +174,23 @@ pub trait Dialect {
     }
 
     /// What the provider refuses of these tools together: too many, or too much in all of them.
-    fn broken_rules(&self, _tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, _tools: &[ToolEntry], _hosted: &[HostedTool]) -> Vec<BrokenRule> {
         Vec::new()
     }
 }
 
 /// A dialect that is chosen while the program runs.
 impl<D: Dialect + ?Sized> Dialect for Box<D> {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        (**self).write_tools(tools, out);
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        (**self).write_tools(tools, hosted, out);
+    }
+
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        (**self).hosts(tool)
+    }
+
+    fn provider(&self) -> &'static str {
+        (**self).provider()
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -190,8 +213,8 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).follow_up(response, results)
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
-        (**self).broken_rules(tools)
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        (**self).broken_rules(tools, hosted)
     }
 }
 
@@ -202,20 +225,31 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 ///
 /// The text keeps the order of the parameters, in which some providers let a model fill them. A
 /// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     json: String,
     broken: Vec<BrokenRule>,
+    refused: Vec<RefusedTool>,
 }
 
 impl Rendered {
-    pub(crate) fn new(dialect: &(impl Dialect + ?Sized), tools: &[ToolEntry]) -> Rendered {
+    pub(crate) fn new(
+        dialect: &(impl Dialect + ?Sized),
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+    ) -> Rendered {
         let room = tools.iter().map(|tool| room(tool)).sum();
         let mut out = JsonWriter::with_capacity(room);
-        dialect.write_tools(tools, &mut out);
+        let hosted = hosted.iter().cloned();
+        let (hosted, refused): (Vec<_>, Vec<_>) = hosted.partition(|tool| dialect.hosts(tool));
+        dialect.write_tools(tools, &hosted, &mut out);
+        let refused = refused.iter();
         Rendered {
             json: out.into_string(),
-            broken: dialect.broken_rules(tools),
+            broken: dialect.broken_rules(tools, &hosted),
+            refused: refused
+                .map(|tool| RefusedTool::new(tool, dialect.provider()))
+                .collect(),
         }
     }
 
@@ -240,6 +274,11 @@ impl Rendered {
     /// ```
     pub fn broken_rules(&self) -> &[BrokenRule] {
         &self.broken
+    }
+
+    /// The [hosted tools](HostedTool) that are left out, since the dialect knows of none like them.
+    pub fn refused(&self) -> &[RefusedTool] {
+        &self.refused
     }
 }
 

@@ -190,5 +190,13 @@ fn runs_to_the_left(text: &str) -> bool {
     })
 }
 
-#[cfg(test)]
-mod tests;
+/// Whether a character makes letters run against their own direction. No text needs it, and one
+/// that is shown so can't be read for what it is.
+fn is_override(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}')
+}
+
+/// A character that must not be one: `[U+202E]`.
+fn code_point(character: char) -> String {
+    format!("[U+{:04X}]", u32::from(character))
+}

@@ -17,7 +17,10 @@ mod block_on;
 mod call;
 mod committed;
 mod context;
+#[cfg(feature = "dynamic")]
+mod dynamic;
 mod error;
+mod hosted;
 mod json;
 mod lend;
 mod output;
@@ -37,7 +40,10 @@ pub mod __private;
 
 pub use call::{Arguments, ToolCall, ToolResult};
 pub use context::{CallContext, CancellationToken, Cancelled, Progress};
+#[cfg(feature = "dynamic")]
+pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use error::{ToolError, ToolErrorKind, Transient};
+pub use hosted::HostedTool;
 pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use spec::{Annotations, Location, ToolSpec};

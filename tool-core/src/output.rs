@@ -27,7 +27,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// A string as it is, nothing as `ok`, everything else as JSON.
-    fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
+    pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
         match text::write(value) {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Failed {

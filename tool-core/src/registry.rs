@@ -24,6 +24,7 @@ use self::snapshot::Snapshot;
 use crate::block_on::block_on;
 use crate::call::{ToolCall, ToolResult};
 use crate::dialect::{Dialect, Rendered};
+use crate::hosted::HostedTool;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
@@ -158,7 +159,8 @@ impl Registry {
     /// # Errors
     ///
     /// When the tool lacks something that the registry was not given. The other one stays then.
-    pub fn replace(&self, tool: ToolEntry) -> Result<Option<ToolEntry>, RegistryError> {
+    pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
+        let tool = tool.into();
         self.change(|current| {
             let is_old = |other: &&ToolEntry| other.name == tool.name;
             let old = current.iter().find(is_old).cloned();
@@ -188,16 +190,63 @@ impl Registry {
     ) -> Result<T, RegistryError> {
         let changing = self.0.changing.lock();
         let _turn = changing.unwrap_or_else(PoisonError::into_inner);
-        let (tools, told) = next(&self.0.current.load().tools);
-        let snapshot = Snapshot::new(tools, &self.0.policy)?;
+        let current = self.0.current.load();
+        let (tools, told) = next(&current.tools);
+        let snapshot = Snapshot::new(tools, current.hosted.clone(), &self.0.policy)?;
         self.0.current.store(Arc::new(snapshot));
         Ok(told)
+    }
+
+    /// The [hosted tools](HostedTool), in the order in which they came.
+    pub fn hosted(&self) -> Vec<HostedTool> {
+        self.0.current.load().hosted.clone()
+    }
+
+    /// Adds a hosted tool while the registry is in use. Nothing happens when it is there.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{HostedTool, Registry, dialect::Anthropic};
+    ///
+    /// let registry = Registry::new();
+    /// let search = HostedTool::new(json!({"type": "web_search_20250305", "name": "web_search"}));
+    /// registry.add_hosted(search.clone());
+    /// assert!(registry.render(&Anthropic::default()).as_str().contains("web_search"));
+    /// assert!(registry.remove_hosted(&search));
+    /// assert_eq!(registry.render(&Anthropic::default()).as_str(), "[]");
+    /// ```
+    pub fn add_hosted(&self, tool: HostedTool) {
+        self.change_hosted(|hosted| {
+            if !hosted.contains(&tool) {
+                hosted.push(tool);
+            }
+        });
+    }
+
+    /// Removes a hosted tool while the registry is in use, and says whether it was there.
+    pub fn remove_hosted(&self, tool: &HostedTool) -> bool {
+        self.change_hosted(|hosted| {
+            let count = hosted.len();
+            hosted.retain(|other| other != tool);
+            hosted.len() < count
+        })
+    }
+
+    /// The same for the hosted tools, of which nothing is refused.
+    fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
+        let changing = self.0.changing.lock();
+        let _turn = changing.unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = Snapshot::clone(&self.0.current.load());
+        let told = change(&mut snapshot.hosted);
+        self.0.current.store(Arc::new(snapshot));
+        told
     }
 
     /// The value of a request's `tools` field, as the provider wants it.
     ///
     /// What the provider is known to refuse of so many tools is told by
-    /// [`Rendered::broken_rules`], and by an event in the log.
+    /// [`Rendered::broken_rules`], what the dialect leaves out by [`Rendered::refused`], and both
+    /// by events in the log.
     ///
     /// ```
     /// use tool_core::{Registry, dialect::Anthropic};
@@ -206,7 +255,8 @@ impl Registry {
     /// assert_eq!(body["tools"], serde_json::json!([]));
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
-        let rendered = Rendered::new(dialect, &self.0.current.load().tools);
+        let snapshot = self.0.current.load();
+        let rendered = Rendered::new(dialect, &snapshot.tools, &snapshot.hosted);
         telemetry::rendered(&rendered);
         rendered
     }

@@ -50,6 +50,37 @@ impl ToolSpec {
         &self.parameters
     }
 
+    /// A tool that came while the program ran, with the JSON texts of its schemas; the one of the
+    /// result may be empty.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn of_json(
+        name: String,
+        location: Location,
+        schemas: [String; 2],
+        takes_nothing: bool,
+    ) -> ToolSpec {
+        ToolSpec {
+            name: Cow::Owned(name),
+            title: None,
+            description: Cow::Borrowed(""),
+            when_to_use: None,
+            returns: None,
+            annotations: Annotations::default(),
+            location,
+            parameters: match takes_nothing {
+                true => Schema::object(&[]),
+                false => Schema::ANY,
+            },
+            output: None,
+            texts: Texts::Own(Arc::new(schemas)),
+        }
+    }
+
+    /// Whether the schemas came as JSON text, and there are no trees of them.
+    pub(crate) fn is_of_json(&self) -> bool {
+        matches!(self.texts, Texts::Own(_))
+    }
+
     /// The schema of the arguments as JSON text.
     pub fn parameters_json(&self) -> &str {
         match &self.texts {
@@ -114,7 +145,7 @@ pub struct Location {
     pub file: &'static str,
     /// The line of the `#[tool]` attribute, from 1.
     pub line: u32,
-    /// The module, beginning with the crate.
+    /// The module, beginning with the crate; empty for a `DynamicTool`.
     pub module: &'static str,
 }
 
@@ -127,7 +158,11 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{} (crate {})", self.file, self.line, self.krate())
+        write!(f, "{}:{}", self.file, self.line)?;
+        match self.krate() {
+            "" => Ok(()),
+            krate => write!(f, " (crate {krate})"),
+        }
     }
 }
 

@@ -243,11 +243,14 @@ fn causes(error: &ToolError) -> Option<String> {
     (!causes.is_empty()).then(|| causes.join(": "))
 }
 
-/// One event for each rule that the tools of a request break.
+/// One event for each rule that the tools of a request break, and for each that is left out.
 #[cfg(feature = "tracing")]
 pub(crate) fn rendered(rendered: &Rendered) {
     for broken in rendered.broken_rules() {
         tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", broken.message);
+    }
+    for refused in rendered.refused() {
+        tracing::warn!(target: "tool_core", "{}", refused.message);
     }
 }
 

@@ -15,6 +15,19 @@ pub use check::{Check, check};
 /// testing::assert_budget(&Registry::new(), 0);
 /// ```
 ///
+/// ```should_panic
+/// use tool_core::{Registry, testing, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build().unwrap();
+/// testing::assert_budget(&registry, 20);
+/// ```
+///
 /// # Panics
 ///
 /// When they are more, with what each of them is.

@@ -299,6 +299,6 @@ fn other(mut schema: Value, random: &mut Random) -> Value {
                 members.insert("type".into(), kind.into());
             }
         }
-    };
+    }
     schema
 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod calls;
+mod hosted;
 mod oracles;
 mod responses;
 mod results;

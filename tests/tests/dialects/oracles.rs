@@ -53,7 +53,7 @@ fn tools() -> Vec<ToolEntry> {
 /// What a dialect writes, reads and answers, as text: a `Value` would sort the keys.
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
-    dialect.write_tools(&self::tools(), &mut tools);
+    dialect.write_tools(&self::tools(), &[], &mut tools);
     let calls = dialect.calls(response).unwrap().into_iter();
     let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
     let mut out = JsonWriter::new();
@@ -143,7 +143,7 @@ fn mcp_tools_and_results_follow_the_schema_files() {
         };
         let (tool, result) = (judge("Tool"), judge("CallToolResult"));
         let mut out = JsonWriter::new();
-        mcp.write_tools(&tools(), &mut out);
+        mcp.write_tools(&tools(), &[], &mut out);
         let tools: Vec<Value> = serde_json::from_str(&out.into_string()).unwrap();
         for value in &tools {
             let problem = tool.validate(value).err().map(|error| error.to_string());

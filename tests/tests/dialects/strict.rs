@@ -85,7 +85,7 @@ pub(crate) fn tools() -> [ToolEntry; 3] {
 
 fn render(dialect: &dyn Dialect, tool: ToolEntry) -> Value {
     let mut out = JsonWriter::new();
-    dialect.write_tools(&[tool], &mut out);
+    dialect.write_tools(&[tool], &[], &mut out);
     serde_json::from_str(&out.into_string()).unwrap()
 }
 
@@ -159,7 +159,7 @@ fn openai_requires_every_key_and_says_the_rest_in_words() {
 #[test]
 fn the_first_key_tells_the_variants_apart() {
     let mut out = JsonWriter::new();
-    OpenAiResponses::strict().write_tools(&[alarm()], &mut out);
+    OpenAiResponses::strict().write_tools(&[alarm()], &[], &mut out);
     let text = out.into_string();
     for start in [
         r#"{"kind":{"type":"string","const":"at"},"time""#,
@@ -350,11 +350,11 @@ fn too_many_tools_are_told_in_words() {
     assert_eq!(messages(Target::Gemini).len(), 1);
     assert_eq!(messages(Target::Mistral), [""; 0]);
     assert!(broken(Target::OpenAiStrict, &tools[1..]).is_empty());
-    assert_eq!(OpenAiChat::default().broken_rules(&tools).len(), 1);
-    assert_eq!(Anthropic::default().broken_rules(&tools), []);
+    assert_eq!(OpenAiChat::default().broken_rules(&tools, &[]).len(), 1);
+    assert_eq!(Anthropic::default().broken_rules(&tools, &[]), []);
 
     // Each has six that may be left out and two unions: `when` and `sound`.
-    let broken = Anthropic::strict().broken_rules(&tools[..21]);
+    let broken = Anthropic::strict().broken_rules(&tools[..21], &[]);
     let rules: Vec<_> = broken
         .iter()
         .map(|broken| (broken.rule.id, &*broken.message))
@@ -379,5 +379,5 @@ fn too_many_tools_are_told_in_words() {
     );
     // What is not strict counts for nothing.
     let counts = vec![ToolEntry::of::<count>(); 40];
-    assert_eq!(Anthropic::strict().broken_rules(&counts), []);
+    assert_eq!(Anthropic::strict().broken_rules(&counts, &[]), []);
 }

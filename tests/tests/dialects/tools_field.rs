@@ -5,7 +5,7 @@ use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, ResponseError, XAi,
 };
-use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
+use tool_core::{HostedTool, Registry, ToolCall, ToolEntry, ToolResult, tools};
 
 use super::{dialects, get_forecast, list_alarms, refusal, registry};
 
@@ -175,7 +175,7 @@ fn mcp_promises_no_output_schema_that_a_result_breaks() {
 fn no_tools_are_an_empty_array() {
     for (dialect, _) in dialects() {
         let mut out = JsonWriter::new();
-        dialect.write_tools(&[], &mut out);
+        dialect.write_tools(&[], &[], &mut out);
         assert_eq!(out.into_string(), "[]");
     }
 }
@@ -211,7 +211,7 @@ fn text_and_value_are_the_same_json() {
 fn bad_json_of_a_foreign_dialect_is_an_error_and_not_sent() {
     struct Broken;
     impl Dialect for Broken {
-        fn write_tools(&self, _tools: &[ToolEntry], out: &mut JsonWriter) {
+        fn write_tools(&self, _: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
             out.array(|out| {
                 out.key("key in an array").boolean(true);
             });

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::reshape::Style;
 use super::response::{Layout, ResponseError, is_type, words};
-use super::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use super::{Dialect, JsonWriter, hosted, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -64,7 +65,7 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for Anthropic {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -78,7 +79,18 @@ impl Dialect for Anthropic {
                     }
                 });
             }
+            hosted::write(hosted, out);
         });
+    }
+
+    /// Those whose type has a version, such as `web_search_20250305`, and `mcp_toolset`
+    /// (Anthropic's tool reference).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |name| name == "mcp_toolset" || has_version(name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Anthropic"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -123,10 +135,16 @@ impl Dialect for Anthropic {
     }
 
     /// Only strict tools are limited.
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         match self.is_strict {
             true => broken(Target::AnthropicStrict, tools),
             false => Vec::new(),
         }
     }
+}
+
+/// Whether a date without separators stands at the end, as Anthropic writes versions.
+fn has_version(name: &str) -> bool {
+    name.rsplit_once('_')
+        .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::response::{Layout, ResponseError, words};
-use super::{Dialect, JsonWriter, wire_id, write_head};
+use super::{Dialect, JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -47,7 +48,7 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for Bedrock {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -59,7 +60,17 @@ impl Dialect for Bedrock {
                     });
                 });
             }
+            hosted::write(hosted, out);
         });
+    }
+
+    /// A `systemTool`, and a `cachePoint` (the union `Tool` of the service's model).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Amazon Bedrock"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -111,7 +122,11 @@ impl Dialect for Bedrock {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
-        broken(Target::Bedrock, tools)
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        // A hosted tool is one, too.
+        match tools.is_empty() && !hosted.is_empty() {
+            true => Vec::new(),
+            false => broken(Target::Bedrock, tools),
+        }
     }
 }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::response::{Layout, ResponseError, is_type, words};
-use super::{JsonWriter, wire_id, write_head};
+use super::{JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::hosted::HostedTool;
 use crate::tool::ToolEntry;
 
 /// Where the parts of a call stand.
@@ -17,9 +18,10 @@ pub(super) const LAYOUT: Layout = Layout {
     arguments: "function.arguments",
 };
 
-/// Functions, each with the keys that `schema` writes.
+/// Functions, each with the keys that `schema` writes, then hosted tools.
 pub(super) fn write_tools(
     tools: &[ToolEntry],
+    hosted: &[HostedTool],
     out: &mut JsonWriter,
     schema: impl Fn(&ToolEntry, &mut JsonWriter),
 ) {
@@ -33,6 +35,7 @@ pub(super) fn write_tools(
                 });
             });
         }
+        hosted::write(hosted, out);
     });
 }
 

@@ -6,6 +6,7 @@ use super::chat;
 use super::response::{Layout, ResponseError, words};
 use super::{Dialect, JsonWriter};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -40,8 +41,12 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for Cohere {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        chat::write_tools(tools, out, chat::parameters);
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn provider(&self) -> &'static str {
+        "Cohere"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -70,7 +75,7 @@ impl Dialect for Cohere {
         chat::results(results)
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Cohere, tools)
     }
 }

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::reshape::{self, Style};
 use super::response::{Layout, ResponseError, words};
-use super::{Dialect, JsonWriter, wire_id, write_head};
+use super::{Dialect, JsonWriter, hosted, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
@@ -73,6 +74,22 @@ impl Gemini {
     }
 }
 
+/// The members of an entry of `tools` besides the functions (Google's Gen AI SDK and Vertex AI's
+/// API description, `Tool`).
+const HOSTED: [&str; 11] = [
+    "codeExecution",
+    "computerUse",
+    "enterpriseWebSearch",
+    "exaAiSearch",
+    "fileSearch",
+    "googleMaps",
+    "googleSearch",
+    "googleSearchRetrieval",
+    "parallelAiSearch",
+    "retrieval",
+    "urlContext",
+];
+
 const LAYOUT: Layout = Layout {
     response: "a response of Gemini",
     call: "a call in `candidates[0].content.parts`",
@@ -83,19 +100,32 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for Gemini {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
-            if tools.is_empty() {
-                return;
-            }
-            out.object(|out| {
-                out.word("functionDeclarations").array(|out| {
-                    for tool in tools {
-                        out.object(|out| self.write_tool(tool, out));
-                    }
+            if !tools.is_empty() {
+                out.object(|out| {
+                    out.word("functionDeclarations").array(|out| {
+                        for tool in tools {
+                            out.object(|out| self.write_tool(tool, out));
+                        }
+                    });
                 });
-            });
+            }
+            hosted::write(hosted, out);
         });
+    }
+
+    /// An entry of its own each, told by its keys, which may be spelled `googleSearch` or
+    /// `google_search`. Not every model takes them beside functions (Google's guide, "Combine
+    /// built-in tools and function calling").
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::has_keys(tool, |key| {
+            HOSTED.iter().any(|known| is_spelling(key, known))
+        })
+    }
+
+    fn provider(&self) -> &'static str {
+        "Gemini"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -136,9 +166,18 @@ impl Dialect for Gemini {
         vec![json!({ "role": "user", "parts": parts })]
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Gemini, tools)
     }
+}
+
+/// Whether a key is `googleSearch`, as it is or as `google_search`.
+fn is_spelling(key: &str, known: &str) -> bool {
+    let snake = known.chars().flat_map(|letter| {
+        let gap = letter.is_ascii_uppercase().then_some('_');
+        gap.into_iter().chain([letter.to_ascii_lowercase()])
+    });
+    key == known || key.chars().eq(snake)
 }
 
 /// Whether `parameters` can hold a schema: every node has a type there, and every object members.

@@ -6,6 +6,7 @@ use super::response::{Layout, ResponseError};
 use super::{Dialect, JsonWriter, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
 use crate::error::ToolErrorKind;
+use crate::hosted::HostedTool;
 use crate::schema::{Kind, Schema};
 use crate::spec::Annotations;
 use crate::tool::ToolEntry;
@@ -45,6 +46,10 @@ impl Mcp {
     /// The output schema, if it is one that every result of the tool will follow, as the
     /// specification demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
+        // Every result is held to it, and it is one of an object.
+        if tool.is_of_json() {
+            return tool.output_json();
+        }
         let schema = tool.output()?;
         let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
@@ -70,7 +75,7 @@ const LAYOUT: Layout = Layout {
 const INVALID_PARAMS: i32 = -32602;
 
 impl Dialect for Mcp {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -86,6 +91,10 @@ impl Dialect for Mcp {
                 });
             }
         });
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Model Context Protocol"
     }
 
     /// The call of a request, or the calls of an array of messages. Other methods are passed over.

@@ -1,11 +1,12 @@
 //! Mistral's chat completions.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::chat;
 use super::response::{Layout, ResponseError};
-use super::{Dialect, JsonWriter};
+use super::{Dialect, JsonWriter, hosted};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -13,6 +14,10 @@ use crate::tool::ToolEntry;
 ///
 /// The id of a call is repeated as it came: the API wants nine letters or digits, which its own
 /// ids are.
+///
+/// Where hosted tools were at work, a choice has several messages, and the calls of those tools are
+/// answered among them (Mistral's guide, "Using Connectors in Chat Completions"). They are all part
+/// of the turn, and what is not answered is for us.
 ///
 /// ```
 /// use serde_json::json;
@@ -26,6 +31,16 @@ use crate::tool::ToolEntry;
 #[non_exhaustive]
 pub struct Mistral {}
 
+/// Connectors and built-in tools (Mistral's Python SDK, `ChatCompletionRequest.tools`).
+const HOSTED: [&str; 6] = [
+    "code_interpreter",
+    "connector",
+    "document_library",
+    "image_generation",
+    "web_search",
+    "web_search_premium",
+];
+
 const LAYOUT: Layout = Layout {
     response: "a chat completion of Mistral",
     // The SDK's `ToolCall` may come without.
@@ -34,19 +49,47 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for Mistral {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        chat::write_tools(tools, out, chat::parameters);
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Mistral"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["object"] == "error" {
             return Err(LAYOUT.refuse_said(response));
         }
-        chat::calls(&LAYOUT, response)
+        let choice = &response["choices"][0];
+        if choice["message"].is_object() {
+            return chat::calls(&LAYOUT, response);
+        }
+        let Value::Array(messages) = &choice["messages"] else {
+            return chat::calls(&LAYOUT, response);
+        };
+        let answered = |call: &ToolCall| {
+            let mut messages = messages.iter();
+            messages.any(|message| message["tool_call_id"] == *call.id)
+        };
+        let mut open = Vec::new();
+        for message in messages {
+            let holder = json!({ "message": message });
+            let calls = chat::calls_of(&LAYOUT, &holder)?.into_iter();
+            open.extend(calls.filter(|call| !answered(call)));
+        }
+        Ok(open)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
-        chat::turn(response)
+        match &response["choices"][0]["messages"] {
+            Value::Array(messages) => messages.clone(),
+            _ => chat::turn(response),
+        }
     }
 
     fn text(&self, response: &Value) -> String {
@@ -57,7 +100,7 @@ impl Dialect for Mistral {
         chat::results(results)
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Mistral, tools)
     }
 }

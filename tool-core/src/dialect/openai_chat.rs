@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::chat;
 use super::reshape::Style;
 use super::response::{Layout, ResponseError};
-use super::{Dialect, JsonWriter, strict_or_plain};
+use super::{Dialect, JsonWriter, hosted, strict_or_plain};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -67,8 +68,8 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for OpenAiChat {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        chat::write_tools(tools, out, |tool, out| {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, |tool, out| {
             if self.is_strict {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &Style::OPENAI_STRICT, "parameters", out);
@@ -76,6 +77,16 @@ impl Dialect for OpenAiChat {
                 chat::parameters(tool, out);
             }
         });
+    }
+
+    /// None that OpenAI documents; servers that speak like it may have some, which are to be
+    /// [unchecked](HostedTool::unchecked).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |_| false)
+    }
+
+    fn provider(&self) -> &'static str {
+        "chat completions"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -94,7 +105,7 @@ impl Dialect for OpenAiChat {
         chat::results(results)
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::OpenAiStrict, tools)
     }
 }

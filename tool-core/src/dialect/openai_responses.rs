@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::reshape::Style;
 use super::response::{Layout, ResponseError, is_type, words};
-use super::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use super::{Dialect, JsonWriter, hosted, strict_or_plain, wire_id, write_head};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -49,6 +50,27 @@ impl OpenAiResponses {
     }
 }
 
+/// Whatever may stand in `tools` and is no function (OpenAI's Python SDK, `responses.ToolParam`).
+const HOSTED: [&str; 17] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "local_shell",
+    "mcp",
+    "namespace",
+    "programmatic_tool_calling",
+    "shell",
+    "tool_search",
+    "web_search",
+    "web_search_2025_08_26",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
 const LAYOUT: Layout = Layout {
     response: "a response of OpenAI",
     call: "a call in `output`",
@@ -59,7 +81,7 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for OpenAiResponses {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -74,7 +96,17 @@ impl Dialect for OpenAiResponses {
                     }
                 });
             }
+            hosted::write(hosted, out);
         });
+    }
+
+    /// Calls of those that the application is to run itself, such as `shell`, are not read.
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Responses API of OpenAI"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -110,7 +142,7 @@ impl Dialect for OpenAiResponses {
         results.iter().map(item).collect()
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::OpenAiStrict, tools)
     }
 }

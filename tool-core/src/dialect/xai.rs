@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::chat;
 use super::reshape::{self, Style};
 use super::response::{Layout, ResponseError};
-use super::{Dialect, JsonWriter};
+use super::{Dialect, JsonWriter, hosted};
 use crate::call::{ToolCall, ToolResult};
+use crate::hosted::HostedTool;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::ToolEntry;
 
@@ -46,11 +47,22 @@ const LAYOUT: Layout = Layout {
 };
 
 impl Dialect for XAi {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
-        chat::write_tools(tools, out, |tool, out| {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, |tool, out| {
             out.word("parameters");
             reshape::write_tool(tool, &Style::XAI, out);
         });
+    }
+
+    /// None: xAI's own tools are for its Responses API, which
+    /// [`OpenAiResponses`](super::OpenAiResponses) speaks, and live search is gone from here
+    /// (xAI's guide to its tools; vercel/ai#15718).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |_| false)
+    }
+
+    fn provider(&self) -> &'static str {
+        "chat completions of xAI"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
@@ -69,7 +81,7 @@ impl Dialect for XAi {
         chat::results(results)
     }
 
-    fn broken_rules(&self, tools: &[ToolEntry]) -> Vec<BrokenRule> {
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::XAi, tools)
     }
 }

@@ -83,7 +83,7 @@ impl<'s> Maker<'s> {
         };
         match kind {
             Some("null") => Ok(Json::Null),
-            Some("boolean") => Ok(Json::Boolean(number % 2 == 0)),
+            Some("boolean") => Ok(Json::Boolean(number.is_multiple_of(2))),
             Some("integer") => numbers(schema, path, number, true),
             Some("number") => numbers(schema, path, number, false),
             Some("string") => string(schema, path, number),

@@ -26,8 +26,8 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     ));
     push_text(&mut out, introduction);
     out.push_str(
-        "<p class=\"search\" hidden><label>Search <input type=\"search\" id=\"search\" \
-         autocomplete=\"off\" spellcheck=\"false\"></label> <output id=\"count\"></output></p>\n</header>\n",
+        "</header>\n<p class=\"search\" hidden><label>Search <input type=\"search\" id=\"search\" \
+         autocomplete=\"off\" spellcheck=\"false\"></label> <output id=\"count\"></output></p>\n",
     );
     push_index(&mut out, page);
     out.push_str("<main>\n");
@@ -227,8 +227,9 @@ fn text(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
+            _ if super::is_override(character) => out.push_str(&super::code_point(character)),
             _ if character.is_control() => out.push('\u{fffd}'),
-            // They end with the element that they stand in.
+            // What it does ends with the element that it stands in.
             _ if is_bidi_control(character) => {
                 out.push_str(&format!("&#x{:x};", u32::from(character)));
             }

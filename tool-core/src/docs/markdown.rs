@@ -172,6 +172,8 @@ fn one_line(line: &str, starts: bool) -> String {
         if is_markup(text, at, character, starts) {
             out.push('\\');
             out.push(character);
+        } else if super::is_override(character) {
+            out.push_str(&one_line(&super::code_point(character), false));
         } else if is_bidi_control(character) {
             out.push_str(&format!("&#x{:x};", u32::from(character)));
         } else if character.is_control() {

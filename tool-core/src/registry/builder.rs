@@ -10,6 +10,7 @@ use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
 use crate::call::ToolResult;
 use crate::error::ToolError;
+use crate::hosted::HostedTool;
 use crate::runtime::Runtime;
 use crate::tool::{LiveTool, ToolEntry};
 use crate::toolset::Toolset;
@@ -18,6 +19,7 @@ use crate::toolset::Toolset;
 #[derive(Clone, Default)]
 pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,
+    hosted: Vec<HostedTool>,
     policy: Policy,
 }
 
@@ -33,6 +35,19 @@ impl RegistryBuilder {
     /// Takes these tools, made by [`tools!`](crate::tools).
     pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// Takes one tool, such as a `DynamicTool`.
+    pub fn tool(self, tool: impl Into<ToolEntry>) -> Self {
+        self.tools([tool.into()])
+    }
+
+    /// Takes a tool that a provider runs itself; see [`HostedTool`].
+    pub fn hosted(mut self, tool: HostedTool) -> Self {
+        if !self.hosted.contains(&tool) {
+            self.hosted.push(tool);
+        }
         self
     }
 
@@ -110,7 +125,7 @@ impl RegistryBuilder {
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
-        let snapshot = Snapshot::new(self.tools, &policy)?;
+        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
         Ok(Registry::of(snapshot, policy))
     }
 }

@@ -51,7 +51,8 @@ impl Registry {
     }
 
     /// A registry of some tools of this one, with the same context, gates and limits. What is
-    /// added to or removed from either of them later does not touch the other.
+    /// added to or removed from either of them later does not touch the other. Hosted tools stay
+    /// behind.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -70,7 +71,7 @@ impl Registry {
         let tools = tools.iter().filter(|tool| is_in(tool)).cloned().collect();
         let policy = self.0.policy.clone();
         // Some of what is a registry are one.
-        let snapshot = Snapshot::new(tools, &policy).unwrap_or_default();
+        let snapshot = Snapshot::new(tools, Vec::new(), &policy).unwrap_or_default();
         Registry::of(snapshot, policy)
     }
 

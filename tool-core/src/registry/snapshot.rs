@@ -8,20 +8,26 @@ use super::error::{Duplicate, Lack, RegistryError};
 use super::names::NameHash;
 use super::policy::Policy;
 use crate::context::CallContext;
+use crate::hosted::HostedTool;
 use crate::rules::portable::is_tool_name;
 use crate::rules::{BrokenRule, Target, broken};
 use crate::tool::{Invoke, ToolEntry};
 
-/// The tools at one moment, in the order of their names.
+/// The tools at one moment, in the order of their names, and the hosted ones.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) tools: Vec<ToolEntry>,
     places: HashMap<Cow<'static, str>, usize, NameHash>,
+    pub(super) hosted: Vec<HostedTool>,
 }
 
 impl Snapshot {
     /// Everything that keeps these tools from being a registry is told at once.
-    pub(super) fn new(tools: Vec<ToolEntry>, policy: &Policy) -> Result<Snapshot, RegistryError> {
+    pub(super) fn new(
+        tools: Vec<ToolEntry>,
+        hosted: Vec<HostedTool>,
+        policy: &Policy,
+    ) -> Result<Snapshot, RegistryError> {
         let mut error = RegistryError::default();
         for tool in &tools {
             judge(tool, policy, &mut error);
@@ -45,6 +51,7 @@ impl Snapshot {
         let snapshot = Snapshot {
             places: named.keys().cloned().zip(0..).collect(),
             tools: named.into_values().flatten().collect(),
+            hosted,
         };
         if error.duplicates.is_empty() {
             error.broken = broken_by_targets(&snapshot.tools);

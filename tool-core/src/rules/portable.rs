@@ -63,6 +63,12 @@ pub(crate) fn is_tool_name(name: &str) -> bool {
     is_name(name, |byte| byte == b'-')
 }
 
+/// The same for a key of an object.
+#[cfg(feature = "dynamic")]
+pub(crate) fn is_param_name(name: &str) -> bool {
+    is_name(name, |_| false)
+}
+
 fn is_name(name: &str, extra: impl Fn(u8) -> bool) -> bool {
     let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     (1..=64).contains(&name.len())

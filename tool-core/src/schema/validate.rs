@@ -8,6 +8,8 @@ mod path;
 mod scalars;
 mod unions;
 
+#[cfg(feature = "dynamic")]
+pub(crate) use self::compounds::repeated;
 use self::path::Path;
 pub(crate) use self::path::path_at;
 use super::cursor::Cursor;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
+use super::{Bound, IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
 
 /// The longest stretch of a model's own text that an error repeats, in characters.
 const SHOWN: usize = 40;
@@ -51,52 +51,59 @@ fn object(properties: &[Property]) -> Cow<'static, str> {
 }
 
 fn string(rule: &StringRule) -> Cow<'static, str> {
-    let mut words = match rule.format {
+    let words = match rule.format {
         "" => sized("a string", rule.lengths, "character"),
         format => {
             let words = format!("a string of the format {format}");
             sized(&words, rule.lengths, "character").into_owned().into()
         }
     };
-    if !rule.pattern.is_empty() {
+    with_pattern(words, rule.pattern.as_str())
+}
+
+pub(crate) fn with_pattern<'w>(mut words: Cow<'w, str>, pattern: &str) -> Cow<'w, str> {
+    if !pattern.is_empty() {
         let words = words.to_mut();
         words.push_str(" that matches ");
-        words.push_str(rule.pattern.as_str());
+        words.push_str(pattern);
     }
     words
 }
 
 fn number(range: &NumberRange) -> Cow<'static, str> {
+    let end = |bound: Option<Bound>| bound.map(|bound| (bound.json, bound.is_exclusive));
+    let step = range.multiple_of.map(|step| step.json);
+    number_between(end(range.minimum), end(range.maximum), step)
+}
+
+/// A number by its ends, each with whether it is left out itself, and by what it is a multiple of.
+pub(crate) fn number_between(
+    minimum: Option<(&str, bool)>,
+    maximum: Option<(&str, bool)>,
+    step: Option<&str>,
+) -> Cow<'static, str> {
     let ends = [
-        (&range.minimum, "at least", "above"),
-        (&range.maximum, "at most", "below"),
+        (minimum, "at least", "above"),
+        (maximum, "at most", "below"),
     ];
-    let ends = ends
-        .into_iter()
-        .filter_map(|(bound, inclusive, exclusive)| {
-            let bound = bound.as_ref()?;
-            let relation = if bound.is_exclusive {
-                exclusive
-            } else {
-                inclusive
-            };
-            Some(format!("{relation} {}", bound.json))
-        });
+    let ends = ends.into_iter().filter_map(|(end, inclusive, exclusive)| {
+        let (limit, is_exclusive) = end?;
+        let relation = if is_exclusive { exclusive } else { inclusive };
+        Some(format!("{relation} {limit}"))
+    });
     let ends: Vec<_> = ends.collect();
     let mut words = Cow::Borrowed("a number");
     if !ends.is_empty() {
         words += " ";
         words.to_mut().push_str(&ends.join(" and "));
     }
-    if let Some(step) = range.multiple_of {
-        words
-            .to_mut()
-            .push_str(&format!(", a multiple of {}", step.json));
+    if let Some(step) = step {
+        words.to_mut().push_str(&format!(", a multiple of {step}"));
     }
     words
 }
 
-fn integer(range: IntegerRange) -> Cow<'static, str> {
+pub(crate) fn integer(range: IntegerRange) -> Cow<'static, str> {
     let mut words: Cow<'_, str> = match (range.shows_minimum, range.shows_maximum) {
         (true, true) => format!("an integer from {} to {}", range.minimum, range.maximum).into(),
         (true, false) => format!("an integer of at least {}", range.minimum).into(),
@@ -110,7 +117,7 @@ fn integer(range: IntegerRange) -> Cow<'static, str> {
     words
 }
 
-fn sized<'w>(what: &'w str, lengths: Lengths, unit: &str) -> Cow<'w, str> {
+pub(crate) fn sized<'w>(what: &'w str, lengths: Lengths, unit: &str) -> Cow<'w, str> {
     let size = match (lengths.minimum, lengths.maximum) {
         (0, usize::MAX) => return what.into(),
         (least, most) if least == most => format!("exactly {}", count(least, unit)),
@@ -144,6 +151,20 @@ pub(crate) fn one_of<T: AsRef<str>>(
         words.push_str(&format!(" or one of {} others", total - LISTED));
     }
     words
+}
+
+/// What is wrong with a key that is none of these.
+pub(crate) fn unknown<'a>(
+    key: &str,
+    names: impl ExactSizeIterator<Item = &'a str> + Clone,
+) -> String {
+    if let Some(name) = nearest(key, names.clone()) {
+        return ["unknown; did you mean \"", name, "\"?"].concat();
+    }
+    if names.len() == 0 {
+        return "unknown; nothing is expected here".into();
+    }
+    ["unknown; expected ", &one_of(names, "\"")].concat()
 }
 
 /// A value as it came, shortened.

@@ -54,7 +54,7 @@ impl Form {
 
 fn render(dialect: &dyn Dialect, tool: &ToolEntry) -> Value {
     let mut out = JsonWriter::new();
-    dialect.write_tools(std::slice::from_ref(tool), &mut out);
+    dialect.write_tools(std::slice::from_ref(tool), &[], &mut out);
     serde_json::from_str(&out.into_string()).expect("a dialect writes JSON")
 }
 

@@ -13,16 +13,19 @@ impl Walk<'_> {
         if old == new {
             return true;
         }
-        let lost = missing(&old, &new);
-        let gained = missing(&new, &old);
-        let words = |types: &Option<Vec<&str>>| match types {
-            Some(types) => types.join(" or "),
-            None => "anything".to_owned(),
+        let lost = missing(old.as_deref(), new.as_deref());
+        let gained = missing(new.as_deref(), old.as_deref());
+        let words = |types: Option<&[&str]>| {
+            types.map_or_else(|| "anything".to_owned(), |types| types.join(" or "))
         };
         let message = match (&lost[..], &gained[..]) {
             (["null"], []) => "may no longer be null".to_owned(),
             ([], ["null"]) => "may be null now".to_owned(),
-            _ => format!("type {} -> {}", words(&old), words(&new)),
+            _ => format!(
+                "type {} -> {}",
+                words(old.as_deref()),
+                words(new.as_deref())
+            ),
         };
         match (lost.is_empty(), gained.is_empty()) {
             (true, true) => {}
@@ -38,7 +41,7 @@ impl Walk<'_> {
 
     /// `enum` and `const`.
     pub(super) fn values(&mut self, old: &Json, new: &Json, path: &str) {
-        let list = |values: &[&Json]| {
+        let words = |values: &[&Json]| {
             let values: Vec<_> = values.iter().map(ToString::to_string).collect();
             values.join(", ")
         };
@@ -48,7 +51,7 @@ impl Walk<'_> {
                 self.add(
                     path,
                     Effect::Narrower,
-                    format!("must be one of {} now", list(&new)),
+                    format!("must be one of {} now", words(&new)),
                 );
             }
             (Some(_), None) => {
@@ -58,10 +61,18 @@ impl Walk<'_> {
                 let lost: Vec<_> = old.iter().filter(|v| !new.contains(v)).copied().collect();
                 let gained: Vec<_> = new.iter().filter(|v| !old.contains(v)).copied().collect();
                 if !lost.is_empty() {
-                    self.add(path, Effect::Narrower, format!("no longer {}", list(&lost)));
+                    self.add(
+                        path,
+                        Effect::Narrower,
+                        format!("no longer {}", words(&lost)),
+                    );
                 }
                 if !gained.is_empty() {
-                    self.add(path, Effect::Wider, format!("may be {} now", list(&gained)));
+                    self.add(
+                        path,
+                        Effect::Wider,
+                        format!("may be {} now", words(&gained)),
+                    );
                 }
             }
         }
@@ -197,15 +208,15 @@ pub(super) fn type_of(value: &Json) -> &'static str {
 }
 
 /// The types of the first list that the second does not accept.
-fn missing<'t>(types: &Option<Vec<&'t str>>, others: &Option<Vec<&str>>) -> Vec<&'t str> {
+fn missing<'t>(types: Option<&[&'t str]>, others: Option<&[&str]>) -> Vec<&'t str> {
     let Some(others) = others else {
         return Vec::new();
     };
     let all = ["array", "boolean", "null", "number", "object", "string"];
-    let types = types.clone().unwrap_or_else(|| all.to_vec());
+    let types = types.unwrap_or(&all).iter().copied();
     let is_held =
         |name: &&str| others.contains(name) || *name == "integer" && others.contains(&"number");
-    types.into_iter().filter(|name| !is_held(name)).collect()
+    types.filter(|name| !is_held(name)).collect()
 }
 
 /// The values that a schema lists; `None` when it lists none.

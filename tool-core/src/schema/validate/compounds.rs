@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{Path, Walker};
 use crate::schema::property::Members;
 use crate::schema::seen::{Keys, Seen};
-use crate::schema::words::{expected, nearest, one_of, shorten};
+use crate::schema::words::{expected, shorten, unknown};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
 
 impl<'t> Walker<'t> {
@@ -144,7 +144,8 @@ impl<'t> Walker<'t> {
                     }
                 } else {
                     self.cursor.value();
-                    self.report(&path.key(&key), || unknown(&key, &known));
+                    let names = known.iter().map(Property::name);
+                    self.report(&path.key(&key), || unknown(&key, names));
                 }
             }
             self.cursor.eat(b',');
@@ -262,17 +263,6 @@ impl<'t> Walker<'t> {
     }
 }
 
-fn unknown(key: &str, properties: &[Property]) -> String {
-    let names = properties.iter().map(Property::name);
-    if let Some(name) = nearest(key, names.clone()) {
-        return ["unknown; did you mean \"", name, "\"?"].concat();
-    }
-    if properties.is_empty() {
-        return "unknown; nothing is expected here".into();
-    }
-    ["unknown; expected ", &one_of(names, "\"")].concat()
-}
-
 /// Whether `key` is one of a map whose keys follow this schema.
 fn is_key(keys: &Schema, key: &str) -> bool {
     match keys.kind {
@@ -292,7 +282,7 @@ fn is_key(keys: &Schema, key: &str) -> bool {
 }
 
 /// The first item of a well-formed array that equals one before it, as JSON Schema compares.
-fn repeated(array: &str) -> Option<String> {
+pub(crate) fn repeated(array: &str) -> Option<String> {
     let items: Vec<serde_json::Value> = serde_json::from_str(array).ok()?;
     let mut seen = HashSet::new();
     items

@@ -1,0 +1,166 @@
+//! Tools that a provider runs itself.
+
+use serde_json::{Value, json};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+};
+use tool_core::{HostedTool, Registry, tools};
+
+use super::list_alarms;
+
+/// One tool of each provider that has any.
+fn all() -> Vec<Value> {
+    vec![
+        json!({"type": "file_search", "vector_store_ids": ["vs_1"]}),
+        json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 5}),
+        json!({"google_search": {}}),
+        json!({"urlContext": {}, "codeExecution": {}}),
+        json!({"systemTool": {"name": "nova_grounding"}}),
+        json!({"type": "connector", "connector_id": "mine"}),
+    ]
+}
+
+fn sent(dialect: &dyn Dialect, hosted: impl IntoIterator<Item = HostedTool>) -> (Value, usize) {
+    let builder = Registry::builder().tools(tools![list_alarms]);
+    let builder = hosted
+        .into_iter()
+        .fold(builder, tool_core::RegistryBuilder::hosted);
+    let rendered = builder.build().unwrap().render(dialect);
+    let mut tools = json!(rendered);
+    let tools = tools.as_array_mut().unwrap();
+    let functions = tools.remove(0).to_string();
+    assert!(functions.contains("list_alarms"), "{functions}");
+    (json!(tools), rendered.refused().len())
+}
+
+#[test]
+fn each_goes_to_the_provider_that_has_it_and_to_no_other() {
+    let known: [(&dyn Dialect, &[usize]); 9] = [
+        (&OpenAiResponses::default(), &[0]),
+        (&OpenAiResponses::strict(), &[0]),
+        (&Anthropic::default(), &[1]),
+        (&Gemini::default(), &[2, 3]),
+        (&Bedrock::default(), &[4]),
+        (&Mistral::default(), &[5]),
+        (&OpenAiChat::default(), &[]),
+        (&XAi::default(), &[]),
+        (&Cohere::default(), &[]),
+    ];
+    for (dialect, places) in known {
+        let (tools, refused) = sent(dialect, all().into_iter().map(HostedTool::new));
+        let expected: Vec<_> = places.iter().map(|&place| all()[place].clone()).collect();
+        assert_eq!(tools, json!(expected), "{}", dialect.provider());
+        assert_eq!(
+            refused,
+            all().len() - places.len(),
+            "{}",
+            dialect.provider()
+        );
+    }
+}
+
+#[test]
+fn what_is_no_tool_of_a_provider_is_refused_in_words() {
+    for json in [
+        json!("web_search"),
+        json!({}),
+        json!({"type": 1}),
+        json!({"type": "function", "name": "f"}),
+        json!({"functionDeclarations": []}),
+        json!({"type": "web_search_2025"}),
+        json!({"google_search": {}, "other": {}}),
+    ] {
+        let tool = HostedTool::new(json.clone());
+        for dialect in [
+            &Anthropic::default() as &dyn Dialect,
+            &Gemini::default(),
+            &OpenAiResponses::default(),
+        ] {
+            assert!(!dialect.hosts(&tool), "{} takes {json}", dialect.provider());
+        }
+    }
+    let tool = HostedTool::new(json!({"type": "web_search"}));
+    let registry = Registry::builder().hosted(tool.clone()).build().unwrap();
+    let rendered = registry.render(&Mcp::default());
+    assert_eq!(rendered.as_str(), "[]");
+    let [refused] = rendered.refused() else {
+        panic!("one is refused");
+    };
+    assert_eq!(refused.tool, tool);
+    assert_eq!(
+        refused.to_string(),
+        r#"the Model Context Protocol has no hosted tool {"type":"web_search"}; it is left out"#
+    );
+}
+
+#[test]
+fn an_unchecked_one_goes_where_its_shape_is_right() {
+    let typed = HostedTool::unchecked(json!({"type": "brand_new"}));
+    let keyed = HostedTool::unchecked(json!({"brandNew": {}}));
+    for (dialect, takes_typed, takes_keyed) in [
+        (&OpenAiResponses::default() as &dyn Dialect, true, false),
+        (&OpenAiChat::default(), true, false),
+        (&XAi::default(), true, false),
+        (&Mistral::default(), true, false),
+        (&Anthropic::default(), true, false),
+        (&Gemini::default(), false, true),
+        (&Bedrock::default(), false, true),
+        (&Cohere::default(), false, false),
+        (&Mcp::default(), false, false),
+    ] {
+        let who = dialect.provider();
+        assert_eq!(dialect.hosts(&typed), takes_typed, "{who}");
+        assert_eq!(dialect.hosts(&keyed), takes_keyed, "{who}");
+        let (_, refused) = sent(dialect, [typed.clone(), keyed.clone()]);
+        assert_eq!(
+            refused,
+            2 - usize::from(takes_typed) - usize::from(takes_keyed),
+            "{who}"
+        );
+    }
+}
+
+#[test]
+fn they_come_and_go_once_each_and_stay_when_tools_change() {
+    let tool = HostedTool::new(json!({"type": "web_search"}));
+    let registry = Registry::builder()
+        .hosted(tool.clone())
+        .hosted(tool.clone())
+        .build()
+        .unwrap();
+    registry.add_hosted(tool.clone());
+    registry.add(tools![list_alarms]).unwrap();
+    assert_eq!(registry.hosted(), [tool.clone()]);
+    // A part of the tools is a part of the tools.
+    assert!(registry.select(|_| true).hosted().is_empty());
+    registry.remove("list_alarms");
+    assert!(registry.remove_hosted(&tool) && !registry.remove_hosted(&tool));
+    assert!(registry.hosted().is_empty());
+}
+
+/// A request to Bedrock needs a tool, and a hosted one is one.
+#[test]
+fn a_hosted_tool_alone_is_a_tool() {
+    let registry = Registry::new();
+    assert_eq!(registry.render(&Bedrock::default()).broken_rules().len(), 1);
+    registry.add_hosted(HostedTool::new(
+        json!({"systemTool": {"name": "nova_grounding"}}),
+    ));
+    assert_eq!(registry.render(&Bedrock::default()).broken_rules(), []);
+}
+
+/// As Mistral's connectors answer: the messages of one choice, of which the last is open.
+#[test]
+fn mistral_tells_the_calls_of_its_own_tools_by_their_answers() {
+    let call = |id: &str, name: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}});
+    let messages = json!([
+        {"role": "assistant", "content": "", "tool_calls": [call("own000001", "web_search")]},
+        {"role": "tool", "tool_call_id": "own000001", "name": "web_search", "content": "found"},
+        {"role": "assistant", "content": "", "tool_calls": [call("ours00001", "list_alarms")]},
+    ]);
+    let response = json!({"choices": [{"index": 0, "messages": messages}]});
+    let calls = Mistral::default().calls(&response).unwrap();
+    let ids: Vec<_> = calls.iter().map(|call| &*call.id).collect();
+    assert_eq!(ids, ["ours00001"]);
+    assert_eq!(json!(Mistral::default().turn(&response)), messages);
+}

@@ -1,0 +1,420 @@
+//! Who is first: a tool, its time, its token, or whoever drops the call. Each call is polled by hand,
+//! with a runtime that counts polls for time, so that every order comes up and none is an accident.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tool_core::{
+    BoxFuture, CallContext, CancellationToken, Gate, NoRuntime, Registry, Runtime, ToolCall,
+    ToolErrorKind, ToolResult, tool, tools,
+};
+
+/// Ends when it was polled so often, and wakes whoever polls it until then.
+struct Polls(u32);
+
+impl Future for Polls {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 == 0 {
+            return Poll::Ready(());
+        }
+        self.0 -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// What is seen of one call from the outside.
+#[derive(Clone, Default)]
+struct Seen(Arc<SeenBy>);
+
+#[derive(Default)]
+struct SeenBy {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    /// Begun, and neither ended nor dropped.
+    inside: AtomicUsize,
+    token: Mutex<Option<CancellationToken>>,
+}
+
+/// A tool that runs.
+struct Inside(Seen);
+
+impl Inside {
+    fn new(seen: &Seen, call: &CallContext) -> Inside {
+        seen.0.begun.fetch_add(1, Ordering::SeqCst);
+        seen.0.inside.fetch_add(1, Ordering::SeqCst);
+        *seen.0.token.lock().unwrap() = Some(call.cancellation().clone());
+        Inside(seen.clone())
+    }
+
+    fn end(self) {
+        self.0.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.0.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Takes some polls, or all there are.
+#[tool(unlinked)]
+async fn step(polls: Option<u32>, #[param(context)] seen: &Seen, call: &CallContext) -> u32 {
+    let inside = Inside::new(seen, call);
+    match polls {
+        Some(polls) => Polls(polls).await,
+        None => std::future::pending().await,
+    }
+    inside.end();
+    7
+}
+
+/// Ends at once, on a thread.
+#[tool(unlinked, blocking)]
+fn block(#[param(context)] seen: &Seen, call: &CallContext) -> u32 {
+    Inside::new(seen, call).end();
+    7
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A second is a poll, and so is the way to a thread.
+#[derive(Clone, Default)]
+struct ByHand {
+    polls_to_a_thread: u32,
+    /// What a thread has yet to do.
+    job: Arc<Mutex<Option<Job>>>,
+}
+
+impl ByHand {
+    fn work(&self) {
+        let job = self.job.lock().unwrap().take();
+        job.into_iter().for_each(|job| job());
+    }
+}
+
+impl Runtime for ByHand {
+    fn sleep(&self, duration: Duration) -> Result<BoxFuture<()>, NoRuntime> {
+        let seconds = u32::try_from(duration.as_secs()).unwrap();
+        Ok(Box::pin(Polls(seconds)))
+    }
+
+    fn spawn_blocking(&self, job: Job) -> Result<BoxFuture<()>, NoRuntime> {
+        *self.job.lock().unwrap() = Some(job);
+        let this = self.clone();
+        Ok(Box::pin(async move {
+            Polls(this.polls_to_a_thread).await;
+            this.work();
+        }))
+    }
+}
+
+#[derive(Default)]
+struct Bell(AtomicBool);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// One call, and what happens to it. Times are numbers of polls.
+#[derive(Clone, Debug)]
+struct Story {
+    is_blocking: bool,
+    polls: Option<u32>,
+    gate: u32,
+    hook: u32,
+    limit: Option<u32>,
+    cancelled: Option<u32>,
+    dropped: Option<u32>,
+    /// Whether it is polled as another task each time.
+    moves: bool,
+}
+
+fn stories() -> impl Strategy<Value = Story> {
+    let some = |least: u32| prop::option::of(least..10);
+    let call = (
+        any::<bool>(),
+        prop::option::weighted(0.8, 0..10_u32),
+        0..4_u32,
+        0..4_u32,
+    );
+    let ends = (some(1), some(0), some(0), any::<bool>());
+    (call, ends).prop_map(|(call, ends)| {
+        let (is_blocking, polls, gate, hook) = call;
+        let (limit, cancelled, dropped, moves) = ends;
+        Story {
+            is_blocking,
+            polls,
+            gate,
+            hook,
+            limit,
+            cancelled,
+            dropped,
+            moves,
+        }
+    })
+}
+
+impl Story {
+    fn is_endless(&self) -> bool {
+        let waits = !self.is_blocking && self.polls.is_none();
+        waits && self.limit.is_none() && self.cancelled.is_none() && self.dropped.is_none()
+    }
+
+    /// Tells it, with the result that there is, if any.
+    fn run(&self, seen: &Seen, token: &CancellationToken, runtime: &ByHand) -> Option<ToolResult> {
+        let (gate, hook) = (self.gate, self.hook);
+        let builder = Registry::builder()
+            .tools(tools![step, block])
+            .context(seen.clone())
+            .runtime(runtime.clone())
+            .before(move |_| async move {
+                Polls(gate).await;
+                Gate::Allow
+            })
+            .after(move |_, result| async move {
+                Polls(hook).await;
+                result
+            });
+        let builder = match self.limit {
+            Some(limit) => builder.timeout(Duration::from_secs(limit.into())),
+            None => builder,
+        };
+        let registry = builder.build().unwrap();
+        let call = match self.is_blocking {
+            true => ToolCall::new("1", "block", ""),
+            false => ToolCall::new("1", "step", serde_json::json!({ "polls": self.polls })),
+        };
+        let mut call = Some(Box::pin(registry.call(call.cancel_with(token))));
+        let mut bells = vec![Arc::new(Bell::default())];
+        for at in 0..100 {
+            if self.dropped == Some(at) {
+                call = None;
+            }
+            if self.cancelled == Some(at) {
+                token.cancel();
+            }
+            let polled = call.as_mut()?.as_mut();
+            if self.moves {
+                bells.push(Arc::default());
+            }
+            let (bell, before) = bells.split_last().unwrap();
+            bell.0.store(false, Ordering::SeqCst);
+            let waker = Waker::from(Arc::clone(bell));
+            if let Poll::Ready(result) = polled.poll(&mut Context::from_waker(&waker)) {
+                return Some(result);
+            }
+            drop(waker);
+            let is_awaited = |time: Option<u32>| time.is_some_and(|time| time > at);
+            let comes = is_awaited(self.cancelled) || is_awaited(self.dropped);
+            assert!(bell.0.load(Ordering::SeqCst) || comes, "nobody wakes it");
+            // What waits for the token waits as the last one that polled it.
+            assert!(before.iter().all(|bell| Arc::strong_count(bell) == 1));
+        }
+        panic!("it never ends");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 4_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whoever_is_first_there_is_one_result_and_nothing_stays(story in stories()) {
+        prop_assume!(!story.is_endless());
+        let (seen, token) = (Seen::default(), CancellationToken::new());
+        let runtime = ByHand {
+            polls_to_a_thread: story.polls.unwrap_or(3),
+            ..ByHand::default()
+        };
+        let result = story.run(&seen, &token, &runtime);
+        let counted = |count: &AtomicUsize| count.load(Ordering::SeqCst);
+        let begun = counted(&seen.0.begun);
+        let ended = counted(&seen.0.ended);
+        prop_assert!(begun <= 1 && ended <= begun);
+        prop_assert_eq!(counted(&seen.0.inside), 0, "something is still inside");
+        match &result {
+            None => prop_assert!(story.dropped.is_some()),
+            Some(result) => {
+                prop_assert_eq!(result.call_id(), "1");
+                match result.error().map(tool_core::ToolError::kind) {
+                    None => {
+                        prop_assert_eq!(result.content(), "7");
+                        prop_assert_eq!(ended, 1);
+                    }
+                    Some(ToolErrorKind::Cancelled) => prop_assert!(token.is_cancelled()),
+                    Some(ToolErrorKind::TimedOut) => prop_assert!(story.limit.is_some()),
+                    Some(kind) => prop_assert!(false, "{}", kind),
+                }
+                if story.cancelled == Some(0) {
+                    prop_assert_eq!(begun, 0, "it began after its end");
+                    prop_assert!(result.is_error());
+                }
+            }
+        }
+        // Who was not let to its end is told, and nobody else.
+        if let Some(own) = seen.0.token.lock().unwrap().take() {
+            prop_assert_eq!(own.is_cancelled(), ended == 0 || token.is_cancelled());
+        }
+        // A thread that comes late does nothing any more.
+        runtime.work();
+        prop_assert_eq!(counted(&seen.0.begun), begun);
+        prop_assert_eq!(Arc::strong_count(&seen.0), 1);
+    }
+}
+
+#[test]
+fn a_token_keeps_no_waker_of_a_wait_that_is_over() {
+    let parent = CancellationToken::new();
+    let bells: Vec<_> = (0..1_000).map(|_| Arc::new(Bell::default())).collect();
+    let mut waits: Vec<_> = (0..1_000).map(|_| parent.child().cancelled()).collect();
+    for (wait, bell) in waits.iter_mut().zip(&bells) {
+        let waker = Waker::from(Arc::clone(bell));
+        for _ in 0..3 {
+            let mut context = Context::from_waker(&waker);
+            assert!(pin!(&mut *wait).poll(&mut context).is_pending());
+        }
+    }
+    // Half of them are given up, the others are woken.
+    waits.truncate(500);
+    for bell in &bells[500..] {
+        assert_eq!(Arc::strong_count(bell), 1);
+    }
+    parent.cancel();
+    for (at, bell) in bells.iter().enumerate() {
+        assert_eq!(bell.0.load(Ordering::SeqCst), at < 500, "{at}");
+    }
+    // The children hold theirs until their waits are dropped.
+    drop(waits);
+    for bell in &bells {
+        assert_eq!(Arc::strong_count(bell), 1);
+    }
+}
+
+/// A task that is kept alive by its waker alone, and waits for the token that has it.
+struct Task(#[allow(dead_code)] Mutex<Option<tool_core::Cancelled>>);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_waker_may_take_a_wait_of_the_same_token_with_it() {
+    // On a thread, so that a lock that is never free fails the test instead of holding it.
+    let (done, is_done) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for is_dropped in [false, true] {
+            let token = CancellationToken::new();
+            let mut other = token.cancelled();
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(pin!(&mut other).poll(&mut context).is_pending());
+            let waker = Waker::from(Arc::new(Task(Mutex::new(Some(other)))));
+            let mut wait = token.cancelled();
+            assert!(
+                pin!(&mut wait)
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            drop(waker);
+            // The token has the last of the task now.
+            match is_dropped {
+                true => drop(wait),
+                false => assert!(pin!(&mut wait).poll(&mut context).is_pending()),
+            }
+        }
+        done.send(()).unwrap();
+    });
+    is_done
+        .recv_timeout(Duration::from_secs(20))
+        .expect("a lock is held for ever");
+}
+
+/// Takes a while, or for ever.
+#[tool(unlinked)]
+async fn linger(at: u32, #[param(context)] seen: &Seen, call: &CallContext) -> u32 {
+    let inside = Inside::new(seen, call);
+    for _ in 0..at % 11 {
+        tokio::task::yield_now().await;
+    }
+    if at % 3 == 0 {
+        call.cancellation().cancelled().await;
+        std::future::pending::<()>().await;
+    }
+    inside.end();
+    at
+}
+
+#[test]
+fn calls_are_cancelled_and_dropped_from_other_threads_at_any_moment() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_time()
+        .build()
+        .unwrap();
+    let seen = Seen::default();
+    let registry = Registry::builder()
+        .tools(tools![linger])
+        .context(seen.clone())
+        .concurrency(64)
+        .build()
+        .unwrap();
+    let token = CancellationToken::new();
+    let running: Vec<_> = (0..3_000_u32)
+        .map(|at| {
+            let own = if at % 2 == 0 {
+                token.clone()
+            } else {
+                token.child()
+            };
+            let call = ToolCall::new(at.to_string(), "linger", serde_json::json!({ "at": at }));
+            let running = runtime.spawn(registry.call(call.cancel_with(&own)));
+            (own, running)
+        })
+        .collect();
+    let tokens: Vec<_> = running.iter().map(|(own, _)| own.clone()).collect();
+    let aborts: Vec<_> = running
+        .iter()
+        .map(|(_, task)| task.abort_handle())
+        .collect();
+    let canceller = thread::spawn(move || {
+        for token in tokens.into_iter().skip(1).step_by(2) {
+            token.cancel();
+        }
+    });
+    let aborter = thread::spawn(move || {
+        for abort in aborts.into_iter().step_by(7) {
+            abort.abort();
+            thread::yield_now();
+        }
+    });
+    canceller.join().unwrap();
+    aborter.join().unwrap();
+    token.cancel();
+    for (at, (_, task)) in (0_u32..).zip(running) {
+        match runtime.block_on(task) {
+            Ok(result) => match result.error() {
+                Some(error) => assert_eq!(error.kind(), ToolErrorKind::Cancelled),
+                None => assert_eq!(result.content(), at.to_string()),
+            },
+            Err(error) => assert!(error.is_cancelled() && at % 7 == 0),
+        }
+    }
+    assert_eq!(seen.0.inside.load(Ordering::SeqCst), 0);
+    drop((registry, runtime));
+    seen.0.token.lock().unwrap().take();
+    assert_eq!(Arc::strong_count(&seen.0), 1);
+}

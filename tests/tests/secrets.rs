@@ -1,0 +1,459 @@
+//! What went wrong inside is for the operator. Of every way in which a call can fail, the model gets
+//! words and a reference, and the operator's event has the same reference and the secret.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+};
+use tool_core::{
+    CallContext, CancellationToken, Gate, Progress, Registry, RegistryBuilder, ToolCall,
+    ToolErrorKind, ToolResult, Transient, tool, tools,
+};
+
+#[allow(dead_code)] // Another test looks at spans.
+#[path = "../capture.rs"]
+mod capture;
+
+use capture::capture;
+
+/// Planted wherever no model may look.
+const SECRET: &str = "hunter2";
+
+/// Says little, and holds a secret in its `Debug` and in its cause.
+#[derive(Debug)]
+struct Outage {
+    #[allow(dead_code)] // `Debug` reads it.
+    password: &'static str,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Secret,
+    /// Panics when it is displayed.
+    Rude,
+}
+
+impl Outage {
+    fn of(cause: Cause) -> Outage {
+        Outage {
+            password: SECRET,
+            cause,
+        }
+    }
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sensor does not answer")
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Secret => write!(f, "refused with the password {SECRET}"),
+            Cause::Rude => panic!("rude with {SECRET}"),
+        }
+    }
+}
+
+impl Error for Outage {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+impl Error for Cause {}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("dropped with {SECRET}");
+        }
+    }
+}
+
+/// Fails with causes.
+#[tool(unlinked)]
+fn fails() -> Result<u8, Outage> {
+    Err(Outage::of(Cause::Secret))
+}
+
+/// Fails with causes, for a while.
+#[tool(unlinked)]
+async fn is_busy() -> Result<u8, Transient> {
+    tokio::task::yield_now().await;
+    Err(Transient::new(Outage::of(Cause::Secret)))
+}
+
+/// Fails with causes behind a type that is only displayed.
+#[tool(unlinked)]
+fn fails_boxed() -> Result<u8, Box<dyn Error + Send + Sync>> {
+    Err(Outage::of(Cause::Secret).into())
+}
+
+/// Fails with a cause that can't be displayed.
+#[tool(unlinked)]
+fn fails_rudely() -> Result<u8, Outage> {
+    Err(Outage::of(Cause::Rude))
+}
+
+/// Fails with an error that can't be displayed.
+#[tool(unlinked)]
+fn is_rude() -> Result<u8, Cause> {
+    Err(Cause::Rude)
+}
+
+/// Panics with a text.
+#[tool(unlinked)]
+fn panics() {
+    panic!("panicked with {SECRET}");
+}
+
+/// Panics with a text that is constant, after a while.
+#[tool(unlinked)]
+async fn panics_later() {
+    tokio::task::yield_now().await;
+    std::panic::panic_any(SECRET);
+}
+
+/// Panics on its thread.
+#[tool(unlinked, blocking)]
+fn panics_on_a_thread() {
+    panic!("panicked with {SECRET}");
+}
+
+/// Panics with something that panics.
+#[tool(unlinked)]
+fn panics_twice() {
+    std::panic::panic_any(Bomb);
+}
+
+/// Panics while it waits for the end of its time, and when it is cancelled.
+#[tool(unlinked, timeout = "5ms")]
+async fn drops_a_bomb() {
+    let _bomb = Bomb;
+    std::future::pending::<()>().await;
+}
+
+struct Unserializable;
+
+impl Serialize for Unserializable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(format!("not with {SECRET}")))
+    }
+}
+
+/// Returns what can't be written.
+#[tool(unlinked)]
+fn unserializable() -> Unserializable {
+    Unserializable
+}
+
+struct PasswordIsHunter2;
+
+/// Lacks something whose name is a secret.
+#[tool(unlinked)]
+fn lacks(#[param(context)] _lack: &PasswordIsHunter2) {}
+
+/// Reports to an application that panics.
+#[tool(unlinked)]
+fn reports(call: &CallContext) {
+    call.report(&Progress::new(1.0));
+}
+
+/// Needs nothing.
+#[tool(unlinked)]
+fn works() -> u8 {
+    7
+}
+
+/// Never ends.
+#[tool(unlinked)]
+async fn waits() {
+    std::future::pending::<()>().await;
+}
+
+fn all() -> RegistryBuilder {
+    Registry::builder()
+        .tools(tools![fails, is_busy, fails_boxed, fails_rudely, is_rude])
+        .tools(tools![
+            panics,
+            panics_later,
+            panics_on_a_thread,
+            panics_twice
+        ])
+        .tools(tools![
+            drops_a_bomb,
+            unserializable,
+            lacks,
+            reports,
+            works,
+            waits
+        ])
+        .context_per_call::<PasswordIsHunter2>()
+}
+
+/// What the results are to a model, in the words of every provider.
+fn told(result: ToolResult) -> (ToolResult, Vec<String>) {
+    let dialects: [&dyn Dialect; 13] = [
+        &OpenAiChat::default(),
+        &OpenAiChat::strict(),
+        &OpenAiResponses::default(),
+        &OpenAiResponses::strict(),
+        &Anthropic::default(),
+        &Anthropic::strict(),
+        &Gemini::default(),
+        &Mcp::default(),
+        &Bedrock::default(),
+        &XAi::default(),
+        &Cohere::default(),
+        &Mistral::default(),
+        &Gemini::open_api(),
+    ];
+    let results = [result];
+    let texts = dialects.map(|dialect| {
+        let messages = dialect.results(&results);
+        serde_json::to_string(&messages).unwrap()
+    });
+    let [result] = results;
+    (result, texts.to_vec())
+}
+
+/// Checks one failure from both sides.
+fn check(id: &str, result: ToolResult, expected: ToolErrorKind, is_secret: bool) {
+    let (result, mut texts) = told(result);
+    texts.push(result.content().to_owned());
+    let error = result.error().unwrap_or_else(|| panic!("{id} is fine"));
+    assert_eq!(error.kind(), expected, "{id}");
+    for text in &texts {
+        assert!(!text.to_lowercase().contains(SECRET), "{id}: {text}");
+        assert!(text.contains(error.id()), "{id}: {text}");
+        for word in ["Outage", "Cause", "Bomb", "secrets::", "core::"] {
+            assert!(!text.contains(word), "{id}: {text}");
+        }
+    }
+    let event = capture().event(id);
+    assert_eq!(event.fields["reference"], error.id(), "{id}");
+    assert_eq!(event.fields["error.type"], expected.as_str(), "{id}");
+    let is_retryable = event.fields["retryable"] == "true";
+    assert_eq!(is_retryable, error.is_retryable(), "{id}");
+    let is_there = format!("{:?}", event.fields).to_lowercase();
+    assert_eq!(is_there.contains(SECRET), is_secret, "{id}: {is_there}");
+}
+
+async fn call(registry: &Registry, id: &str, name: &str) -> ToolResult {
+    registry.call(ToolCall::new(id, name, "{}")).await
+}
+
+#[tokio::test]
+async fn whatever_a_tool_does_the_model_gets_no_secret() {
+    use ToolErrorKind::{Failed, Panicked, Unavailable};
+    capture();
+    let ways: [(&str, RegistryBuilder); 3] = [
+        ("short", all()),
+        ("guarded", all().output_cap(10_000)),
+        (
+            "limited",
+            all().concurrency(1).timeout(Duration::from_secs(60)),
+        ),
+    ];
+    for (way, builder) in ways {
+        let registry = builder.build().unwrap();
+        for (name, kind, is_secret) in [
+            ("fails", Failed, true),
+            ("is_busy", Failed, true),
+            ("fails_boxed", Failed, true),
+            ("fails_rudely", Failed, false),
+            ("is_rude", Panicked, true),
+            ("panics", Panicked, true),
+            ("panics_later", Panicked, true),
+            ("panics_on_a_thread", Panicked, true),
+            ("panics_twice", Panicked, false),
+            ("drops_a_bomb", Panicked, true),
+            ("unserializable", Failed, true),
+            ("lacks", Unavailable, true),
+        ] {
+            let id = format!("{way} {name}");
+            let result = call(&registry, &id, name).await;
+            assert_eq!(
+                result.error().unwrap().is_retryable(),
+                name == "is_busy",
+                "{name}"
+            );
+            check(&id, result, kind, is_secret);
+        }
+        let id = format!("{way} reports");
+        let call = ToolCall::new(&id, "reports", "").on_progress(|_| panic!("told {SECRET}"));
+        check(&id, registry.call(call).await, Panicked, true);
+    }
+}
+
+#[tokio::test]
+async fn whatever_an_application_does_the_model_gets_no_secret() {
+    use ToolErrorKind::{Cancelled, Failed, InvalidArguments, Panicked, TimedOut, UnknownTool};
+    capture();
+    let gate = all().before(|pending| {
+        assert_ne!(pending.call.id, "gate at once", "not with {SECRET}");
+        async move {
+            assert_ne!(pending.call.id, "gate later", "not with {SECRET}");
+            if pending.call.id == "gate drops a bomb" {
+                let _bomb = Bomb;
+                std::future::pending::<()>().await;
+            }
+            Gate::Allow
+        }
+    });
+    let gate = gate.build().unwrap();
+    for id in ["gate at once", "gate later"] {
+        check(id, call(&gate, id, "works").await, Panicked, true);
+    }
+    let token = CancellationToken::new();
+    let waits = ToolCall::new("gate drops a bomb", "works", "").cancel_with(&token);
+    let (result, ()) = tokio::join!(gate.call(waits), async { token.cancel() });
+    check("gate drops a bomb", result, Panicked, true);
+
+    let after = all().after(|_, result| {
+        assert_ne!(result.call_id(), "after at once", "not with {SECRET}");
+        async move {
+            assert_ne!(result.call_id(), "after later", "not with {SECRET}");
+            result
+        }
+    });
+    let after = after.build().unwrap();
+    for id in ["after at once", "after later"] {
+        check(id, call(&after, id, "works").await, Panicked, true);
+    }
+
+    // In telling of an error: the words of the library stay.
+    let retold = all().map_errors(|_| panic!("told with {SECRET}"));
+    let retold = retold.timeout(Duration::from_millis(2)).build().unwrap();
+    check(
+        "retold",
+        call(&retold, "retold", "fails").await,
+        Failed,
+        true,
+    );
+    let result = call(&retold, "retold unknown", "nothing").await;
+    check("retold unknown", result, UnknownTool, false);
+    let result = call(&retold, "retold in time", "waits").await;
+    check("retold in time", result, TimedOut, false);
+    let invalid = ToolCall::new("retold invalid", "works", r#"{"x":1}"#);
+    check(
+        "retold invalid",
+        retold.call(invalid).await,
+        InvalidArguments,
+        false,
+    );
+    let token = CancellationToken::new();
+    token.cancel();
+    let waits = ToolCall::new("retold cancelled", "waits", "").cancel_with(&token);
+    check(
+        "retold cancelled",
+        retold.call(waits).await,
+        Cancelled,
+        false,
+    );
+}
+
+#[test]
+fn outside_of_a_runtime_the_model_hears_nothing_of_it() {
+    capture();
+    let registry = all().build().unwrap();
+    for name in ["drops_a_bomb", "panics_on_a_thread"] {
+        let id = format!("outside {name}");
+        let result = registry.call_blocking(ToolCall::new(&id, name, ""));
+        assert!(
+            !result.content().contains("runtime"),
+            "{}",
+            result.content()
+        );
+        check(&id, result, ToolErrorKind::Unavailable, false);
+    }
+}
+
+#[tokio::test]
+async fn what_the_application_hides_from_the_model_the_operator_still_sees() {
+    /// Its own words, and nothing behind them.
+    #[tool(unlinked)]
+    /// Fails with words alone.
+    fn says() -> Result<u8, String> {
+        Err(format!("the password {SECRET} is wrong"))
+    }
+
+    capture();
+    let mapped = || {
+        Registry::builder()
+            .tools(tools![says])
+            .map_errors(|_| Some("it did not work".into()))
+    };
+    let hidden = mapped().build().unwrap();
+    check(
+        "hidden",
+        call(&hidden, "hidden", "says").await,
+        ToolErrorKind::Failed,
+        true,
+    );
+    let hook = Registry::builder().tools(tools![says]);
+    let hook = hook.after(async |_, result| result.with_content("it did not work"));
+    let hook = hook.build().unwrap();
+    let result = call(&hook, "hidden by a hook", "says").await;
+    let error = result.error().unwrap();
+    assert_eq!(
+        error.original_message(),
+        format!(
+            "says failed [ref {}]: the password {SECRET} is wrong",
+            error.id()
+        )
+    );
+    check("hidden by a hook", result, ToolErrorKind::Failed, true);
+    // Cut before the secret, which a hook was to hide.
+    let cut = mapped().output_cap(4).build().unwrap();
+    let result = call(&cut, "cut", "says").await;
+    check("cut", result, ToolErrorKind::Failed, true);
+}
+
+#[tokio::test]
+async fn a_hook_never_meets_half_of_what_it_hides() {
+    /// Says something long.
+    #[tool(unlinked)]
+    fn long() -> String {
+        format!("{}{SECRET}", "x".repeat(17))
+    }
+
+    for cap in 0..30 {
+        let registry = Registry::builder().tools(tools![long]).output_cap(cap);
+        let registry = registry.after(async |_, result| {
+            let text = result.content().replace(SECRET, "…");
+            result.with_content(text)
+        });
+        let result = call(&registry.build().unwrap(), "", "long").await;
+        assert!(!result.content().contains('h'), "{}", result.content());
+        assert!(result.content().len() <= cap + 40);
+    }
+}
+
+/// A future that is dropped is no call any more, and what it carried is dropped with it.
+#[test]
+fn a_call_that_is_dropped_tells_its_panic_to_whoever_drops_it() {
+    let registry = all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let _inside = runtime.enter();
+    let mut call = Box::pin(registry.call(ToolCall::new("given up", "drops_a_bomb", "")));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(call)));
+    assert!(dropped.is_err());
+}

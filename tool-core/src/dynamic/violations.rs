@@ -1,0 +1,265 @@
+//! What `jsonschema` found, in the words that a model knows from other tools.
+
+use jsonschema::ValidationError;
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use serde_json::Value;
+
+use super::words::{expected, typed};
+use crate::schema::validate::repeated;
+use crate::schema::words::{nearest, one_of, shorten, unknown};
+use crate::violation::{Violation, Violations};
+
+/// Everything that is wrong with a value; what is missing comes last.
+pub(super) fn violations<'e>(
+    errors: impl Iterator<Item = ValidationError<'e>>,
+    schema: &Value,
+    value: &Value,
+) -> Violations {
+    let (missing, wrong): (Vec<_>, Vec<_>) =
+        errors.partition(|error| matches!(error.kind(), Kind::Required { .. }));
+    let mut teller = Teller {
+        schema,
+        value,
+        found: Violations::default(),
+    };
+    for error in wrong.iter().chain(&missing) {
+        teller.tell(error);
+    }
+    teller.found
+}
+
+struct Teller<'s> {
+    schema: &'s Value,
+    value: &'s Value,
+    found: Violations,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, error: &ValidationError<'_>) {
+        let path = path(error.instance_path().as_str(), self.value);
+        let holder = holder(error, self.schema);
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected }
+            | Kind::UnevaluatedProperties { unexpected } => {
+                for key in unexpected {
+                    self.report(join(&path, key), || unknown(key, names(holder)));
+                }
+            }
+            Kind::Required { property } => {
+                let key = property.as_str().unwrap_or_default();
+                let schema = &holder["properties"][key];
+                self.found
+                    .push_with(|| Violation::new(join(&path, key), missing(schema, self.schema)));
+            }
+            Kind::PropertyNames { error } => {
+                let key = error.instance().as_str().unwrap_or_default();
+                let problem = message(error, self.schema);
+                self.report(join(&path, key), || {
+                    format!("not accepted as a key: {problem}")
+                });
+            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                match meant(context, error.instance_path().as_str()) {
+                    // Where it is plain which is meant, its mistakes are the mistakes.
+                    Some(errors) => errors.iter().for_each(|error| self.tell(error)),
+                    None => self
+                        .found
+                        .push_with(|| Violation::new(path, message(error, self.schema))),
+                }
+            }
+            _ => self
+                .found
+                .push_with(|| Violation::new(path, message(error, self.schema))),
+        }
+    }
+
+    fn report(&mut self, path: String, message: impl FnOnce() -> String) {
+        self.found.push_with(|| Violation::new(path, message()));
+    }
+}
+
+/// The words of one error. Without a schema they say what the error itself knows.
+pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
+    let value = &**error.instance();
+    let json = value.to_string();
+    let got = shorten(&json);
+    let unlike = || match known(error, schema) {
+        Some(words) => format!("expected {words}, got {got}"),
+        None => format!("{got} is not accepted"),
+    };
+    match error.kind() {
+        Kind::Enum { options } => {
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            let options = options.iter().filter_map(Value::as_str);
+            let meant = value.as_str().and_then(|text| nearest(text, options));
+            let hint = meant.map_or_else(String::new, |m| format!("; did you mean \"{m}\"?"));
+            unlike() + &hint
+        }
+        Kind::Minimum { limit } => format!("{got} is below the minimum {limit}"),
+        Kind::Maximum { limit } => format!("{got} is above the maximum {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("{got} is not above {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("{got} is not below {limit}"),
+        Kind::MultipleOf { multiple_of } => match schema.pointer(error.schema_path().as_str()) {
+            Some(step) => format!("{got} is no multiple of {step}"),
+            None => format!("{got} is no multiple of {multiple_of}"),
+        },
+        Kind::Pattern { pattern } => format!("{got} does not match the pattern {pattern}"),
+        Kind::Format { format } if schema.is_null() => format!("{got} is no {format}"),
+        Kind::MinItems { .. }
+        | Kind::MaxItems { .. }
+        | Kind::MinProperties { .. }
+        | Kind::MaxProperties { .. } => match known(error, schema) {
+            Some(words) => format!("expected {words}, got {}", count(value)),
+            None => format!("{got} is not accepted"),
+        },
+        Kind::AdditionalItems { limit } => {
+            format!(
+                "expected an array of at most {limit} items, got {}",
+                count(value)
+            )
+        }
+        Kind::UnevaluatedItems { .. } => format!("{got} has items too many"),
+        Kind::UniqueItems => match repeated(&json) {
+            Some(twice) => format!("holds {} twice; give it once", shorten(&twice)),
+            None => "holds something twice; give it once".into(),
+        },
+        Kind::Contains => {
+            let wanted = &holder(error, schema)["contains"];
+            let wanted = expected(wanted, schema);
+            format!("has not the right number of items that are {wanted}")
+        }
+        Kind::Not { schema: refused } => {
+            format!(
+                "{got} is not accepted; expected anything but {}",
+                expected(refused, schema)
+            )
+        }
+        Kind::FalseSchema => "not accepted; leave it out".into(),
+        Kind::Required { property } => format!("{property} is missing"),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            format!("{} is unknown", one_of(unexpected.iter(), "\""))
+        }
+        Kind::OneOfMultipleValid { .. } => {
+            format!("{got} is several of those that it may be one of")
+        }
+        Kind::ContentEncoding { content_encoding } => {
+            format!("expected text in the encoding {content_encoding}, got {got}")
+        }
+        Kind::ContentMediaType { content_media_type } => {
+            format!("expected text of the type {content_media_type}, got {got}")
+        }
+        _ => unlike(),
+    }
+}
+
+/// What an error says was expected.
+fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
+    let holder = holder(error, schema);
+    if !holder.is_null() {
+        return Some(expected(holder, schema));
+    }
+    match error.kind() {
+        Kind::Type {
+            kind: TypeKind::Single(name),
+        } => Some(typed(name.as_str(), &Value::Null)),
+        Kind::Type {
+            kind: TypeKind::Multiple(names),
+        } => {
+            let names = names.iter();
+            let words: Vec<_> = names
+                .map(|name| typed(name.as_str(), &Value::Null))
+                .collect();
+            Some(one_of(words.iter(), ""))
+        }
+        Kind::Enum { options } => {
+            let options = options.as_array()?;
+            Some(one_of(options.iter().map(Value::to_string), ""))
+        }
+        Kind::Constant { expected_value } => Some(expected_value.to_string()),
+        Kind::AnyOf { context } => {
+            let firsts = context.iter().filter_map(|errors| errors.first());
+            let words: Vec<_> = firsts.filter_map(|error| known(error, schema)).collect();
+            Some(words.join(", or "))
+        }
+        _ => None,
+    }
+}
+
+fn missing(schema: &Value, root: &Value) -> String {
+    match schema {
+        Value::Null => "missing".into(),
+        schema => ["missing; expected ", &expected(schema, root)].concat(),
+    }
+}
+
+/// The schema that holds the keyword of an error; null where there is none to be found.
+fn holder<'s>(error: &ValidationError<'_>, schema: &'s Value) -> &'s Value {
+    let place = error.schema_path().as_str();
+    let place = place.rsplit_once('/').map_or("", |(place, _)| place);
+    schema.pointer(place).unwrap_or(&Value::Null)
+}
+
+/// The keys that an object is known to have.
+fn names(schema: &Value) -> impl ExactSizeIterator<Item = &str> + Clone {
+    let properties = schema["properties"].as_object();
+    let names: Vec<_> = properties
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| &**key)
+        .collect();
+    names.into_iter()
+}
+
+/// The mistakes of the one member of a union that a value comes near: it is of its type, and has
+/// its tag.
+fn meant<'c>(
+    context: &'c [Vec<ValidationError<'static>>],
+    place: &str,
+) -> Option<&'c [ValidationError<'static>]> {
+    let is_other = |error: &ValidationError<'_>| match error.kind() {
+        Kind::Type { .. } | Kind::Enum { .. } => error.instance_path().as_str() == place,
+        Kind::Constant { .. } => true,
+        _ => false,
+    };
+    let mut near = context.iter().filter(|errors| !errors.iter().any(is_other));
+    match (near.next(), near.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
+    }
+}
+
+/// `stops[2].name`, from a JSON pointer into this value.
+fn path(pointer: &str, value: &Value) -> String {
+    let mut path = String::new();
+    let mut value = value;
+    for step in pointer.split('/').skip(1) {
+        let key = step.replace("~1", "/").replace("~0", "~");
+        value = match value {
+            Value::Array(items) => {
+                path.push_str(&format!("[{key}]"));
+                key.parse().ok().and_then(|at: usize| items.get(at))
+            }
+            value => {
+                path = join(&path, &key);
+                value.get(&key)
+            }
+        }
+        .unwrap_or(&Value::Null);
+    }
+    path
+}
+
+fn join(path: &str, key: &str) -> String {
+    match path {
+        "" => shorten(key).into_owned(),
+        path => format!("{path}.{}", shorten(key)),
+    }
+}
