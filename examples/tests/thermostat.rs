@@ -131,7 +131,7 @@ fn the_conversation_is_one_in_the_types_of_genai() {
     assert_eq!(told(4)["content"], "21.5");
 }
 
-/// `genai` keeps arguments that it can't read as the text that they were.
+/// Arguments are a `Value` in `genai`, which may hold the text of arguments that nobody could read.
 #[test]
 fn arguments_that_are_no_json_are_answered() {
     let call = GenaiCall {

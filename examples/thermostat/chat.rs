@@ -1,19 +1,19 @@
 //! The types of `genai`: as a dialect, so that the loop speaks them, and as a model to ask.
 
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatMessage, ChatRequest, ChatResponse, ToolResponse};
+use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
 use genai::resolver::{AuthData, Endpoint, Error, ServiceTargetResolver};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
 use tool_core::agent::{Model, Request};
 use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
-use tool_core::{ToolCall, ToolEntry, ToolResult};
+use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 
 /// `genai`'s own tools, messages and responses, as serde writes them.
 pub(crate) struct Genai;
 
 impl Dialect for Genai {
-    fn write_tools(&self, tools: &[ToolEntry], out: &mut JsonWriter) {
+    fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
@@ -26,22 +26,21 @@ impl Dialect for Genai {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let response = read(response)?;
-        let calls = response.into_tool_calls().into_iter();
+        let calls = read(response)?.content.into_tool_calls().into_iter();
         let calls = calls.map(|call| ToolCall::new(call.call_id, call.fn_name, call.fn_arguments));
         Ok(calls.collect())
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
-        let content = read(response).map(|response| response.content);
-        content.map_or_else(
-            |_| Vec::new(),
-            |content| vec![json!(ChatMessage::assistant(content))],
-        )
+        vec![response.clone()]
     }
 
     fn text(&self, response: &Value) -> String {
-        read(response).map_or_else(|_| String::new(), |response| response.texts().concat())
+        let message = read(response);
+        message.map_or_else(
+            |_| String::new(),
+            |message| message.content.texts().concat(),
+        )
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
@@ -55,9 +54,10 @@ impl Dialect for Genai {
     }
 }
 
-fn read(response: &Value) -> Result<ChatResponse, ResponseError> {
+/// The response, of which the message is all that is kept.
+fn read(response: &Value) -> Result<ChatMessage, ResponseError> {
     serde_json::from_value(response.clone())
-        .map_err(|error| ResponseError::new(format!("not a response of genai: {error}")))
+        .map_err(|error| ResponseError::new(format!("not a message of genai: {error}")))
 }
 
 /// A provider that `genai` speaks to.
@@ -69,11 +69,11 @@ pub(crate) struct Provider {
 impl Provider {
     /// The provider that a model's name belongs to, with the key that `genai` finds in the
     /// environment.
-    pub(crate) fn of(model: &str) -> Provider {
-        Provider {
-            client: Client::default(),
+    pub(crate) fn of(model: &str) -> Result<Provider, genai::Error> {
+        Ok(Provider {
+            client: Client::new()?,
             model: model.into(),
-        }
+        })
     }
 
     /// One that speaks OpenAI's chat completions at this URL.
@@ -109,6 +109,9 @@ impl Model for Provider {
             ..ChatRequest::default()
         };
         let response = self.client.exec_chat(&self.model, chat, None).await?;
-        Ok(serde_json::to_value(response)?)
+        let has_reasoning = response.content.contains_reasoning_content();
+        let reasoning = response.reasoning_content.filter(|_| !has_reasoning);
+        let message = ChatMessage::assistant(response.content).with_reasoning_content(reasoning);
+        Ok(serde_json::to_value(message)?)
     }
 }

@@ -46,7 +46,7 @@ fn run(
     }
     let scripted;
     let provider = match model {
-        Some(model) => Provider::of(model),
+        Some(model) => Provider::of(model)?,
         None => {
             let script = input::read(script, include_str!("recorded/chat.json"))?;
             let script: Vec<Value> = serde_json::from_str(&script)
