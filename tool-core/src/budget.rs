@@ -1,4 +1,4 @@
-//! [`Budget`]: how much of a request the tools are.
+//! [`Budget`]: how much of a request the tools are (feature `docs`).
 //!
 //! Every request repeats all tools, so that a long description is paid for in every turn.
 //!
@@ -22,8 +22,9 @@ use std::fmt;
 
 use crate::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
+    OpenAiResponses, Rendered, XAi,
 };
+use crate::hosted::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -49,7 +50,7 @@ impl Registry {
     /// What the tools cost in every request.
     pub fn budget(&self) -> Budget {
         let tools = self.specs();
-        let dialects = by_dialect(&tools);
+        let dialects = by_dialect(&tools, &self.hosted());
         let mut tools: Vec<_> = tools.iter().map(Cost::of).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
@@ -57,7 +58,7 @@ impl Registry {
 }
 
 /// The bytes of the `tools` field of a request by dialect.
-fn by_dialect(tools: &[ToolEntry]) -> Vec<(&'static str, usize)> {
+fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, usize)> {
     let dialects: [(&'static str, &dyn Dialect); 12] = [
         ("OpenAI Chat", &OpenAiChat::default()),
         ("OpenAI Chat, strict", &OpenAiChat::strict()),
@@ -73,9 +74,8 @@ fn by_dialect(tools: &[ToolEntry]) -> Vec<(&'static str, usize)> {
         ("MCP", &Mcp::default()),
     ];
     let bytes = dialects.map(|(name, dialect)| {
-        let mut out = JsonWriter::new();
-        dialect.write_tools(tools, &[], &mut out);
-        (name, out.into_string().len())
+        let rendered = Rendered::new(dialect, tools, hosted);
+        (name, rendered.as_str().len())
     });
     bytes.to_vec()
 }
@@ -91,7 +91,8 @@ impl Budget {
         self.tools.iter().map(Cost::bytes).sum()
     }
 
-    /// The bytes of the `tools` field of a request by dialect.
+    /// The bytes of the `tools` field of a request by dialect, with its
+    /// [hosted tools](crate::HostedTool).
     pub fn dialects(&self) -> &[(&'static str, usize)] {
         &self.dialects
     }
@@ -114,7 +115,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(std::slice::from_ref(tool)),
+            dialects: by_dialect(std::slice::from_ref(tool), &[]),
         }
     }
 

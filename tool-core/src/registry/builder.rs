@@ -180,7 +180,8 @@ impl RegistryBuilder {
 impl RegistryBuilder {
     /// Forgives what models get wrong most: a number, a truth value, an array or an object that
     /// comes in quotes, and one value where a list is wanted. Each case is told by
-    /// [`ToolResult::coercions`](crate::ToolResult::coercions).
+    /// [`ToolResult::coercions`](crate::ToolResult::coercions). A `DynamicTool` is held to its schema
+    /// all the same.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

@@ -110,3 +110,60 @@ fn broken_by_targets(tools: &[ToolEntry]) -> Vec<BrokenRule> {
     let targets = targets.filter(|target| target.is_on() && !tools.is_empty());
     targets.flat_map(|target| broken(target, tools)).collect()
 }
+
+#[cfg(all(test, not(feature = "tokio")))]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Registry, ToolCall, tool, tools};
+
+    /// Blocks its thread.
+    #[tool(unlinked, blocking)]
+    fn block() {}
+
+    /// Says how long it may take.
+    #[tool(unlinked, timeout = "1s")]
+    async fn hurry() {}
+
+    /// Takes any time.
+    #[tool(unlinked)]
+    async fn dawdle() {}
+
+    /// Can't be stopped anyway.
+    #[tool(unlinked)]
+    fn add(a: i64, b: i64) -> i64 {
+        a + b
+    }
+
+    #[test]
+    fn tools_that_need_a_runtime_are_named_where_there_is_none() {
+        let all = Registry::builder().tools(tools![block, hurry, dawdle, add]);
+        let error = all.clone().build().unwrap_err().to_string();
+        let mut lines = error.lines();
+        assert_eq!(
+            lines.next(),
+            Some("these tools need timers or threads, and there is no async runtime:")
+        );
+        for start in ["  `block`: blocks, ", "  `hurry`: has a time-out, "] {
+            let line = lines.next().unwrap_or_default();
+            assert!(line.starts_with(start), "{error}");
+            assert!(line.contains("snapshot.rs:"), "{error}");
+        }
+        assert_eq!(
+            lines.collect::<String>(),
+            "turn on the feature `tokio` of tool-core, or give the registry another one with \
+             `Registry::builder().runtime(…)`"
+        );
+        // A registry's own time is for all that can be stopped.
+        let error = all.timeout(Duration::from_secs(1)).build().unwrap_err();
+        assert!(error.to_string().contains("`dawdle`: has a time-out"));
+        assert!(!error.to_string().contains("`add`"));
+    }
+
+    #[test]
+    fn all_others_need_none() {
+        let registry = Registry::builder().tools(tools![dawdle, add]).build();
+        let call = ToolCall::new("1", "add", r#"{"a":2,"b":3}"#);
+        assert_eq!(registry.unwrap().call_blocking(call).content(), "5");
+    }
+}

@@ -1,0 +1,116 @@
+//! A dynamic tool with the schema of a function accepts what an independent validator accepts, and
+//! says what is wrong in words.
+//!
+//! `TOOL_CORE_LONG=1` judges more than a million pairs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proofs::random::Random;
+use proofs::sample::Sampler;
+use proofs::subject::Subject;
+use proofs::{mutate, rounds};
+use serde_json::Value;
+use tool_core::{DynamicTool, Registry, ToolCall, ToolErrorKind};
+
+/// What would tell a model of the language that its tools are written in.
+const FOREIGN: [&str; 10] = [
+    "::",
+    "Option<",
+    "Some(",
+    "String(",
+    "Number(",
+    "Object {",
+    "Array [",
+    "serde",
+    "jsonschema",
+    "ValidationError",
+];
+
+#[test]
+fn a_schema_means_the_same_without_its_function() {
+    let pairs = rounds(60, 6000);
+    let (mut accepted, mut refused) = (0, 0);
+    let mut others = Vec::new();
+    for subject in Subject::all() {
+        let name = subject.row.name;
+        let runs = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&runs);
+        let tool = DynamicTool::builder("tool")
+            .description("Takes a value.")
+            .parameters(subject.schema.clone())
+            .build(move |arguments, _| {
+                count.fetch_add(1, Ordering::Relaxed);
+                std::future::ready(Ok::<Value, String>(arguments))
+            });
+        let tool = match tool {
+            Ok(tool) => tool,
+            Err(error) => {
+                others.push((name, error.to_string()));
+                continue;
+            }
+        };
+        let registry = Registry::builder().tool(tool).build();
+        let registry = registry.expect("one tool has one name");
+        let judge = jsonschema::draft202012::options()
+            .should_validate_formats(true)
+            .build(&subject.schema)
+            .expect("it is a schema");
+        let mut random = Random::named(name, 7);
+        let sampler = Sampler::new(&subject.schema);
+        for round in 0..pairs {
+            let valid = sampler.sample(&mut random);
+            let arguments = match round % 3 {
+                0 => valid,
+                _ => mutate::value(&valid, &subject.schema, &mut random),
+            };
+            // No arguments are none.
+            if !arguments.is_object() && (arguments.is_null() || arguments == "") {
+                continue;
+            }
+            let result = registry.call_blocking(ToolCall::new("id", "tool", arguments.to_string()));
+            let content = result.content();
+            let is_right = judge.is_valid(&arguments);
+            assert_eq!(
+                !result.is_error(),
+                is_right,
+                "{name}: {arguments}: {content}"
+            );
+            let ran = runs.swap(0, Ordering::Relaxed);
+            assert_eq!(
+                ran,
+                usize::from(is_right),
+                "{name} ran {ran} times on {arguments}"
+            );
+            if is_right {
+                accepted += 1;
+                continue;
+            }
+            refused += 1;
+            let error = result.error().expect("it is one");
+            assert_eq!(error.kind(), ToolErrorKind::InvalidArguments, "{content}");
+            assert!(
+                !error.violations().is_empty(),
+                "{name}: {arguments}: {content}"
+            );
+            let sent = arguments.to_string();
+            for word in FOREIGN.iter().filter(|word| !sent.contains(**word)) {
+                assert!(!content.contains(word), "{name}: {arguments}: {content}");
+            }
+        }
+    }
+    // Maps with some keys alone, of which a dialect writes as open what no provider takes.
+    let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names,
+        ["map_enum_keys", "map_enum_keys_options", "length_enum_map"]
+    );
+    for (_, problem) in &others {
+        assert!(problem.contains("deep-red`: the key is none"), "{problem}");
+    }
+    println!("{accepted} accepted, {refused} refused");
+    assert!(
+        accepted > 1000 && refused > 1000,
+        "{accepted} and {refused}"
+    );
+}
