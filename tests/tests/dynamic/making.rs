@@ -179,6 +179,6 @@ fn a_name_that_is_taken_is_told_with_both_places() {
         .unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("2 tools are named `plan`:\n"), "{text}");
-    assert_eq!(text.matches("dynamic.rs:").count(), 2, "{text}");
+    assert_eq!(text.matches("main.rs:").count(), 2, "{text}");
     assert!(!text.contains("(crate"), "{text}");
 }
