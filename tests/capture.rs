@@ -28,8 +28,7 @@ pub(crate) struct Span {
 pub(crate) struct Event {
     pub(crate) level: Level,
     pub(crate) target: &'static str,
-    /// The one that it is in.
-    pub(crate) span: Option<u64>,
+    /// Its own, and under `around` the id of the call that the span around it is of.
     pub(crate) fields: Fields,
 }
 
@@ -154,7 +153,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
         kept.events.push(Event {
             level: *event.metadata().level(),
             target: event.metadata().target(),
-            span,
             fields,
         });
     }

@@ -16,11 +16,14 @@ mod tools;
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use clap::{Arg, Command, value_parser};
 use examples::input;
 use serde_json::Value;
 use tool_core::{Registry, Tool, ToolCall};
+
+use crate::dice::Chance;
 
 /// What Pydantic makes of the same model.
 const PYDANTIC: &str = include_str!("pydantic.json");
@@ -38,8 +41,8 @@ fn run(seed: u64, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("{}", own.parameters_json());
 
     println!("# calls");
-    tools::seed(seed);
-    let registry = Registry::linked()?;
+    let chance = Mutex::new(Chance::seeded(seed));
+    let registry = Registry::builder().linked().context(chance).build()?;
     for (arguments, at) in calls.into_iter().zip(1..) {
         println!("{arguments}");
         let result = registry.call_blocking(ToolCall::new(format!("call_{at}"), "roll", arguments));

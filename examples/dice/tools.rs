@@ -7,14 +7,6 @@ use tool_core::{ToolType, tool};
 
 use crate::dice::{Chance, Dice};
 
-/// Where the next throw comes from.
-static CHANCE: Mutex<Chance> = Mutex::new(Chance::seeded(0));
-
-/// Begins the throws of this seed.
-pub(crate) fn seed(seed: u64) {
-    *CHANCE.lock().unwrap_or_else(PoisonError::into_inner) = Chance::seeded(seed);
-}
-
 // No doc comment: it would reach the model beside those of the fields, which say it all.
 #[derive(Deserialize, ToolType)]
 pub(crate) struct NamedDice {
@@ -38,8 +30,12 @@ pub(crate) struct Thrown {
 
 /// Throws dice.
 #[tool(idempotent = false)]
-pub(crate) fn roll(#[param(length = 1..=100)] specs: Vec<NamedDice>) -> Vec<Thrown> {
-    let mut chance = CHANCE.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn roll(
+    #[param(length = 1..=100)] specs: Vec<NamedDice>,
+    // No parameter for the model, which can't choose how the dice fall.
+    #[param(context)] chance: &Mutex<Chance>,
+) -> Vec<Thrown> {
+    let mut chance = chance.lock().unwrap_or_else(PoisonError::into_inner);
     let throw = |NamedDice { name, dice }| {
         let (dice, total) = dice.roll(&mut chance);
         Thrown { name, dice, total }

@@ -6,7 +6,10 @@
 //! | `voice_home` | eleven tools of a voice assistant, and a score for what a model made of them |
 //! | `dice` | a small schema for a nested list, and a grammar that holds |
 //!
-//! What the programs share is here: how they read their input, and how their tests run them.
+//! What the programs share is here: how they read their input, a provider on
+//! this machine, and how their tests run them.
 
+pub mod folder;
 pub mod input;
 pub mod program;
+pub mod provider;

@@ -1,9 +1,10 @@
 //! The dice as a user throws them, and what is refused.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use examples::program::{assert_refused, run};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_core::{Registry, Tool, ToolCall};
 
 #[path = "../dice/dice.rs"]
@@ -14,8 +15,9 @@ mod tools;
 use dice::{Chance, Dice, DiceError};
 
 fn roll(arguments: Value) -> String {
-    tools::seed(1);
-    let registry = Registry::linked().expect("one tool");
+    let chance = Mutex::new(Chance::seeded(1));
+    let registry = Registry::builder().linked().context(chance);
+    let registry = registry.build().expect("one tool");
     let result = registry.call_blocking(ToolCall::new("1", "roll", arguments));
     result.content().to_owned()
 }
@@ -37,6 +39,7 @@ fn the_schema_has_no_titles_and_no_references_and_says_more_in_less() {
     let own: Value = serde_json::from_str(own).unwrap();
     let items = &own["properties"]["specs"]["items"]["properties"];
     let theirs = &pydantic["$defs"]["NamedDice"]["properties"];
+    assert_eq!(own["properties"].as_object().map(Map::len), Some(1));
     for key in ["name", "dice"] {
         assert!(items[key]["description"].is_string());
         assert_eq!(items[key]["description"], theirs[key]["description"]);

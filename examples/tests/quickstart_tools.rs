@@ -20,6 +20,7 @@ fn lock_and_catalogue_are_up_to_date() {
         .lock("quickstart/tools.lock.json")
         .docs("quickstart/TOOLS.md")
         .docs("quickstart/tools.html")
+        .examples()
         .budget_bytes(2_000)
         .run();
 }

@@ -112,7 +112,7 @@ async fn times_out() {
 #[tool(unlinked)]
 async fn waits(at: usize, call: &CallContext) {
     let _inside = Inside::new();
-    if at / 10 % 2 == 0 {
+    if (at / 10).is_multiple_of(2) {
         call.cancellation().child().cancelled().await;
         tokio::task::yield_now().await;
     }
@@ -224,7 +224,7 @@ fn check(results: &[ToolResult]) {
             continue;
         };
         assert!(result.content().contains(error.id()));
-        let is_transient = end == End::Failed && at / 10 % 2 == 0;
+        let is_transient = end == End::Failed && (at / 10).is_multiple_of(2);
         assert_eq!(
             error.is_retryable(),
             is_transient || end == End::TimedOut,

@@ -88,6 +88,10 @@ async fn panic_later() -> u8 {
     std::panic::panic_any(7)
 }
 
+/// Works.
+#[tool]
+fn work() {}
+
 struct Unserializable;
 
 impl Serialize for Unserializable {
@@ -299,7 +303,7 @@ fn a_panic_payload_goes_to_the_log_and_arguments_only_at_debug_level() {
 }
 
 #[test]
-fn a_refused_call_is_a_warning_and_a_good_one_no_event() {
+fn a_refused_call_is_a_warning_and_a_good_one_is_told_of_as_well() {
     let (_, lines) = traced("fail", "{\"x\":1}", tracing::Level::DEBUG);
     assert!(
         lines
@@ -312,4 +316,18 @@ fn a_refused_call_is_a_warning_and_a_good_one_no_event() {
             .iter()
             .any(|line| line.starts_with("WARN") && line.contains("unknown_tool"))
     );
+    let (result, lines) = traced("work", "", tracing::Level::INFO);
+    assert!(!result.is_error());
+    let events: Vec<_> = lines
+        .iter()
+        .filter(|line| line.contains("result.bytes"))
+        .collect();
+    assert_eq!(events.len(), 1, "{lines:?}");
+    assert!(
+        events[0].starts_with("INFO") && events[0].contains("gen_ai.tool.name=\"work\""),
+        "{lines:?}"
+    );
+    // Whoever wants to hear of trouble alone hears nothing.
+    let (_, lines) = traced("work", "", tracing::Level::WARN);
+    assert!(lines.is_empty(), "{lines:?}");
 }

@@ -19,6 +19,12 @@ fn roll() -> u8 {
     4
 }
 
+/// Opens a door.
+#[tool]
+fn open_door(#[param(pattern = "^[0-9]{4}$")] code: &str) {
+    let _ = code;
+}
+
 fn registry(tools: impl IntoIterator<Item = ToolEntry>) -> Registry {
     let registry = Registry::builder().tools(tools).build();
     registry.expect("their names are unlike")
@@ -53,6 +59,7 @@ fn tools_that_are_as_they_should_be_pass() {
         .lock(folder.join("tools.lock.json"))
         .docs(folder.join("TOOLS.md"))
         .docs(folder.join("tools.html"))
+        .examples()
         .budget_bytes(400)
         .run();
     fs::remove_dir_all(&folder).expect("it was made here");
@@ -82,6 +89,16 @@ fn everything_that_is_wrong_is_told_at_once() {
         assert!(said.contains(part), "{part:?} is missing in\n{said}");
     }
     fs::remove_dir_all(&folder).expect("it was made here");
+}
+
+#[test]
+fn a_tool_without_an_example_call_is_told_of_when_that_is_asked() {
+    let tools = registry(tools![add, open_door]);
+    testing::check(&tools).run();
+    assert_eq!(
+        failure(|| testing::check(&tools).examples().run()),
+        "no example call of open_door can be made: `code` has a pattern; give it an example"
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolType, toolset};
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolType, toolset};
 
 /// A room.
 #[derive(Clone, Debug, Deserialize, Serialize, ToolType)]
@@ -222,6 +222,29 @@ fn self_in_a_signature_is_the_type() {
             .expect("a room")
             .contains("What people call it.")
     );
+}
+
+struct User(&'static str);
+
+#[toolset]
+impl User {
+    /// Greets, for somebody.
+    #[tool(read_only)]
+    async fn greet(&self, #[param(context)] other: &Self, times: u8, call: &CallContext) -> String {
+        let name = call.tool_name();
+        format!("{name}: {} greets {} {times} times", self.0, other.0)
+    }
+}
+
+#[test]
+fn what_the_application_gives_comes_beside_the_value() {
+    let tools = || Registry::builder().toolset("a_", User("Ada"));
+    let error = tools().build().expect_err("nobody gave a `User`");
+    assert!(error.to_string().contains("a_greet"), "{error}");
+    let tools = tools().context(User("Ben")).build().expect("one tool");
+    let told = call(&tools, "a_greet", r#"{"times":2}"#);
+    assert_eq!(told, "a_greet: Ada greets Ben 2 times");
+    assert!(call(&tools, "a_greet", r#"{"times":2,"other":"x"}"#).contains("other: unknown"));
 }
 
 #[test]

@@ -65,8 +65,8 @@ use crate::dialect::{Dialect, Rendered, ResponseError};
 
 /// Whoever answers a request: a provider, or a script in a test.
 pub trait Model {
-    /// Why there is no response.
-    type Error;
+    /// Why there is no response: an error, a box of one, or a text.
+    type Error: Into<Box<dyn Error + Send + Sync>>;
 
     /// Sends the request and gives back the whole response, as the provider wrote it.
     ///
@@ -141,7 +141,7 @@ impl<D: Dialect> Agent<D> {
         &self,
         model: &M,
         transcript: &mut Transcript,
-    ) -> Result<Ended, AgentError<M::Error>> {
+    ) -> Result<Ended, AgentError> {
         block_on(self.run(model, transcript))
     }
 
@@ -159,14 +159,17 @@ impl<D: Dialect> Agent<D> {
         &self,
         model: &M,
         transcript: &mut Transcript,
-    ) -> Result<Ended, AgentError<M::Error>> {
+    ) -> Result<Ended, AgentError> {
         for _ in 0..self.most_rounds {
             let tools = self.registry.render(&self.dialect);
             let request = Request {
                 messages: transcript.messages(),
                 tools: &tools,
             };
-            let response = model.ask(request).await.map_err(AgentError::Model)?;
+            let response = model
+                .ask(request)
+                .await
+                .map_err(|error| AgentError::Model(error.into()))?;
             let calls = self.dialect.calls(&response)?;
             let is_last = calls.is_empty();
             let results = self.registry.call_all(calls.iter().cloned()).await;
@@ -191,21 +194,21 @@ impl<D: Dialect> Agent<D> {
 }
 
 /// Why a run stopped before its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentError<E> {
+#[derive(Debug)]
+pub enum AgentError {
     /// The model gave no response.
-    Model(E),
+    Model(Box<dyn Error + Send + Sync>),
     /// The response is none of the dialect's.
     Response(ResponseError),
 }
 
-impl<E> From<ResponseError> for AgentError<E> {
+impl From<ResponseError> for AgentError {
     fn from(error: ResponseError) -> Self {
         AgentError::Response(error)
     }
 }
 
-impl<E: fmt::Display> fmt::Display for AgentError<E> {
+impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AgentError::Model(error) => write!(f, "the model gave no response: {error}"),
@@ -214,10 +217,10 @@ impl<E: fmt::Display> fmt::Display for AgentError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for AgentError<E> {
+impl Error for AgentError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            AgentError::Model(error) => Some(error),
+            AgentError::Model(error) => Some(&**error),
             AgentError::Response(_) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! [`Budget`]: how much of a request the tools are.
+//! [`Budget`]: how much of a request the tools are (feature `docs`).
 //!
 //! Every request repeats all tools, so that a long description is paid for in every turn.
 //!

@@ -1,4 +1,4 @@
-//! [`Docs`]: a catalogue of all tools, as Markdown or as one HTML page.
+//! [`Docs`]: a catalogue of all tools, as Markdown or as one HTML page (feature `docs`).
 //!
 //! ```
 //! use tool_core::{Registry, tool, tools};

@@ -4,9 +4,12 @@ extern crate self as tool_core;
 
 #[cfg(feature = "agent")]
 pub mod agent;
+#[cfg(feature = "docs")]
 pub mod budget;
 pub mod dialect;
+#[cfg(feature = "docs")]
 pub mod docs;
+#[cfg(feature = "docs")]
 pub mod lock;
 pub mod rules;
 pub mod schema;
@@ -15,12 +18,14 @@ pub mod testing;
 mod args;
 mod block_on;
 mod call;
+#[cfg(feature = "docs")]
 mod committed;
 mod context;
 #[cfg(feature = "dynamic")]
 mod dynamic;
 mod error;
 mod hosted;
+#[cfg(feature = "docs")]
 mod json;
 mod lend;
 mod output;

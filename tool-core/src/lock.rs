@@ -1,5 +1,12 @@
 //! [`Lock`]: what all tools look like, in a file, so that no spec changes unseen.
 //!
+//! It needs the feature `docs`, which the tests of a program turn on:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! tool-core = { version = "0.1", features = ["docs"] }
+//! ```
+//!
 //! The file is committed. A test compares it with the tools of the program:
 //!
 //! ```no_run

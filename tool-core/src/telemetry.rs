@@ -57,7 +57,21 @@ impl Scope {
 
 #[cfg(feature = "tracing")]
 impl Telemetry {
+    #[inline]
     pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
+        use tracing::level_filters::LevelFilter;
+        // One look in the place of three, for a program without a subscriber.
+        if LevelFilter::current() == LevelFilter::OFF {
+            return Telemetry {
+                scope: Scope(tracing::Span::none()),
+                awaited: None,
+                is_told: false,
+            };
+        }
+        Telemetry::heard(call, tool)
+    }
+
+    fn heard(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
         use tracing::Level;
         use tracing::field::Empty;
         let span = tracing::info_span!(
@@ -107,8 +121,15 @@ impl Telemetry {
     }
 
     /// Tells how a call ended.
+    #[inline]
     pub(crate) fn ended(mut self, result: &ToolResult) {
         self.is_told = true;
+        if self.awaited.is_some() || !self.scope.0.is_disabled() {
+            self.tell(result);
+        }
+    }
+
+    fn tell(&self, result: &ToolResult) {
         if let Some(error) = result.error() {
             self.scope.failed(error.kind());
         }

@@ -1,10 +1,12 @@
-//! For the tests of a program with tools: one line each, or [all of them](check) in one.
+//! For the tests of a program with tools: one line each, or with the feature `docs` all of them in
+//! one, which begins with `testing::check`.
 
+#[cfg(feature = "docs")]
 mod check;
-mod examples;
 
 use crate::Registry;
 
+#[cfg(feature = "docs")]
 pub use check::{Check, check};
 
 /// Checks that the tools are no more than so many tokens together, as [`Budget`] counts them.

@@ -72,8 +72,13 @@ impl From<String> for Arguments {
 }
 
 impl From<Value> for Arguments {
+    /// A string is the text that it holds: clients put there what they could not parse, and no
+    /// string is an object.
     fn from(value: Value) -> Self {
-        Arguments::Json(value)
+        match value {
+            Value::String(text) => Arguments::Text(text),
+            value => Arguments::Json(value),
+        }
     }
 }
 

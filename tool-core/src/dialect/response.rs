@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::call::{Arguments, ToolCall, WireId};
+use crate::call::{ToolCall, WireId};
 use crate::schema::words::shorten;
 
 /// Why no calls can be read: the JSON is not the expected response.
@@ -92,12 +92,7 @@ impl Layout {
             _ if self.id_is_optional => (format!("call_{place}"), WireId::Absent),
             _ => return Err(self.incomplete(self.id)),
         };
-        let arguments = match find(item, self.arguments) {
-            Value::String(text) => Arguments::Text(text.clone()),
-            value => Arguments::Json(value.clone()),
-        };
-        let mut call = ToolCall::new(id, name, Arguments::default());
-        call.arguments = arguments;
+        let mut call = ToolCall::new(id, name, find(item, self.arguments).clone());
         call.wire_id = wire_id;
         Ok(call)
     }

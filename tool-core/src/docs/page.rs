@@ -87,7 +87,7 @@ impl Section {
 
 /// The group that a tool is listed in.
 fn group_of(tool: &ToolEntry) -> &str {
-    tool.location.krate()
+    tool.group().unwrap_or(tool.location.krate())
 }
 
 fn flags(tool: &ToolSpec) -> Vec<&'static str> {

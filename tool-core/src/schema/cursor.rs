@@ -87,8 +87,14 @@ impl<'t> Cursor<'t> {
             self.at += length + 3;
             return true;
         }
+        self.eat_distant_colon(length + 2)
+    }
+
+    /// Steps over so many bytes, white space and a colon, or over nothing.
+    #[cold]
+    fn eat_distant_colon(&mut self, bytes: usize) -> bool {
         let mut behind = self.clone();
-        behind.at += length + 2;
+        behind.at += bytes;
         let has_colon = behind.eat(b':');
         if has_colon {
             *self = behind;

@@ -1,12 +1,11 @@
-//! Who is first: a tool, its time, its token, or whoever drops the call. Each call is polled by hand,
-//! with a runtime that counts polls for time, so that every order comes up and none is an accident.
+//! Each call is polled by hand, with a runtime that counts polls for time, so that every order comes up
+//! and none is an accident.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -14,6 +13,8 @@ use tool_core::{
     BoxFuture, CallContext, CancellationToken, Gate, NoRuntime, Registry, Runtime, ToolCall,
     ToolErrorKind, ToolResult, tool, tools,
 };
+
+use super::{Bell, Inside, Seen};
 
 /// Ends when it was polled so often, and wakes whoever polls it until then.
 struct Polls(u32);
@@ -28,41 +29,6 @@ impl Future for Polls {
         self.0 -= 1;
         context.waker().wake_by_ref();
         Poll::Pending
-    }
-}
-
-/// What is seen of one call from the outside.
-#[derive(Clone, Default)]
-struct Seen(Arc<SeenBy>);
-
-#[derive(Default)]
-struct SeenBy {
-    begun: AtomicUsize,
-    ended: AtomicUsize,
-    /// Begun, and neither ended nor dropped.
-    inside: AtomicUsize,
-    token: Mutex<Option<CancellationToken>>,
-}
-
-/// A tool that runs.
-struct Inside(Seen);
-
-impl Inside {
-    fn new(seen: &Seen, call: &CallContext) -> Inside {
-        seen.0.begun.fetch_add(1, Ordering::SeqCst);
-        seen.0.inside.fetch_add(1, Ordering::SeqCst);
-        *seen.0.token.lock().unwrap() = Some(call.cancellation().clone());
-        Inside(seen.clone())
-    }
-
-    fn end(self) {
-        self.0.0.ended.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        self.0.0.inside.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -98,7 +64,9 @@ struct ByHand {
 impl ByHand {
     fn work(&self) {
         let job = self.job.lock().unwrap().take();
-        job.into_iter().for_each(|job| job());
+        if let Some(job) = job {
+            job();
+        }
     }
 }
 
@@ -115,15 +83,6 @@ impl Runtime for ByHand {
             Polls(this.polls_to_a_thread).await;
             this.work();
         }))
-    }
-}
-
-#[derive(Default)]
-struct Bell(AtomicBool);
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 
@@ -275,146 +234,4 @@ proptest! {
         prop_assert_eq!(counted(&seen.0.begun), begun);
         prop_assert_eq!(Arc::strong_count(&seen.0), 1);
     }
-}
-
-#[test]
-fn a_token_keeps_no_waker_of_a_wait_that_is_over() {
-    let parent = CancellationToken::new();
-    let bells: Vec<_> = (0..1_000).map(|_| Arc::new(Bell::default())).collect();
-    let mut waits: Vec<_> = (0..1_000).map(|_| parent.child().cancelled()).collect();
-    for (wait, bell) in waits.iter_mut().zip(&bells) {
-        let waker = Waker::from(Arc::clone(bell));
-        for _ in 0..3 {
-            let mut context = Context::from_waker(&waker);
-            assert!(pin!(&mut *wait).poll(&mut context).is_pending());
-        }
-    }
-    // Half of them are given up, the others are woken.
-    waits.truncate(500);
-    for bell in &bells[500..] {
-        assert_eq!(Arc::strong_count(bell), 1);
-    }
-    parent.cancel();
-    for (at, bell) in bells.iter().enumerate() {
-        assert_eq!(bell.0.load(Ordering::SeqCst), at < 500, "{at}");
-    }
-    // The children hold theirs until their waits are dropped.
-    drop(waits);
-    for bell in &bells {
-        assert_eq!(Arc::strong_count(bell), 1);
-    }
-}
-
-/// A task that is kept alive by its waker alone, and waits for the token that has it.
-struct Task(#[allow(dead_code)] Mutex<Option<tool_core::Cancelled>>);
-
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {}
-}
-
-#[test]
-fn a_waker_may_take_a_wait_of_the_same_token_with_it() {
-    // On a thread, so that a lock that is never free fails the test instead of holding it.
-    let (done, is_done) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        for is_dropped in [false, true] {
-            let token = CancellationToken::new();
-            let mut other = token.cancelled();
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(pin!(&mut other).poll(&mut context).is_pending());
-            let waker = Waker::from(Arc::new(Task(Mutex::new(Some(other)))));
-            let mut wait = token.cancelled();
-            assert!(
-                pin!(&mut wait)
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
-            drop(waker);
-            // The token has the last of the task now.
-            match is_dropped {
-                true => drop(wait),
-                false => assert!(pin!(&mut wait).poll(&mut context).is_pending()),
-            }
-        }
-        done.send(()).unwrap();
-    });
-    is_done
-        .recv_timeout(Duration::from_secs(20))
-        .expect("a lock is held for ever");
-}
-
-/// Takes a while, or for ever.
-#[tool(unlinked)]
-async fn linger(at: u32, #[param(context)] seen: &Seen, call: &CallContext) -> u32 {
-    let inside = Inside::new(seen, call);
-    for _ in 0..at % 11 {
-        tokio::task::yield_now().await;
-    }
-    if at % 3 == 0 {
-        call.cancellation().cancelled().await;
-        std::future::pending::<()>().await;
-    }
-    inside.end();
-    at
-}
-
-#[test]
-fn calls_are_cancelled_and_dropped_from_other_threads_at_any_moment() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_time()
-        .build()
-        .unwrap();
-    let seen = Seen::default();
-    let registry = Registry::builder()
-        .tools(tools![linger])
-        .context(seen.clone())
-        .concurrency(64)
-        .build()
-        .unwrap();
-    let token = CancellationToken::new();
-    let running: Vec<_> = (0..3_000_u32)
-        .map(|at| {
-            let own = if at % 2 == 0 {
-                token.clone()
-            } else {
-                token.child()
-            };
-            let call = ToolCall::new(at.to_string(), "linger", serde_json::json!({ "at": at }));
-            let running = runtime.spawn(registry.call(call.cancel_with(&own)));
-            (own, running)
-        })
-        .collect();
-    let tokens: Vec<_> = running.iter().map(|(own, _)| own.clone()).collect();
-    let aborts: Vec<_> = running
-        .iter()
-        .map(|(_, task)| task.abort_handle())
-        .collect();
-    let canceller = thread::spawn(move || {
-        for token in tokens.into_iter().skip(1).step_by(2) {
-            token.cancel();
-        }
-    });
-    let aborter = thread::spawn(move || {
-        for abort in aborts.into_iter().step_by(7) {
-            abort.abort();
-            thread::yield_now();
-        }
-    });
-    canceller.join().unwrap();
-    aborter.join().unwrap();
-    token.cancel();
-    for (at, (_, task)) in (0_u32..).zip(running) {
-        match runtime.block_on(task) {
-            Ok(result) => match result.error() {
-                Some(error) => assert_eq!(error.kind(), ToolErrorKind::Cancelled),
-                None => assert_eq!(result.content(), at.to_string()),
-            },
-            Err(error) => assert!(error.is_cancelled() && at % 7 == 0),
-        }
-    }
-    assert_eq!(seen.0.inside.load(Ordering::SeqCst), 0);
-    drop((registry, runtime));
-    seen.0.token.lock().unwrap().take();
-    assert_eq!(Arc::strong_count(&seen.0), 1);
 }

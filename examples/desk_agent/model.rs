@@ -1,0 +1,91 @@
+//! The model, asked over HTTP by `async-openai`.
+
+use async_openai::Client;
+use async_openai::config::OpenAIConfig;
+use async_openai::error::OpenAIError;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tool_core::agent::{Model, Request};
+use tool_core::dialect::Rendered;
+
+use crate::tools::SystemPrompt;
+
+/// Which of OpenAI's two APIs is spoken; other providers speak the older one.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Api {
+    Responses,
+    Chat,
+}
+
+pub(crate) struct OpenAi {
+    client: Client<OpenAIConfig>,
+    api: Api,
+    name: String,
+    prompt: SystemPrompt,
+}
+
+impl OpenAi {
+    pub(crate) fn new(url: &str, key: &str, api: Api, name: &str, prompt: SystemPrompt) -> OpenAi {
+        let config = OpenAIConfig::new().with_api_base(url).with_api_key(key);
+        OpenAi {
+            client: Client::with_config(config),
+            api,
+            name: name.into(),
+            prompt,
+        }
+    }
+}
+
+/// The body of a request. A struct keeps the tools as the text that they are, in their order.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body<'r> {
+    Responses {
+        model: &'r str,
+        instructions: String,
+        input: &'r [Value],
+        tools: &'r Rendered,
+        // The transcript has everything, so nothing need be kept there.
+        store: bool,
+        include: [&'static str; 1],
+    },
+    Chat {
+        model: &'r str,
+        messages: Vec<&'r Value>,
+        tools: &'r Rendered,
+    },
+}
+
+impl Model for OpenAi {
+    type Error = OpenAIError;
+
+    async fn ask(&self, request: Request<'_>) -> Result<Value, OpenAIError> {
+        // Read for every request, since a tool may have changed it.
+        let instructions = self.prompt.get();
+        let Request {
+            messages, tools, ..
+        } = request;
+        match self.api {
+            Api::Responses => {
+                let body = Body::Responses {
+                    model: &self.name,
+                    instructions,
+                    input: messages,
+                    tools,
+                    store: false,
+                    include: ["reasoning.encrypted_content"],
+                };
+                self.client.responses().create_byot(body).await
+            }
+            Api::Chat => {
+                let system = json!({ "role": "system", "content": instructions });
+                let body = Body::Chat {
+                    model: &self.name,
+                    messages: [&system].into_iter().chain(messages).collect(),
+                    tools,
+                };
+                self.client.chat().create_byot(body).await
+            }
+        }
+    }
+}

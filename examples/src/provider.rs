@@ -1,0 +1,117 @@
+//! A provider that answers from a script, over HTTP on this machine.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::{Value, json};
+
+/// Answers each request with the next response, whatever it asks, until the program ends.
+///
+/// A response with the key `error` goes out as a failure of the server, as do all requests after
+/// the last response.
+#[derive(Debug)]
+pub struct Scripted {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The path of its URL.
+    pub path: String,
+    /// Its body.
+    pub body: Value,
+}
+
+impl Scripted {
+    /// Begins to serve these responses.
+    ///
+    /// # Errors
+    ///
+    /// When this machine has no port to spare.
+    pub fn serve(responses: Vec<Value>) -> io::Result<Scripted> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let address = listener.local_addr()?;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let keeper = Arc::clone(&asked);
+        thread::spawn(move || {
+            let mut responses = responses.into_iter();
+            for stream in listener.incoming().flatten() {
+                // A client that hangs up early is its own affair.
+                let _ = answer(&stream, &mut responses, &keeper);
+            }
+        });
+        Ok(Scripted { address, asked })
+    }
+
+    /// Where it is to be asked: `http://127.0.0.1:…`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every request so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.clone()
+    }
+}
+
+fn answer(
+    mut stream: &TcpStream,
+    responses: &mut impl Iterator<Item = Value>,
+    keeper: &Mutex<Vec<Asked>>,
+) -> io::Result<()> {
+    let asked = read(stream)?;
+    let response = match asked.body {
+        Value::Null => json!({ "error": { "message": "the body is not JSON" } }),
+        _ => responses
+            .next()
+            .unwrap_or_else(|| json!({ "error": { "message": "the script is at its end" } })),
+    };
+    keeper
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(asked);
+    let status = match response.get("error") {
+        // A response that went well may carry `"error": null`.
+        None | Some(Value::Null) => "200 OK",
+        Some(_) => "400 Bad Request",
+    };
+    let body = response.to_string();
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
+}
+
+/// Reads one request: its first line, the length of its body, the body.
+fn read(stream: &TcpStream) -> io::Result<Asked> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut length = 0;
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        let header = line.trim_end();
+        if header.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = header.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = String::new();
+    reader.take(length).read_to_string(&mut body)?;
+    let body = serde_json::from_str(&body).unwrap_or_default();
+    Ok(Asked { path, body })
+}

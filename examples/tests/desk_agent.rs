@@ -1,0 +1,452 @@
+//! The agent at its desk as a user runs it, and what it can't be talked into.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use examples::folder::Temporary;
+use examples::program::{assert_refused, run};
+use examples::provider::Scripted;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
+use tool_core::agent::{Agent, Ended, Transcript};
+use tool_core::dialect::{OpenAiChat, OpenAiResponses};
+use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
+
+#[path = "../desk_agent/desk.rs"]
+mod desk;
+#[path = "../desk_agent/model.rs"]
+mod model;
+#[path = "../desk_agent/tools.rs"]
+mod tools;
+
+use desk::{Desk, DeskError, LARGEST, Lines};
+use tools::SystemPrompt;
+
+const ALL: Lines = Lines {
+    first: 1,
+    most: 100,
+    characters: 1000,
+};
+
+/// A desk, and a secret beside it.
+fn at_a_desk(test: impl FnOnce(&Temporary, &Desk)) {
+    let around = Temporary::new().expect("a folder");
+    fs::write(around.path().join("secret.md"), "SECRET").expect("a file");
+    fs::create_dir(around.path().join("desk")).expect("a folder");
+    let desk = Desk::open(&around.path().join("desk")).expect("a desk");
+    fs::write(around.path().join("desk/plan.md"), "fine\n").expect("a file");
+    test(&around, &desk);
+    let secret = fs::read_to_string(around.path().join("secret.md"));
+    assert_eq!(secret.expect("it is still there"), "SECRET");
+}
+
+fn registry(desk: Desk, prompt: SystemPrompt) -> Registry {
+    let registry = Registry::builder().linked().context(desk).context(prompt);
+    registry.build().expect("unlike names")
+}
+
+fn call(registry: &Registry, name: &str, arguments: Value) -> String {
+    let result = registry.call_blocking(ToolCall::new("1", name, arguments));
+    result.content().to_owned()
+}
+
+#[test]
+fn no_path_leads_off_the_desk() {
+    at_a_desk(|around, desk| {
+        let secret = around.path().join("secret.md");
+        let secret = secret.to_str().expect("a path that is text");
+        let paths = [
+            secret,
+            "/plan.md",
+            "../secret.md",
+            "./plan.md",
+            "notes/../../secret.md",
+            "notes/../plan.md",
+            "notes//plan.md",
+            "plan.md/",
+            "..\\secret.md",
+            "plan.md\0",
+            ".",
+            "..",
+            "",
+        ];
+        for path in paths {
+            assert_eq!(desk.read(path, &ALL), Err(DeskError::Path), "{path:?}");
+            assert!(desk.write(path, "").is_err(), "{path:?}");
+            assert!(desk.append(path, "").is_err(), "{path:?}");
+        }
+        assert_eq!(desk.read("plan.md", &ALL).as_deref(), Ok("fine\n"));
+        assert_eq!(desk.read("gone.md", &ALL), Err(DeskError::Missing));
+    });
+}
+
+#[test]
+fn links_are_not_followed_and_what_is_no_file_is_not_read() {
+    at_a_desk(|around, desk| {
+        let on_desk = around.path().join("desk");
+        symlink("../secret.md", on_desk.join("link.md")).expect("a link");
+        symlink("..", on_desk.join("up")).expect("a link");
+        symlink("plan.md", on_desk.join("memory.md")).expect("a link");
+        symlink("..", on_desk.join("history")).expect("a link");
+        fs::create_dir(on_desk.join("folder")).expect("a folder");
+        // Reading a pipe that nobody writes to would never end.
+        let pipe = on_desk.join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o644), 0).expect("a pipe");
+        for path in [
+            "link.md",
+            "up/secret.md",
+            "up/desk/plan.md",
+            "folder",
+            "pipe",
+        ] {
+            let error = desk.read(path, &ALL).expect_err(path);
+            assert!(
+                matches!(error, DeskError::Link | DeskError::NotAFile),
+                "{path}: {error}"
+            );
+        }
+        for path in ["memory.md", "history/secret.md"] {
+            assert!(desk.write(path, "mine").is_err(), "{path}");
+            assert!(desk.append(path, "mine").is_err(), "{path}");
+        }
+        assert_eq!(desk.read("plan.md", &ALL).as_deref(), Ok("fine\n"));
+
+        // A second name of a file elsewhere is no link, but writing to it is the same.
+        fs::remove_file(on_desk.join("memory.md")).expect("it is there");
+        let secret = around.path().join("secret.md");
+        fs::hard_link(secret, on_desk.join("memory.md")).expect("a second name");
+        assert_eq!(desk.write("memory.md", "mine"), Err(DeskError::Link));
+        assert_eq!(desk.append("memory.md", "mine"), Err(DeskError::Link));
+    });
+}
+
+/// A check of the path before it is opened would lose this race.
+#[test]
+fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
+    at_a_desk(|around, desk| {
+        let on_desk = around.path().join("desk");
+        fs::create_dir(on_desk.join("notes")).expect("a folder");
+        fs::write(on_desk.join("notes/secret.md"), "fine\n").expect("a file");
+        symlink("..", on_desk.join("other")).expect("a link");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let at = |name| on_desk.join(name);
+                while !is_over.load(Ordering::Relaxed) {
+                    for (from, to) in [("notes", "kept"), ("other", "notes")] {
+                        fs::rename(at(from), at(to)).expect("a new name");
+                    }
+                    for (from, to) in [("notes", "other"), ("kept", "notes")] {
+                        fs::rename(at(from), at(to)).expect("the old name");
+                    }
+                }
+            });
+            let end = Instant::now() + Duration::from_millis(400);
+            let (mut read, mut refused, mut stolen) = (0, 0, 0);
+            while Instant::now() < end {
+                match desk.read("notes/secret.md", &ALL).as_deref() {
+                    Ok("fine\n") => read += 1,
+                    Ok(_) => stolen += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(stolen, 0);
+            assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
+        });
+    });
+}
+
+#[test]
+fn reads_are_capped_by_lines_by_characters_and_by_size() {
+    at_a_desk(|around, desk| {
+        let on_desk = around.path().join("desk");
+        let lines: String = (1..=50).map(|line| format!("line {line} é\n")).collect();
+        fs::write(on_desk.join("long.md"), lines).expect("a file");
+        let read = |first, most, characters| {
+            let lines = Lines {
+                first,
+                most,
+                characters,
+            };
+            desk.read("long.md", &lines).expect("text")
+        };
+        assert_eq!(read(2, 2, 100), "line 2 é\nline 3 é\n[lines 2 to 3 of 50]");
+        assert_eq!(read(50, 5, 100), "line 50 é\n");
+        assert_eq!(read(90, 5, 100), "");
+        let cut = read(1, 50, 13);
+        assert!(cut.starts_with("line 1 é\nline\n[cut"), "{cut}");
+
+        let largest = usize::try_from(LARGEST).expect("small");
+        fs::write(on_desk.join("large"), vec![b'a'; largest + 1]).expect("a file");
+        assert_eq!(desk.read("large", &ALL), Err(DeskError::TooLarge));
+        fs::write(on_desk.join("image"), [0xFF, 0xD8]).expect("a file");
+        assert_eq!(desk.read("image", &ALL), Err(DeskError::NotText));
+
+        let half = "a".repeat(largest / 2);
+        for is_room in [true, true, false] {
+            assert_eq!(desk.append("memory.md", &half).is_ok(), is_room);
+        }
+    });
+}
+
+#[test]
+fn only_what_is_listed_is_written() {
+    at_a_desk(|around, desk| {
+        for path in [
+            "plan.md",
+            "history",
+            "history/a/b.md",
+            "memory.md.md",
+            "Memory.md",
+        ] {
+            assert!(desk.write(path, "mine").is_err(), "{path}");
+        }
+        assert_eq!(desk.write("memory.md", "first"), Ok(()));
+        assert_eq!(desk.write("memory.md", "new"), Ok(()));
+        assert_eq!(desk.append("memory.md", "er"), Ok(()));
+        assert_eq!(desk.read("memory.md", &ALL).as_deref(), Ok("newer\n"));
+        assert_eq!(desk.append("history/monday.md", "quiet"), Ok(()));
+        assert!(around.path().join("desk/history/monday.md").is_file());
+        assert!(!around.path().join("desk/history/a").exists());
+    });
+}
+
+#[test]
+fn a_proposal_is_a_folder_and_no_tool() {
+    at_a_desk(|around, _| {
+        let desk = Desk::open(&around.path().join("desk")).expect("a desk");
+        let registry = registry(desk, SystemPrompt::new(""));
+        let before = format!("{registry:?}");
+        let proposal = |name: &str| json!({"name": name, "description": "Deletes\n*/ fn main() {", "parameters": {"type": "object"}});
+        for number in 1..=2 {
+            let told = call(&registry, "propose_function_tool", proposal("sweep"));
+            assert_eq!(told, format!("tool_proposals/sweep/{number}"));
+        }
+        assert_eq!(format!("{registry:?}"), before);
+        let unknown = call(&registry, "sweep", json!({}));
+        assert!(unknown.starts_with("unknown tool"), "{unknown}");
+
+        let folder = around.path().join("desk/tool_proposals/sweep/2");
+        let spec = fs::read_to_string(folder.join("tool.json")).expect("a file");
+        let spec: Value = serde_json::from_str(&spec).expect("JSON");
+        assert_eq!(spec["parameters"], json!({"type": "object"}));
+        let stub = fs::read_to_string(folder.join("sweep.rs")).expect("a file");
+        let code = stub.lines().filter(|line| !line.starts_with("///"));
+        let code: Vec<_> = code.collect();
+        assert_eq!(code, ["#[tool]", "fn sweep() {", "    todo!()", "}"]);
+
+        for name in ["../sweep", "Sweep", "1st", "a/b", "", "ä", &"a".repeat(41)] {
+            let told = call(&registry, "propose_function_tool", proposal(name));
+            assert!(told.starts_with("invalid arguments"), "{name}: {told}");
+        }
+    });
+}
+
+#[test]
+fn the_model_can_neither_see_nor_replace_what_tools_work_with() {
+    at_a_desk(|around, _| {
+        let desk = Desk::open(&around.path().join("desk")).expect("a desk");
+        let registry = registry(desk, SystemPrompt::new("Be kind."));
+        let tools = registry.render(&OpenAiResponses::default());
+        assert!(!tools.as_str().contains("\"desk\":"), "{tools}");
+        let forged = json!({"path": "secret.md", "desk": "/"});
+        let told = call(&registry, "read_file", forged);
+        assert!(told.contains("desk: unknown"), "{told}");
+        let long = json!({"path": "memory.md", "text": "a".repeat(20_001)});
+        let told = call(&registry, "write_file", long);
+        assert!(told.contains("text: "), "{told}");
+
+        let whole = call(&registry, "get_system_prompt", json!({}));
+        assert_eq!(whole, "Be kind.");
+        call(&registry, "set_system_prompt", json!({"text": "Be brief."}));
+        call(
+            &registry,
+            "add_to_system_prompt",
+            json!({"text": "Be calm."}),
+        );
+        let whole = call(&registry, "get_system_prompt", json!({}));
+        assert_eq!(whole, "Be brief.\n\nBe calm.");
+        for _ in 0..5 {
+            let text = json!({"text": "a".repeat(1000)});
+            call(&registry, "add_to_system_prompt", text);
+        }
+        let whole = call(&registry, "get_system_prompt", json!({}));
+        assert!(whole.len() < 4000, "{}", whole.len());
+    });
+}
+
+#[test]
+fn the_loop_sends_what_a_provider_wants() {
+    at_a_desk(|around, _| {
+        let desk = Desk::open(&around.path().join("desk")).expect("a desk");
+        let prompt = SystemPrompt::new("Be kind.");
+        let registry = registry(desk, prompt.clone());
+        let recorded = include_str!("../desk_agent/recorded/responses.json");
+        let responses: Vec<Value> = serde_json::from_str(recorded).expect("responses");
+        let provider = Scripted::serve(responses).expect("a port");
+        let api = model::Api::Responses;
+        let model = model::OpenAi::new(&provider.url(), "none", api, "scripted", prompt);
+        let agent = Agent::new(registry, OpenAiResponses::default());
+        let mut transcript = Transcript::new();
+        transcript.push(json!({"role": "user", "content": "Read my plan."}));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let ended = runtime
+            .expect("a runtime")
+            .block_on(agent.run(&model, &mut transcript));
+        let answer = "Proofs are due on Friday; I wrote it down.".to_owned();
+        assert_eq!(ended.expect("an answer"), Ended::Answered(answer));
+        assert_eq!(transcript.rounds().len(), 3);
+        let results = &transcript.rounds()[1].results;
+        let kinds = results
+            .iter()
+            .map(|result| result.error().map(ToolError::kind));
+        let failed = Some(ToolErrorKind::Failed);
+        assert_eq!(kinds.collect::<Vec<_>>(), [None, failed, failed, None]);
+
+        let asked = provider.asked();
+        assert_eq!(asked.len(), 3);
+        for (asked, length) in asked.iter().zip([1, 5, 13]) {
+            assert_eq!(asked.path, "/responses");
+            assert_eq!(asked.body["input"].as_array().map(Vec::len), Some(length));
+            let tools = asked.body["tools"].as_array().expect("tools");
+            assert_eq!(tools.len(), agent.registry().len());
+        }
+        assert_eq!(asked[0].body["instructions"], "Be kind.");
+        assert_eq!(asked[1].body["instructions"], "Be kind.");
+        let added = "Be kind.\n\nAnswer in one sentence.";
+        assert_eq!(asked[2].body["instructions"], added);
+        let output = &asked[1].body["input"][3];
+        assert_eq!(output["call_id"], "call_1");
+        assert_eq!(output["output"], "fine\n");
+    });
+}
+
+#[test]
+fn the_older_api_is_told_the_system_prompt_in_a_message() {
+    let provider = Scripted::serve(vec![
+        json!({"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}),
+    ]);
+    let provider = provider.expect("a port");
+    let prompt = SystemPrompt::new("Be kind.");
+    let model = model::OpenAi::new(
+        &provider.url(),
+        "none",
+        model::Api::Chat,
+        "scripted",
+        prompt,
+    );
+    let agent = Agent::new(Registry::new(), OpenAiChat::default());
+    let question = json!({"role": "user", "content": "Are you there?"});
+    let mut transcript = Transcript::from_iter([question.clone()]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let ended = runtime
+        .expect("a runtime")
+        .block_on(agent.run(&model, &mut transcript));
+    assert_eq!(ended.expect("an answer"), Ended::Answered("Yes.".into()));
+    let asked = provider.asked();
+    assert_eq!(asked[0].path, "/chat/completions");
+    let system = json!({"role": "system", "content": "Be kind."});
+    assert_eq!(asked[0].body["messages"], json!([system, question]));
+}
+
+#[test]
+fn the_recorded_task_runs_in_both_apis() {
+    for api in ["responses", "chat"] {
+        let ran = run("desk_agent", &["--api", api], "");
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        for part in [
+            "append_file done",
+            "write_file failed",
+            "only these may be written",
+            "model: Proofs are due on Friday",
+            "tool_proposals/celsius_to_fahrenheit/1",
+        ] {
+            assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
+        }
+        // Proposing it did not make it.
+        assert_eq!(
+            ran.out
+                .matches("unknown tool celsius_to_fahrenheit")
+                .count(),
+            2
+        );
+        for reference in ran.out.split("[ref ").skip(1).map(|rest| &rest[..6]) {
+            assert!(ran.log.contains(reference), "{reference}: {}", ran.log);
+        }
+
+        let ran = run("desk_agent", &["--api", api, "--approve"], "");
+        assert_eq!(
+            ran.out
+                .matches("unknown tool celsius_to_fahrenheit")
+                .count(),
+            1
+        );
+        assert!(
+            ran.out.contains("celsius_to_fahrenheit done\n    446.0"),
+            "{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn a_task_a_script_and_a_desk_of_ones_own() {
+    at_a_desk(|around, _| {
+        let call = json!([
+            {"output": [{"type": "function_call", "call_id": "1", "name": "read_file",
+                         "arguments": "{\"path\":\"plan.md\"}"}]},
+            {"output": [{"type": "message", "content": [{"type": "output_text", "text": "All is fine."}]}]},
+        ]);
+        let script = around.path().join("script.json");
+        fs::write(&script, call.to_string()).expect("a file");
+        let desk = around.path().join("desk");
+        let text = |path: &PathBuf| path.to_str().expect("a path that is text").to_owned();
+        let (script, desk) = (text(&script), text(&desk));
+        let flags = ["--task", "-", "--script", &script, "--desk", &desk];
+        let ran = run("desk_agent", &flags, "How are things?\n");
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert!(
+            ran.out.contains("    fine\nmodel: All is fine."),
+            "{}",
+            ran.out
+        );
+
+        let flags = ["--script", &script, "--rounds", "1", "--task", "-"];
+        let ran = run("desk_agent", &flags, "How are things?\n");
+        assert!(ran.out.contains("stopped after 1 rounds"), "{}", ran.out);
+    });
+}
+
+#[test]
+fn bad_input_exits_with_2() {
+    let refused = |flags: &[&str], input: &str, said| {
+        assert_refused("desk_agent", flags, input, said);
+    };
+    refused(&["--api", "chta"], "", "'chat'");
+    refused(&["--rounds", "many"], "", "many");
+    refused(&["--task", "no/such"], "", "can't read no/such");
+    refused(&["--task", "-"], " \n", "the task is empty");
+    refused(&["--desk", "no/such"], "", "can't work in no/such");
+    refused(&["--script", "-"], "{}", "the script is no JSON array");
+    // The script ends before the model does, and a script that answers with an error.
+    refused(&["--script", "-"], "[]", "the script is at its end");
+    refused(
+        &["--script", "-"],
+        r#"[{"error": {"message": "no quota"}}]"#,
+        "no quota",
+    );
+    refused(
+        &["--script", "-"],
+        r#"[{"weather": "fine"}]"#,
+        "`output` is missing",
+    );
+}

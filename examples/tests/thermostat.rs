@@ -1,0 +1,223 @@
+//! The thermostat as a user runs it, and what a model and an operator see of a failure.
+
+use examples::folder::Temporary;
+use examples::program::{assert_refused, run};
+use examples::provider::Scripted;
+use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
+use serde_json::{Value, json};
+use tool_core::agent::{Agent, Ended, Transcript};
+use tool_core::dialect::Dialect;
+use tool_core::{Registry, ToolCall, ToolErrorKind};
+
+#[path = "../thermostat/chat.rs"]
+mod chat;
+#[path = "../thermostat/tools.rs"]
+mod tools;
+
+use chat::{Genai, Provider};
+use tools::Thermostat;
+
+fn registry(failures: u32) -> Registry {
+    let thermostat = Thermostat::new(19.5, failures);
+    let registry = Registry::builder().toolset("", thermostat).build();
+    registry.expect("two tools")
+}
+
+fn recorded() -> Vec<Value> {
+    serde_json::from_str(include_str!("../thermostat/recorded/chat.json")).expect("responses")
+}
+
+/// Every failure becomes a result, also one of the arguments, and none of them `Debug` or a cause.
+#[test]
+fn the_model_reads_what_happened_and_no_more() {
+    let registry = registry(1);
+    let call = |name: &str, arguments: Value| {
+        registry.call_blocking(ToolCall::new("call_1", name, arguments))
+    };
+    let failed = call("get_current_temperature", Value::Null);
+    let error = failed.error().expect("a sensor that fails");
+    assert!(error.is_retryable());
+    let said = failed.content();
+    assert!(said.contains("the sensor does not answer"), "{said}");
+    assert!(said.contains(error.id()), "{said}");
+    for secret in ["0x48", "SensorError", "BusError", "Transient", "Err("] {
+        assert!(!said.contains(secret), "{said}");
+    }
+    let again = call("get_current_temperature", json!({}));
+    assert_eq!(again.content(), "19.5");
+
+    for arguments in [
+        Value::Null,
+        json!({}),
+        json!({"celsius": "21"}),
+        json!({"celsius": 45}),
+        json!("21"),
+        json!([21]),
+    ] {
+        let refused = call("set_current_temperature", arguments.clone());
+        let kind = refused.error().map(tool_core::ToolError::kind);
+        let kinds = [
+            ToolErrorKind::InvalidArguments,
+            ToolErrorKind::MalformedJson,
+        ];
+        assert!(
+            kind.is_some_and(|kind| kinds.contains(&kind)),
+            "{arguments}"
+        );
+        assert_eq!(call("get_current_temperature", json!({})).content(), "19.5");
+    }
+}
+
+#[test]
+fn the_conversation_is_one_in_the_types_of_genai() {
+    let provider = Scripted::serve(recorded()).expect("a port");
+    let model = Provider::at(&provider.url(), "none", "scripted").expect("a client");
+    let agent = Agent::new(registry(1), Genai);
+    let tools: Vec<genai::chat::Tool> =
+        serde_json::from_str(agent.registry().render(&Genai).as_str()).expect("genai's tools");
+    assert_eq!(
+        tools[0].name,
+        ToolName::Custom("get_current_temperature".into())
+    );
+
+    let mut transcript = Transcript::new();
+    transcript.push(json!(ChatMessage::user("Two degrees warmer.")));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let ended = runtime
+        .expect("a runtime")
+        .block_on(agent.run(&model, &mut transcript));
+    let answer = "It is set to 21.5 degrees.".to_owned();
+    assert_eq!(ended.expect("an answer"), Ended::Answered(answer));
+    for message in transcript.messages() {
+        let read = serde_json::from_value::<ChatMessage>(message.clone());
+        read.expect("a message of genai");
+    }
+
+    // The retry has an id of its own, and each call one result.
+    let calls = transcript.rounds().iter().flat_map(|round| &round.calls);
+    let ids: Vec<_> = calls.map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
+    let asked = provider.asked();
+    let told = |asked: usize| {
+        let messages = provider.asked()[asked].body["messages"].clone();
+        messages
+            .as_array()
+            .expect("messages")
+            .last()
+            .expect("one")
+            .clone()
+    };
+    assert_eq!(asked[0].path, "/chat/completions");
+    assert_eq!(
+        asked[0].body["tools"][0]["function"]["parameters"],
+        json!({"type": "object", "properties": {}, "additionalProperties": false})
+    );
+    assert_eq!(told(1)["tool_call_id"], "call_1");
+    assert!(
+        told(1)["content"]
+            .as_str()
+            .expect("text")
+            .contains("does not answer")
+    );
+    assert_eq!(told(2)["content"], "19.5");
+    assert!(
+        told(3)["content"]
+            .as_str()
+            .expect("text")
+            .contains("temperature: unknown")
+    );
+    assert_eq!(told(4)["content"], "21.5");
+}
+
+/// Arguments are a `Value` in `genai`, which may hold the text of arguments that nobody could read.
+#[test]
+fn arguments_that_are_no_json_are_answered() {
+    let call = GenaiCall {
+        call_id: "call_1".into(),
+        fn_name: "set_current_temperature".into(),
+        fn_arguments: Value::String(r#"{"celsius":21"#.into()),
+        thought_signatures: None,
+    };
+    let call = ToolCall::new(call.call_id, call.fn_name, call.fn_arguments);
+    assert!(call.parse_error().is_some());
+    let result = registry(0).call_blocking(call);
+    let kind = result.error().map(tool_core::ToolError::kind);
+    assert_eq!(kind, Some(ToolErrorKind::MalformedJson));
+    let whole = Value::String(r#"{"celsius":21}"#.into());
+    let call = ToolCall::new("call_2", "set_current_temperature", whole);
+    assert_eq!(registry(0).call_blocking(call).content(), "21.0");
+    assert!(Genai.calls(&json!({"choices": []})).is_err());
+}
+
+#[test]
+fn the_log_has_the_cause_and_the_reference_that_the_model_was_given() {
+    let ran = run("thermostat", &[], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    for part in [
+        "call_1 get_current_temperature\n    get_current_temperature failed [ref ",
+        "call_2 get_current_temperature\n    19.5",
+        "- celsius: missing",
+        "model: It is 21.5 degrees.",
+    ] {
+        assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
+    }
+    let references: Vec<_> = ran
+        .out
+        .split("[ref ")
+        .skip(1)
+        .map(|rest| &rest[..6])
+        .collect();
+    assert_eq!(references.len(), 2, "{}", ran.out);
+    for reference in &references {
+        assert!(ran.log.contains(reference), "{reference}: {}", ran.log);
+    }
+    let logged = ran.log.lines().find(|line| line.contains(references[0]));
+    assert!(
+        logged.is_some_and(|line| line.contains("address 0x48")),
+        "{}",
+        ran.log
+    );
+    assert!(!ran.out.contains("0x48"), "{}", ran.out);
+}
+
+#[test]
+fn a_sensor_that_is_well_or_that_stays_broken() {
+    let ran = run("thermostat", &["--failures", "0"], "");
+    assert!(!ran.out.contains("does not answer"), "{}", ran.out);
+    let calls = recorded();
+    let gives_up = json!([calls[0], calls[1], {"choices": [{"message": {
+        "role": "assistant", "content": "The sensor is broken; what does it show?",
+    }}]}]);
+    let folder = Temporary::new().expect("a folder");
+    let script = folder.path().join("script.json");
+    std::fs::write(&script, gives_up.to_string()).expect("a file");
+    let script = script.to_str().expect("a path that is text");
+    let flags = ["--failures", "9", "--script", script, "--turns", "-"];
+    let ran = run("thermostat", &flags, "Make it warmer.\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert_eq!(ran.out.matches("does not answer").count(), 2, "{}", ran.out);
+    assert!(
+        ran.out.contains("model: The sensor is broken"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn bad_input_exits_with_2() {
+    let refused = |flags: &[&str], input: &str, said| {
+        assert_refused("thermostat", flags, input, said);
+    };
+    refused(&["--failures", "some"], "", "some");
+    refused(&["--turns", "no/such"], "", "can't read no/such");
+    refused(&["--turns", "-"], "\n", "nobody says anything");
+    refused(&["--script", "-"], "{}", "the script is no JSON array");
+    refused(&["--script", "-"], "[]", "the script is at its end");
+    refused(
+        &["--script", "-"],
+        r#"[{"weather": "fine"}]"#,
+        "the model gave no response",
+    );
+}

@@ -1,0 +1,240 @@
+//! The toolkit as a user runs it, what its database refuses, and its catalogue.
+
+use std::fs;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use examples::folder::Temporary;
+use examples::program::{assert_refused, run};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, testing};
+
+#[path = "../toolkit_docs/database.rs"]
+mod database;
+#[path = "../toolkit_docs/tools.rs"]
+mod tools;
+
+fn registry() -> Registry {
+    let database = database::Database::open(None).expect("a library");
+    let registry = Registry::builder().toolset("", tools::Toolkit { database });
+    registry.build().expect("three tools")
+}
+
+fn call(registry: &Registry, tool: &str, arguments: Value) -> ToolResult {
+    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
+        let runtime = tokio::runtime::Builder::new_multi_thread();
+        { runtime }.enable_time().build().expect("a runtime")
+    });
+    RUNTIME.block_on(registry.call(ToolCall::new("1", tool, arguments)))
+}
+
+fn query(registry: &Registry, query: &str) -> ToolResult {
+    call(registry, "sql_query", json!({ "query": query }))
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
+#[test]
+fn the_catalogue_is_up_to_date() {
+    testing::check(&registry())
+        .expect_tools(["calculator", "echo", "sql_query"])
+        .lock("toolkit_docs/tools.lock.json")
+        .run();
+    let docs = registry().docs().title("Toolkit");
+    for file in ["toolkit_docs/TOOLS.md", "toolkit_docs/tools.html"] {
+        docs.check(file).unwrap_or_else(|stale| panic!("{stale}"));
+    }
+}
+
+#[test]
+fn every_tool_tells_its_use_and_what_it_returns() {
+    let written = Temporary::new().expect("a folder");
+    let folder = written.path().to_str().expect("a path that is text");
+    let ran = run("toolkit_docs", &["--catalogue", folder], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    for name in ["TOOLS.md", "tools.html"] {
+        let text = fs::read_to_string(written.path().join(name)).expect("a catalogue");
+        for part in [
+            "never compute it yourself",
+            "The left operand.",
+            "whether there are more",
+        ] {
+            assert!(text.contains(part), "{name} lacks {part:?}");
+        }
+    }
+    for tool in registry().specs() {
+        assert!(tool.when_to_use.is_some() && tool.returns.is_some());
+        assert!(tool.prompt().contains("When to use: "));
+    }
+}
+
+/// The types of Python, where a truth value is a number and a number in quotes may pass.
+#[test]
+fn inputs_are_what_their_types_say() {
+    let registry = registry();
+    let sum = |a: Value, b: Value| {
+        let arguments = json!({"operation": "add", "a": a, "b": b});
+        call(&registry, "calculator", arguments)
+            .content()
+            .to_owned()
+    };
+    assert_eq!(sum(json!(1), json!(0.5)), "1.5");
+    for odd in [json!(true), json!("1"), json!([1]), json!({}), json!(null)] {
+        let told = sum(odd.clone(), json!(1));
+        assert!(told.starts_with("invalid arguments"), "{odd}: {told}");
+        assert!(told.contains("- a: "), "{odd}: {told}");
+    }
+    let arguments = json!({"operation": "power", "a": true, "c": 3});
+    let result = call(&registry, "calculator", arguments);
+    let violations = result.error().expect("bad arguments").violations().iter();
+    let mut paths: Vec<_> = violations.map(tool_core::Violation::path).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["a", "b", "c", "operation"]);
+
+    for (operation, a, b) in [("div", 1.0, 0.0), ("mul", 1e300, 1e300)] {
+        let arguments = json!({"operation": operation, "a": a, "b": b});
+        let result = call(&registry, "calculator", arguments);
+        let error = result.error().expect("no number");
+        assert_eq!(error.kind(), ToolErrorKind::Failed);
+    }
+}
+
+#[test]
+fn values_are_bound_and_never_read_as_sql() {
+    let registry = registry();
+    let by = |author: &str| {
+        let arguments = json!({
+            "query": "SELECT title FROM books WHERE author = ?1", "parameters": [author],
+        });
+        call(&registry, "sql_query", arguments).content().to_owned()
+    };
+    assert!(by("George Eliot").contains("Middlemarch"));
+    assert!(by("' OR 1 = 1 --").contains(r#""rows":[]"#));
+    let arguments = json!({"query": "SELECT ?1, ?2, ?3, ?4", "parameters": [1, 2.5, "x", null]});
+    let result = call(&registry, "sql_query", arguments);
+    assert!(
+        result.content().contains(r#"[[1,2.5,"x",null]]"#),
+        "{}",
+        result.content()
+    );
+    let arguments = json!({"query": "SELECT ?1", "parameters": [1, 2]});
+    let result = call(&registry, "sql_query", arguments);
+    assert!(
+        result.content().contains("2 parameters for 1"),
+        "{}",
+        result.content()
+    );
+    let arguments = json!({"query": "SELECT ?1", "parameters": [true]});
+    let result = call(&registry, "sql_query", arguments);
+    assert!(
+        result.content().contains("parameters[0]"),
+        "{}",
+        result.content()
+    );
+}
+
+#[test]
+fn nothing_but_reading_is_possible() {
+    let registry = registry();
+    for statement in [
+        "DELETE FROM books",
+        "DROP TABLE books",
+        "INSERT INTO books VALUES (9, 'x', 'y', 1, 1)",
+        "UPDATE books SET title = ''",
+        "CREATE TEMP TABLE t (a)",
+        "CREATE VIEW v AS SELECT 1",
+        "PRAGMA user_version = 7",
+        "PRAGMA table_info(books)",
+        "ATTACH 'other.sqlite' AS other",
+        "VACUUM INTO 'copy.sqlite'",
+        "BEGIN EXCLUSIVE",
+        "SAVEPOINT s",
+        "EXPLAIN DELETE FROM books",
+        "SELECT 1; DELETE FROM books",
+        "WITH gone AS (SELECT 1) DELETE FROM books",
+        "SELECT load_extension('x')",
+        "SELECT writefile('x', 'y')",
+    ] {
+        let result = query(&registry, statement);
+        assert!(result.is_error(), "{statement}: {}", result.content());
+        assert!(
+            !result.content().contains("rusqlite"),
+            "{}",
+            result.content()
+        );
+    }
+    let count = query(&registry, "SELECT count(*), sum(price) FROM books");
+    assert!(
+        count.content().contains("[[5,47.4]]"),
+        "{}",
+        count.content()
+    );
+}
+
+#[test]
+fn a_query_is_bounded_in_rows_in_size_and_in_time() {
+    let registry = registry();
+    let arguments = json!({"query": "SELECT title FROM books", "limit": 2});
+    let result = call(&registry, "sql_query", arguments);
+    let rows = result.structured().expect("rows");
+    assert_eq!(rows["rows"].as_array().map(Vec::len), Some(2));
+    assert_eq!(rows["has_more"], true);
+    let result = query(&registry, "SELECT title FROM books");
+    assert_eq!(result.structured().expect("rows")["has_more"], false);
+
+    let large = query(&registry, "SELECT randomblob(2000000000)");
+    assert!(large.is_error(), "{}", large.content());
+    let long = query(&registry, "SELECT hex(zeroblob(400000))");
+    assert!(long.content().len() < 1000, "{}", long.content().len());
+
+    let begin = Instant::now();
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+    let result = query(&registry, endless);
+    let kind = result.error().map(tool_core::ToolError::kind);
+    assert_eq!(kind, Some(ToolErrorKind::TimedOut));
+    // The thread has ended as well, or the next query would wait for it.
+    assert!(!query(&registry, "SELECT 1").is_error());
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn calls_and_a_database_of_ones_own() {
+    let ran = run("toolkit_docs", &[], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    for part in [
+        "0.125",
+        "divided by zero",
+        r#"[["Os Maias",1888],["Effi Briest",1895]]"#,
+        "nothing can be changed",
+    ] {
+        assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
+    }
+    let folder = Temporary::new().expect("a folder");
+    let file = folder.path().join("my.sqlite");
+    let connection = Connection::open(&file).expect("a database");
+    let batch =
+        connection.execute_batch("CREATE TABLE cats (name); INSERT INTO cats VALUES ('Tom')");
+    batch.expect("a table");
+    let path = file.to_str().expect("a path that is text");
+    let calls = r#"[{"tool": "sql_query", "arguments": {"query": "SELECT name FROM cats"}}]"#;
+    let ran = run("toolkit_docs", &["--database", path, "--calls", "-"], calls);
+    assert!(ran.out.contains(r#"[["Tom"]]"#), "{}{}", ran.out, ran.log);
+}
+
+#[test]
+fn bad_input_exits_with_2() {
+    let refused = |flags: &[&str], input: &str, said| {
+        assert_refused("toolkit_docs", flags, input, said);
+    };
+    refused(&["--call", "x"], "", "--calls");
+    refused(&["--calls", "no/such"], "", "can't read no/such");
+    refused(
+        &["--calls", "-"],
+        r#"[{"name": "echo"}]"#,
+        "these are no calls",
+    );
+    refused(&["--database", "no/such"], "", "can't open no/such");
+    refused(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
+    refused(&["--catalogue", "no/such"], "", "can't write no/such");
+}

@@ -1,0 +1,117 @@
+//! The types of `genai`: as a dialect, so that the loop speaks them, and as a model to ask.
+
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
+use genai::resolver::{AuthData, Endpoint, Error, ServiceTargetResolver};
+use genai::{Client, ModelIden, ServiceTarget};
+use serde_json::{Value, json};
+use tool_core::agent::{Model, Request};
+use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
+use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
+
+/// `genai`'s own tools, messages and responses, as serde writes them.
+pub(crate) struct Genai;
+
+impl Dialect for Genai {
+    fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    out.key("name").string(&tool.name);
+                    out.key("description").string(&tool.prompt());
+                    out.key("schema").raw(tool.parameters_json());
+                });
+            }
+        });
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let calls = read(response)?.content.into_tool_calls().into_iter();
+        let calls = calls.map(|call| ToolCall::new(call.call_id, call.fn_name, call.fn_arguments));
+        Ok(calls.collect())
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        vec![response.clone()]
+    }
+
+    fn text(&self, response: &Value) -> String {
+        let message = read(response);
+        message.map_or_else(
+            |_| String::new(),
+            |message| message.content.texts().concat(),
+        )
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let response = |result: &ToolResult| {
+            ToolResponse::new(result.call_id(), result.content()).with_fn_name(result.name())
+        };
+        let responses = results.iter().map(response);
+        responses
+            .map(|response| json!(ChatMessage::from(response)))
+            .collect()
+    }
+}
+
+/// The response, of which the message is all that is kept.
+fn read(response: &Value) -> Result<ChatMessage, ResponseError> {
+    serde_json::from_value(response.clone())
+        .map_err(|error| ResponseError::new(format!("not a message of genai: {error}")))
+}
+
+/// A provider that `genai` speaks to.
+pub(crate) struct Provider {
+    client: Client,
+    model: String,
+}
+
+impl Provider {
+    /// The provider that a model's name belongs to, with the key that `genai` finds in the
+    /// environment.
+    pub(crate) fn of(model: &str) -> Result<Provider, genai::Error> {
+        Ok(Provider {
+            client: Client::new()?,
+            model: model.into(),
+        })
+    }
+
+    /// One that speaks OpenAI's chat completions at this URL.
+    pub(crate) fn at(url: &str, key: &str, model: &str) -> Result<Provider, genai::Error> {
+        let (endpoint, key) = (format!("{}/", url.trim_end_matches('/')), key.to_owned());
+        let resolver = ServiceTargetResolver::from_resolver_fn(
+            move |target: ServiceTarget| -> Result<ServiceTarget, Error> {
+                Ok(ServiceTarget {
+                    endpoint: Endpoint::from_owned(endpoint.clone()),
+                    auth: AuthData::from_single(key.clone()),
+                    model: ModelIden::new(AdapterKind::OpenAI, target.model.model_name),
+                })
+            },
+        );
+        Ok(Provider {
+            client: Client::builder()
+                .with_service_target_resolver(resolver)
+                .build()?,
+            model: model.into(),
+        })
+    }
+}
+
+impl Model for Provider {
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    async fn ask(&self, request: Request<'_>) -> Result<Value, Self::Error> {
+        let messages = request.messages.iter().cloned().map(serde_json::from_value);
+        let chat = ChatRequest {
+            system: Some("You look after the heating of one room.".into()),
+            messages: messages.collect::<Result<_, _>>()?,
+            tools: Some(serde_json::from_str(request.tools.as_str())?),
+            ..ChatRequest::default()
+        };
+        let response = self.client.exec_chat(&self.model, chat, None).await?;
+        let has_reasoning = response.content.contains_reasoning_content();
+        let reasoning = response.reasoning_content.filter(|_| !has_reasoning);
+        let message = ChatMessage::assistant(response.content).with_reasoning_content(reasoning);
+        Ok(serde_json::to_value(message)?)
+    }
+}

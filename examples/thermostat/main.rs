@@ -1,0 +1,118 @@
+//! A thermostat that a model talks to through `genai`, with a sensor that fails: what the model
+//! sees of it, what the log says, and the reference that both have.
+//!
+//! ```text
+//! cargo run --example thermostat --features thermostat
+//! cargo run --example thermostat --features thermostat -- --failures 0
+//! echo "Make it 19 degrees." | cargo run --example thermostat --features thermostat -- \
+//!     --turns - --model claude-sonnet-4-5
+//! ```
+//!
+//! Without `--model` a scripted provider answers on this machine, with recorded responses or those of
+//! `--script`. With it, `genai` chooses the provider and takes its key from the environment.
+
+mod chat;
+mod tools;
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Arg, Command, value_parser};
+use examples::input;
+use examples::provider::Scripted;
+use genai::chat::ChatMessage;
+use serde_json::{Value, json};
+use tool_core::Registry;
+use tool_core::agent::{Agent, Ended, Transcript};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::chat::{Genai, Provider};
+use crate::tools::Thermostat;
+
+fn run(
+    turns: Option<&str>,
+    script: Option<&str>,
+    model: Option<&str>,
+    failures: u32,
+) -> Result<(), Box<dyn Error>> {
+    let turns = input::read(turns, include_str!("turns.txt"))?;
+    let turns: Vec<_> = turns
+        .lines()
+        .filter(|turn| !turn.trim().is_empty())
+        .collect();
+    if turns.is_empty() {
+        return Err("nobody says anything".into());
+    }
+    let scripted;
+    let provider = match model {
+        Some(model) => Provider::of(model)?,
+        None => {
+            let script = input::read(script, include_str!("recorded/chat.json"))?;
+            let script: Vec<Value> = serde_json::from_str(&script)
+                .map_err(|error| format!("the script is no JSON array: {error}"))?;
+            scripted = Scripted::serve(script)?;
+            Provider::at(&scripted.url(), "none", "scripted")?
+        }
+    };
+    let registry = Registry::builder()
+        .toolset("", Thermostat::new(19.5, failures))
+        .build()?;
+    let agent = Agent::new(registry, Genai).rounds(8);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+
+    let mut transcript = Transcript::new();
+    for turn in turns {
+        println!("user: {turn}");
+        transcript.push(json!(ChatMessage::user(turn)));
+        let told = transcript.rounds().len();
+        let ended = runtime.block_on(agent.run(&provider, &mut transcript));
+        for round in &transcript.rounds()[told..] {
+            for result in &round.results {
+                println!("  {} {}", result.call_id(), result.name());
+                println!("    {}", result.content().replace('\n', "\n    "));
+            }
+        }
+        match ended? {
+            Ended::Answered(text) => println!("model: {text}"),
+            Ended::OutOfRounds => println!("stopped: the model does not come to an end"),
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let flag = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let flags = Command::new("thermostat")
+        .about("A thermostat that a model talks to, with a sensor that fails")
+        .arg(flag(
+            "turns",
+            "FILE",
+            "What the user says, a turn a line; - reads standard input",
+        ))
+        .arg(flag(
+            "script",
+            "FILE",
+            "What the scripted provider answers: a JSON array",
+        ))
+        .arg(flag("model", "NAME", "A model instead of the script").conflicts_with("script"))
+        .arg(
+            flag("failures", "NUMBER", "How often the sensor fails at first")
+                .value_parser(value_parser!(u32))
+                .default_value("1"),
+        )
+        .get_matches();
+    tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .with_max_level(LevelFilter::WARN)
+        .init();
+    let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
+    let failures = flags.get_one("failures").copied().unwrap_or_default();
+    let ended = run(text("turns"), text("script"), text("model"), failures);
+    input::end("thermostat", ended)
+}

@@ -1,0 +1,115 @@
+//! A toolkit and its catalogue: a calculator, queries of a database and an echo, each with its use,
+//! its checks and its section of the documentation, from one source.
+//!
+//! ```text
+//! cargo run --example toolkit_docs --features toolkit_docs
+//! cargo run --example toolkit_docs --features toolkit_docs -- --catalogue target/docs
+//! echo '[{"tool":"echo","arguments":{"text":"hello"}}]' | \
+//!     cargo run --example toolkit_docs --features toolkit_docs -- --calls - --database my.sqlite
+//! ```
+//!
+//! `TOOLS.md` and `tools.html` beside this file are what `--catalogue` writes; a test holds them to
+//! the tools.
+
+mod database;
+mod tools;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use clap::{Arg, Command};
+use examples::input;
+use serde::Deserialize;
+use serde_json::Value;
+use tool_core::{Registry, ToolCall};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::database::Database;
+use crate::tools::Toolkit;
+
+/// One call, as it stands in the input.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    tool: String,
+    arguments: Value,
+}
+
+fn run(
+    calls: Option<&str>,
+    database: Option<&str>,
+    catalogue: Option<&str>,
+) -> Result<(), Box<dyn Error>> {
+    let text = input::read(calls, include_str!("calls.json"))?;
+    let calls: Vec<Call> =
+        serde_json::from_str(&text).map_err(|error| format!("these are no calls: {error}"))?;
+    let opened = Database::open(database.map(Path::new));
+    let database = opened
+        .map_err(|error| format!("can't open {}: {error}", database.unwrap_or("the library")))?;
+    let registry = Registry::builder()
+        .toolset("", Toolkit { database })
+        .output_cap(20_000)
+        .build()?;
+
+    if let Some(folder) = catalogue {
+        let docs = registry.docs().title("Toolkit");
+        for (name, text) in [
+            ("TOOLS.md", docs.to_markdown()),
+            ("tools.html", docs.to_html()),
+        ] {
+            let path = Path::new(folder).join(name);
+            fs::write(&path, text)
+                .map_err(|error| format!("can't write {}: {error}", path.display()))?;
+            println!("wrote {}", path.display());
+        }
+        return Ok(());
+    }
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    for (Call { tool, arguments }, at) in calls.into_iter().zip(1..) {
+        println!("{tool} {arguments}");
+        let call = ToolCall::new(format!("call_{at}"), tool, arguments);
+        let result = runtime.block_on(registry.call(call));
+        println!("  {}", result.content().replace('\n', "\n  "));
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let flag = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let flags = Command::new("toolkit_docs")
+        .about("Runs the calls of a toolkit, or writes its catalogue")
+        .arg(flag(
+            "calls",
+            "FILE",
+            "The calls; - reads standard input [default: recorded ones]",
+        ))
+        .arg(flag(
+            "database",
+            "FILE",
+            "A SQLite file [default: a small library]",
+        ))
+        .arg(
+            flag(
+                "catalogue",
+                "FOLDER",
+                "Writes TOOLS.md and tools.html there, and calls nothing",
+            )
+            .conflicts_with("calls"),
+        )
+        .get_matches();
+    tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .with_max_level(LevelFilter::WARN)
+        .init();
+    let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
+    let ended = run(text("calls"), text("database"), text("catalogue"));
+    input::end("toolkit_docs", ended)
+}

@@ -1,0 +1,93 @@
+//! Threads that wait for a token, cancel it and give up waiting, in every order that there is.
+
+use loom::future::block_on;
+use loom::model::Builder;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+/// What the copied source takes from the standard library.
+mod sync {
+    pub(crate) use loom::sync::{Arc, Mutex, MutexGuard, atomic};
+    pub(crate) use std::sync::PoisonError;
+}
+
+/// The source of `tool_core::CancellationToken`.
+#[allow(dead_code)] // Not all of it is used here.
+mod cancellation {
+    include!(concat!(env!("OUT_DIR"), "/cancellation.rs"));
+
+    impl CancellationToken {
+        /// How many wakers it holds.
+        pub(crate) fn wakers(&self) -> usize {
+            self.0.waiting().wakers.len()
+        }
+    }
+}
+
+use cancellation::CancellationToken;
+
+/// Every order with at most three moments at which a thread is stopped for another; there are too many
+/// of all.
+fn model(story: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(story);
+}
+
+/// A wait that is never woken is a deadlock, which the model checker reports.
+#[test]
+fn no_cancelling_is_missed() {
+    model(|| {
+        let token = CancellationToken::new();
+        let canceller = token.clone();
+        let thread = thread::spawn(move || canceller.cancel());
+        block_on(token.cancelled());
+        assert!(token.is_cancelled());
+        thread.join().unwrap();
+        assert_eq!(token.wakers(), 0);
+    });
+}
+
+#[test]
+fn a_child_hears_of_its_parent_and_of_itself() {
+    model(|| {
+        let parent = CancellationToken::new();
+        let child = parent.child();
+        let (of_parent, of_child) = (parent.clone(), child.clone());
+        let one = thread::spawn(move || of_parent.cancel());
+        let two = thread::spawn(move || of_child.cancel());
+        block_on(child.cancelled());
+        one.join().unwrap();
+        two.join().unwrap();
+        assert!(parent.is_cancelled() && child.is_cancelled());
+        assert_eq!((parent.wakers(), child.wakers()), (0, 0));
+    });
+}
+
+/// One thread waits, one gives up after a poll, one cancels.
+#[test]
+fn a_wait_that_is_given_up_takes_no_other_with_it() {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    model(|| {
+        let token = CancellationToken::new();
+        let polls = sync::Arc::new(AtomicUsize::new(0));
+        let (waiting, counted) = (token.clone(), polls.clone());
+        let one = thread::spawn(move || {
+            block_on(waiting.cancelled());
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        let giving_up = token.child();
+        let two = thread::spawn(move || {
+            let mut wait = pin!(giving_up.cancelled());
+            let _ = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        });
+        token.cancel();
+        one.join().unwrap();
+        two.join().unwrap();
+        assert_eq!(polls.load(Ordering::SeqCst), 1);
+        assert_eq!(token.wakers(), 0);
+    });
+}
