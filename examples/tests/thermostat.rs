@@ -7,7 +7,7 @@ use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Ended, Transcript};
 use tool_core::dialect::Dialect;
-use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
 
 #[path = "../thermostat/chat.rs"]
 mod chat;
@@ -71,7 +71,7 @@ fn the_model_reads_what_happened_and_no_more() {
 #[test]
 fn the_conversation_is_one_in_the_types_of_genai() {
     let provider = Scripted::serve(recorded()).expect("a port");
-    let model = Provider::at(&provider.url(), "none", "scripted").expect("a client");
+    let model = Provider::new("scripted", Some(&provider.url())).expect("a client");
     let agent = Agent::new(registry(1), Genai);
     let tools: Vec<genai::chat::Tool> =
         serde_json::from_str(agent.registry().render(&Genai).as_str()).expect("genai's tools");
@@ -220,4 +220,13 @@ fn bad_input_exits_with_2() {
         r#"[{"weather": "fine"}]"#,
         "the model gave no response",
     );
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
+#[test]
+fn lock_and_catalogue_are_up_to_date() {
+    testing::check(&registry(0))
+        .lock("thermostat/tools.lock.json")
+        .docs("thermostat/TOOLS.md")
+        .run();
 }
