@@ -71,7 +71,7 @@ fn the_model_reads_what_happened_and_no_more() {
 #[test]
 fn the_conversation_is_one_in_the_types_of_genai() {
     let provider = Scripted::serve(recorded()).expect("a port");
-    let model = Provider::at(&provider.url(), "none", "scripted").expect("a client");
+    let model = Provider::new("scripted", Some(&provider.url())).expect("a client");
     let agent = Agent::new(registry(1), Genai);
     let tools: Vec<genai::chat::Tool> =
         serde_json::from_str(agent.registry().render(&Genai).as_str()).expect("genai's tools");

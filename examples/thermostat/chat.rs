@@ -2,7 +2,7 @@
 
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
-use genai::resolver::{AuthData, Endpoint, Error, ServiceTargetResolver};
+use genai::resolver::{AuthData, Endpoint, Error};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
 use tool_core::agent::{Model, Request};
@@ -68,30 +68,23 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// The provider that a model's name belongs to, with the key that `genai` finds in the
-    /// environment.
-    pub(crate) fn of(model: &str) -> Result<Provider, genai::Error> {
+    /// environment, or one without keys that speaks OpenAI's chat completions at a URL.
+    pub(crate) fn new(model: &str, url: Option<&str>) -> Result<Provider, genai::Error> {
+        let mut client = Client::builder();
+        if let Some(url) = url {
+            let endpoint = format!("{}/", url.trim_end_matches('/'));
+            client = client.with_service_target_resolver_fn(
+                move |target: ServiceTarget| -> Result<ServiceTarget, Error> {
+                    Ok(ServiceTarget {
+                        endpoint: Endpoint::from_owned(endpoint.clone()),
+                        auth: AuthData::from_single("none"),
+                        model: ModelIden::new(AdapterKind::OpenAI, target.model.model_name),
+                    })
+                },
+            );
+        }
         Ok(Provider {
-            client: Client::new()?,
-            model: model.into(),
-        })
-    }
-
-    /// One that speaks OpenAI's chat completions at this URL.
-    pub(crate) fn at(url: &str, key: &str, model: &str) -> Result<Provider, genai::Error> {
-        let (endpoint, key) = (format!("{}/", url.trim_end_matches('/')), key.to_owned());
-        let resolver = ServiceTargetResolver::from_resolver_fn(
-            move |target: ServiceTarget| -> Result<ServiceTarget, Error> {
-                Ok(ServiceTarget {
-                    endpoint: Endpoint::from_owned(endpoint.clone()),
-                    auth: AuthData::from_single(key.clone()),
-                    model: ModelIden::new(AdapterKind::OpenAI, target.model.model_name),
-                })
-            },
-        );
-        Ok(Provider {
-            client: Client::builder()
-                .with_service_target_resolver(resolver)
-                .build()?,
+            client: client.build()?,
             model: model.into(),
         })
     }

@@ -46,13 +46,13 @@ fn run(
     }
     let scripted;
     let provider = match model {
-        Some(model) => Provider::of(model)?,
+        Some(model) => Provider::new(model, None)?,
         None => {
             let script = input::read(script, include_str!("recorded/chat.json"))?;
             let script: Vec<Value> = serde_json::from_str(&script)
                 .map_err(|error| format!("the script is no JSON array: {error}"))?;
             scripted = Scripted::serve(script)?;
-            Provider::at(&scripted.url(), "none", "scripted")?
+            Provider::new("scripted", Some(&scripted.url()))?
         }
     };
     let registry = Registry::builder()

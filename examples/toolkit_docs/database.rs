@@ -25,7 +25,7 @@ pub(crate) enum Cell {
 
 /// What a query found.
 #[derive(Debug, PartialEq, Serialize, ToolType)]
-pub(crate) struct Rows {
+pub(crate) struct Found {
     columns: Vec<String>,
     /// A value a column; `null` is SQL's.
     rows: Vec<Vec<Option<Cell>>>,
@@ -69,7 +69,7 @@ impl Database {
         parameters: &[Option<Cell>],
         limit: usize,
         token: &CancellationToken,
-    ) -> Result<Rows, SqlError> {
+    ) -> Result<Found, SqlError> {
         let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let token = token.clone();
         connection.progress_handler(10_000, Some(move || token.is_cancelled()))?;
@@ -80,7 +80,7 @@ impl Database {
         let mut rows = Vec::new();
         while let Some(row) = found.next()? {
             if rows.len() == limit {
-                return Ok(Rows {
+                return Ok(Found {
                     columns,
                     rows,
                     has_more: true,
@@ -89,7 +89,7 @@ impl Database {
             let cells = (0..columns.len()).map(|at| row.get_ref(at).map(Cell::read));
             rows.push(cells.collect::<Result<_, _>>()?);
         }
-        Ok(Rows {
+        Ok(Found {
             columns,
             rows,
             has_more: false,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tool_core::{CallContext, ToolType, toolset};
 
-use crate::database::{Cell, Database, Rows, SqlError};
+use crate::database::{Cell, Database, Found, SqlError};
 
 /// What a calculator does with two numbers.
 #[derive(Clone, Copy, Deserialize, ToolType)]
@@ -70,7 +70,7 @@ impl Toolkit {
         #[param(default = 50, range = 1..=200)]
         limit: u8,
         call: &CallContext,
-    ) -> Result<Rows, SqlError> {
+    ) -> Result<Found, SqlError> {
         let (limit, token) = (usize::from(limit), call.cancellation());
         self.database.query(query, &parameters, limit, token)
     }
