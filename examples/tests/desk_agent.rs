@@ -14,7 +14,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Ended, Transcript};
 use tool_core::dialect::{OpenAiChat, OpenAiResponses};
-use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
+use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind, testing};
 
 #[path = "../desk_agent/desk.rs"]
 mod desk;
@@ -449,4 +449,15 @@ fn bad_input_exits_with_2() {
         r#"[{"weather": "fine"}]"#,
         "`output` is missing",
     );
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features desk_agent --test desk_agent`.
+#[test]
+fn lock_and_catalogue_are_up_to_date() {
+    let folder = Temporary::new().expect("a folder");
+    let desk = Desk::open(folder.path()).expect("a desk");
+    testing::check(&registry(desk, SystemPrompt::new("")))
+        .lock("desk_agent/tools.lock.json")
+        .docs("desk_agent/TOOLS.md")
+        .run();
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use examples::program::{assert_refused, run};
 use serde_json::{Map, Value, json};
-use tool_core::{Registry, Tool, ToolCall};
+use tool_core::{Registry, Tool, ToolCall, testing};
 
 #[path = "../dice/dice.rs"]
 mod dice;
@@ -14,11 +14,14 @@ mod tools;
 
 use dice::{Chance, Dice, DiceError};
 
-fn roll(arguments: Value) -> String {
+fn registry() -> Registry {
     let chance = Mutex::new(Chance::seeded(1));
     let registry = Registry::builder().linked().context(chance);
-    let registry = registry.build().expect("one tool");
-    let result = registry.call_blocking(ToolCall::new("1", "roll", arguments));
+    registry.build().expect("one tool")
+}
+
+fn roll(arguments: Value) -> String {
+    let result = registry().call_blocking(ToolCall::new("1", "roll", arguments));
     result.content().to_owned()
 }
 
@@ -171,4 +174,13 @@ fn bad_input_exits_with_2() {
     for input in ["", "{}", "[{"] {
         assert_refused("dice", &["--calls", "-"], input, "these are no arguments");
     }
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --test dice`.
+#[test]
+fn lock_and_catalogue_are_up_to_date() {
+    testing::check(&registry())
+        .lock("dice/tools.lock.json")
+        .docs("dice/TOOLS.md")
+        .run();
 }

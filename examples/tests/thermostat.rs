@@ -7,7 +7,7 @@ use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Ended, Transcript};
 use tool_core::dialect::Dialect;
-use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
 
 #[path = "../thermostat/chat.rs"]
 mod chat;
@@ -220,4 +220,13 @@ fn bad_input_exits_with_2() {
         r#"[{"weather": "fine"}]"#,
         "the model gave no response",
     );
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
+#[test]
+fn lock_and_catalogue_are_up_to_date() {
+    testing::check(&registry(0))
+        .lock("thermostat/tools.lock.json")
+        .docs("thermostat/TOOLS.md")
+        .run();
 }

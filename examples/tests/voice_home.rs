@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{Dialect, OpenAiChat};
 use tool_core::schema::{Kind, Property};
-use tool_core::{Registry, Tool, ToolCall};
+use tool_core::{Registry, Tool, ToolCall, testing};
 
 #[path = "../voice_home/tools.rs"]
 mod tools;
@@ -191,4 +191,13 @@ fn bad_input_exits_with_2() {
         r#"{"choices": [{"message": {}}]}"#,
     );
     refused(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
+}
+
+/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --test voice_home`.
+#[test]
+fn lock_and_catalogue_are_up_to_date() {
+    testing::check(&registry())
+        .lock("voice_home/tools.lock.json")
+        .docs("voice_home/TOOLS.md")
+        .run();
 }

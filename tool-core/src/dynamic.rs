@@ -162,6 +162,18 @@ fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
     Ok(arguments)
 }
 
+/// Judges arguments by the JSON text of a tool's schema.
+#[cfg(feature = "docs")]
+pub(crate) fn judge(schema: &str, arguments: &str) -> Result<(), Violations> {
+    let parse = |text| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+    let checked = parse(schema).and_then(|schema| {
+        let validator = check::compile(&schema)?;
+        Ok(Checked { schema, validator })
+    });
+    let judged = checked.and_then(|checked| Ok(checked.judge(&parse(arguments)?)));
+    judged.unwrap_or_else(|problem| Err(Violations::one("", problem)))
+}
+
 /// Spells whole numbers as integers: `20.0` is one to JSON Schema, and none to `Value::as_i64`.
 fn respell(value: &mut Value) {
     match value {

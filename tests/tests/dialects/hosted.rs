@@ -1,5 +1,8 @@
 //! Tools that a provider runs itself.
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
@@ -163,4 +166,39 @@ fn mistral_tells_the_calls_of_its_own_tools_by_their_answers() {
     let ids: Vec<_> = calls.iter().map(|call| &*call.id).collect();
     assert_eq!(ids, ["ours00001"]);
     assert_eq!(json!(Mistral::default().turn(&response)), messages);
+}
+
+/// Takes what a subscriber writes.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_left_out_is_told_in_the_log() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let search = HostedTool::new(json!({"type": "web_search"}));
+    let registry = Registry::builder().hosted(search).build().unwrap();
+    tracing::subscriber::with_default(subscriber, || {
+        registry.render(&OpenAiResponses::default());
+        registry.render(&Cohere::default());
+    });
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let told = r#"WARN tool_core: Cohere has no hosted tool {"type":"web_search"}; it is left out"#;
+    assert!(log.contains(told), "{log}");
+    assert_eq!(log.lines().count(), 1, "{log}");
 }

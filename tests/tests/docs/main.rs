@@ -1,6 +1,7 @@
 //! Catalogues of tools: what they say, and that texts are shown and not run.
 
 mod browser;
+mod dynamic;
 mod hostile;
 
 use serde::{Deserialize, Serialize};

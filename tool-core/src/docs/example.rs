@@ -5,6 +5,7 @@ use crate::json::keywords::is_opaque;
 use crate::schema::numbers::is_multiple;
 use crate::schema::validate::normalise;
 use crate::spec::ToolSpec;
+use crate::violation::Violations;
 
 /// How many values are made at most on the way to one.
 const STEPS: usize = 2000;
@@ -24,8 +25,8 @@ pub(super) fn arguments(tool: &ToolSpec, schema: &Json) -> Result<Json, String> 
             steps: STEPS,
         };
         let made = maker.value(schema, "", 0, 0)?;
-        match normalise(tool.parameters(), &made.to_string(), false) {
-            Ok(_) => Ok(made),
+        match judge(tool, &made.to_string()) {
+            Ok(()) => Ok(made),
             Err(violations) => Err(match violations.into_parts().0.first() {
                 Some(violation) => format!("{violation}; give it an example that fits"),
                 None => "none that was tried fits".to_owned(),
@@ -33,6 +34,15 @@ pub(super) fn arguments(tool: &ToolSpec, schema: &Json) -> Result<Json, String> 
         }
     };
     make(true).or_else(|why| make(false).map_err(|_| why))
+}
+
+/// Judges arguments as a registry does.
+fn judge(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
+    #[cfg(feature = "dynamic")]
+    if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
+        return crate::dynamic::judge(tool.parameters_json(), arguments);
+    }
+    normalise(tool.parameters(), arguments, false).map(|_| ())
 }
 
 struct Maker<'s> {
@@ -88,7 +98,7 @@ impl<'s> Maker<'s> {
             Some("number") => numbers(schema, path, number, false),
             Some("string") => string(schema, path, number),
             Some("array") => self.array(schema, path, depth),
-            Some("object") => self.object(schema, path, depth),
+            Some("object") => self.object(schema, path, number, depth),
             _ => Ok(Json::from("text")),
         }
     }
@@ -123,7 +133,7 @@ impl<'s> Maker<'s> {
         }
     }
 
-    fn object(&mut self, schema: &'s Json, path: &str, depth: usize) -> Made {
+    fn object(&mut self, schema: &'s Json, path: &str, nth: usize, depth: usize) -> Made {
         let known = schema.get("properties").map_or(&[][..], Json::members);
         let required = schema.get("required").map_or(&[][..], Json::items);
         let least = length(schema, "minProperties");
@@ -136,7 +146,7 @@ impl<'s> Maker<'s> {
                 self.fills_optional && told(member, 0).is_some_and(|v| *v != Json::Null);
             if is_required || is_filled {
                 let path = inside(path, key);
-                members.push((key.clone(), self.value(member, &path, 0, depth + 1)?));
+                members.push((key.clone(), self.value(member, &path, nth, depth + 1)?));
             } else {
                 spare.push((key, member));
             }
@@ -145,7 +155,7 @@ impl<'s> Maker<'s> {
         for (key, member) in spare {
             if members.len() < least.unwrap_or(0) {
                 let path = inside(path, key);
-                members.push((key.clone(), self.value(member, &path, 0, depth + 1)?));
+                members.push((key.clone(), self.value(member, &path, nth, depth + 1)?));
             }
         }
         let patterns = schema

@@ -94,7 +94,7 @@ fn is_schema(schema: &Value, report: &mut dyn FnMut(&str, &str)) -> Result<(), S
 }
 
 /// A validator that never fetches anything.
-fn compile(schema: &Value) -> Result<Validator, String> {
+pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options()
         .offline()
         .should_validate_formats(true);

@@ -123,11 +123,15 @@ mod tests {
 
     /// Says how long it may take.
     #[tool(unlinked, timeout = "1s")]
-    async fn hurry() {}
+    async fn hurry() {
+        std::future::ready(()).await;
+    }
 
     /// Takes any time.
     #[tool(unlinked)]
-    async fn dawdle() {}
+    async fn dawdle() {
+        std::future::ready(()).await;
+    }
 
     /// Can't be stopped anyway.
     #[tool(unlinked)]

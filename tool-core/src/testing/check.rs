@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::docs;
+use crate::docs::{self, Docs};
 use crate::registry::Registry;
 
 /// Begins a check of all that a program promises of its tools.
@@ -83,8 +83,23 @@ impl Check<'_> {
     }
 
     /// A catalogue is up to date, as by [`Docs::check`](crate::docs::Docs::check).
-    pub fn docs(mut self, path: impl AsRef<Path>) -> Self {
-        let checked = self.registry.docs().check(path);
+    pub fn docs(self, path: impl AsRef<Path>) -> Self {
+        let docs = self.registry.docs();
+        self.catalogue(&docs, path)
+    }
+
+    /// A catalogue with a title of its own is up to date.
+    ///
+    /// ```no_run
+    /// use tool_core::{Registry, testing};
+    ///
+    /// let registry = Registry::linked()?;
+    /// let docs = registry.docs().title("What our agents can do");
+    /// testing::check(&registry).catalogue(&docs, "TOOLS.md").catalogue(&docs, "tools.html").run();
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn catalogue(mut self, docs: &Docs, path: impl AsRef<Path>) -> Self {
+        let checked = docs.check(path);
         self.failures
             .extend(checked.err().map(|error| error.to_string()));
         self

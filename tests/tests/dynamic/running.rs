@@ -1,0 +1,103 @@
+//! From the arguments to the result.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_core::{CallContext, DynamicTool, Registry, ToolCall, ToolErrorKind, Transient};
+
+use super::{call, echo, object};
+
+#[test]
+fn whole_numbers_reach_the_closure_as_integers() {
+    let registry = echo(object(
+        json!({"n": {"type": "integer"}, "all": {"type": "array", "items": {"type": "number"}}}),
+    ));
+    let result = call(&registry, r#"{"n":20.0,"all":[2e1,0.5,-0.0,1e300]}"#);
+    let expected = json!({"n": 20, "all": [20, 0.5, 0, 1e300]});
+    assert_eq!(result.structured(), Some(expected));
+}
+
+struct Tenant(&'static str);
+
+#[tokio::test]
+async fn results_errors_panics_and_time_are_as_for_a_function() {
+    let tool = DynamicTool::builder("work")
+        .description("Works.")
+        .parameters(json!({"type": "object", "properties": {"how": {"type": "string"}}}))
+        .timeout(Duration::from_millis(20))
+        .build(|arguments: Value, call: CallContext| async move {
+            match arguments["how"].as_str().unwrap_or_default() {
+                "text" => Ok(json!("bare")),
+                "nothing" => Ok(json!(null)),
+                "tenant" => Ok(json!(call.get::<Tenant>().map(|tenant| tenant.0))),
+                "who" => Ok(json!([call.call_id(), call.tool_name()])),
+                "panic" => panic!("with a secret"),
+                "hang" => std::future::pending().await,
+                "busy" => Err(Transient::new("busy")),
+                how => Err(Transient::new(how.to_owned())),
+            }
+        })
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let run = async |how: &str| {
+        let call = ToolCall::new("7", "work", json!({"how": how})).with(Tenant("Ada"));
+        registry.call(call).await
+    };
+    assert_eq!(run("text").await.content(), "bare");
+    assert_eq!(run("tenant").await.content(), "Ada");
+    assert_eq!(run("who").await.content(), r#"["7","work"]"#);
+    let panicked = run("panic").await;
+    assert_eq!(panicked.error().unwrap().kind(), ToolErrorKind::Panicked);
+    assert!(!panicked.content().contains("secret"));
+    assert_eq!(
+        run("hang").await.error().unwrap().kind(),
+        ToolErrorKind::TimedOut
+    );
+    let busy = run("busy").await;
+    assert!(busy.error().unwrap().is_retryable() && busy.content().contains("busy"));
+}
+
+/// The token of a call reaches what the closure keeps.
+#[tokio::test]
+async fn a_dropped_call_is_told_to_what_goes_on() {
+    let (send, receive) = std::sync::mpsc::channel();
+    let tool = DynamicTool::builder("keep")
+        .description("Keeps its context.")
+        .build(move |_, call: CallContext| {
+            send.send(call).unwrap();
+            std::future::pending::<Result<(), Infallible>>()
+        });
+    let registry = Registry::builder().tool(tool.unwrap()).build().unwrap();
+    let running = registry.call(ToolCall::new("1", "keep", ""));
+    let ended = tokio::time::timeout(Duration::from_millis(5), running).await;
+    assert!(ended.is_err());
+    assert!(receive.recv().unwrap().is_cancelled());
+}
+
+#[test]
+fn a_result_is_held_to_its_schema() {
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    for (result, is_good) in [
+        (json!({"n": 1}), true),
+        (json!({"n": "one"}), false),
+        (json!("text"), false),
+        (json!([1]), false),
+    ] {
+        let tool = DynamicTool::builder("echo")
+            .description("Answers.")
+            .output(schema.clone())
+            .build(move |_, _| std::future::ready(Ok::<_, Infallible>(result.clone())))
+            .unwrap();
+        let registry = Registry::builder().tool(tool).build().unwrap();
+        let result = call(&registry, "");
+        assert_eq!(result.is_error(), !is_good, "{}", result.content());
+        let source = result
+            .error()
+            .map(|error| std::error::Error::source(error).unwrap().to_string());
+        assert!(
+            source.is_none_or(|source| source.contains("expected") || source.contains("missing"))
+        );
+    }
+}
