@@ -120,6 +120,18 @@ fn the_model_reads_what_is_wrong_with_each_throw() {
     for part in ["specs[0].name", "specs[0].sides", "specs[1].dice"] {
         assert!(said.contains(part), "{said}");
     }
+    // The grammar's words stand among the others, each at its throw.
+    let said = roll(json!({"specs": [
+        {"name": "luck", "dice": "1d4-1"}, {"name": "fate", "dice": "1d7"}, {"dice": "six"},
+    ]}));
+    for part in [
+        "specs[0].dice: the least total is 0",
+        "specs[1].dice: a die of 7 sides",
+        "specs[2].name: missing",
+        "specs[2].dice: not of the form 3d6+2",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
 }
 
 #[test]

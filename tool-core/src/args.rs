@@ -15,14 +15,13 @@ use std::sync::OnceLock;
 use serde::de::IgnoredAny;
 
 use self::fill::{Stop, Trust, fill};
-use self::reader::Problem;
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
 use crate::schema::Schema;
+use crate::schema::trial::refused;
 use crate::schema::validate::{Normal, normalise, path_at};
-use crate::schema::words::expected;
 use crate::tool::ToolEntry;
 use crate::violation::{Coercion, Violations};
 
@@ -148,8 +147,8 @@ impl Input {
                     let path = format!("{}{inner}", property.name());
                     // The schema is that of the parameter, not of what stands inside of it.
                     let refused = match inner.is_empty() {
-                        true => refused(&problem, Some(property.schema)),
-                        false => refused(&problem, None),
+                        true => refused(&problem.to_string(), Some(property.schema)),
+                        false => refused(&problem.to_string(), None),
                     };
                     Violations::one(&path, refused)
                 }
@@ -157,35 +156,5 @@ impl Input {
             };
             Refusal::Invalid(Box::new(InvalidArguments(violations)))
         })
-    }
-}
-
-/// The words of a type that refuses what its schema allows: its own, unless they are serde's or
-/// name Rust types. What was expected follows, since a parser's own words may say little.
-fn refused(problem: &Problem, schema: Option<&Schema>) -> String {
-    let problem = problem.to_string();
-    let problem = problem
-        .rfind(" at line ")
-        .map_or(&*problem, |end| &problem[..end]);
-    let generic = [
-        "invalid ",
-        "missing field",
-        "unknown ",
-        "duplicate field",
-        "data did not",
-        "number out of range",
-    ];
-    let is_generic = generic.iter().any(|start| problem.starts_with(start));
-    let said = match is_generic || problem.contains("::") {
-        true => "not accepted",
-        false => problem,
-    };
-    let Some(schema) = schema else {
-        return said.to_owned();
-    };
-    let expected = expected(schema);
-    match schema.description() {
-        "" => format!("{said}; expected {expected}"),
-        described => format!("{said}; expected {expected} ({described})"),
     }
 }

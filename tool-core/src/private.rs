@@ -13,6 +13,7 @@ pub use crate::output::{Failure, Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::golden::assert_schema;
+pub use crate::schema::trial::{NoTrial, Trial, tried};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
 pub use crate::tool::{Begun, Ended, Invoke, StaticTool, Tool, entry};

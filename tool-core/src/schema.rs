@@ -37,6 +37,7 @@ mod rules;
 pub(crate) mod seen;
 #[doc(hidden)]
 pub mod target;
+pub(crate) mod trial;
 pub(crate) mod validate;
 pub(crate) mod words;
 
@@ -70,6 +71,8 @@ pub struct Schema {
     pub(crate) is_input_only: bool,
     /// How serde reads it, where that differs from what the schema says.
     pub(crate) reading: Reading,
+    /// What the type itself says to a value, where that may be more.
+    pub(crate) trial: Option<trial::Try>,
 }
 
 /// What serde takes for a value although the schema does not describe it. The walk refuses it, but
@@ -147,6 +150,7 @@ impl Schema {
             name: "",
             is_input_only: false,
             reading: Reading::Exact,
+            trial: None,
         }
     }
 

@@ -4,7 +4,12 @@
 macro_rules! schemas {
     ($($type:ty => $schema:expr;)*) => {$(
         impl $crate::types::ToolType for $type {
-            const SCHEMA: &'static $crate::schema::Schema = &$schema;
+            const SCHEMA: &'static $crate::schema::Schema = &{
+                #[allow(unused_imports, reason = "only what is never decoded needs it")]
+                use $crate::schema::trial::NoTrial as _;
+                let trial = $crate::schema::trial::Trial::<$type>::VALUE;
+                $crate::schema::trial::tried($schema, trial)
+            };
         }
     )*};
 }

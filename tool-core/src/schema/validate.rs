@@ -13,6 +13,7 @@ pub(crate) use self::compounds::repeated;
 use self::path::Path;
 pub(crate) use self::path::path_at;
 use super::cursor::Cursor;
+use super::trial::{Try, refused};
 use super::words::{expected, shorten};
 use super::{Kind, Schema};
 use crate::violation::{Coercion, Violation, Violations};
@@ -87,6 +88,27 @@ impl<'t> Walker<'t> {
     }
 
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        match schema.trial {
+            // Without an output a decoder follows, which says the same.
+            Some(trial) if self.output.is_some() => self.tried(trial, schema, path, depth),
+            _ => self.described(schema, path, depth),
+        }
+    }
+
+    /// A value of a type that may refuse what its schema allows.
+    fn tried(&mut self, trial: Try, schema: &Schema, path: &Path<'_>, depth: usize) {
+        let found = self.found.mark();
+        let start = self.output.as_ref().map_or(0, String::len);
+        self.described(schema, path, depth);
+        let Some(output) = self.output.as_ref().filter(|_| self.found.mark() == found) else {
+            return;
+        };
+        if let Some(problem) = trial(output.get(start..).unwrap_or_default()) {
+            self.report(path, || refused(&problem, Some(schema)));
+        }
+    }
+
+    fn described(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         if depth > DEPTH {
             self.cursor.value();
             return self.report(path, || format!("nested deeper than {DEPTH} levels"));

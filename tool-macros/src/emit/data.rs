@@ -183,7 +183,15 @@ pub(super) fn schema(data: &Data) -> TokenStream {
         None => schema,
     };
     let input_only = data.is_input_only;
-    quote!(__tool_core::named(#described, #name, #input_only))
+    let named = quote!(__tool_core::named(#described, #name, #input_only));
+    match data.is_tried {
+        true => quote!({
+            #[allow(unused_imports)]
+            use __tool_core::NoTrial as _;
+            __tool_core::tried(#named, __tool_core::Trial::<Self>::VALUE)
+        }),
+        false => named,
+    }
 }
 
 /// The schema of a shape, by value.

@@ -26,6 +26,8 @@ pub(crate) struct Data {
     /// Whether serde writes it differently from what it reads, so that its schema is no schema of
     /// a result.
     pub(crate) is_input_only: bool,
+    /// Whether it is made of another type, and may refuse values of that.
+    pub(crate) is_tried: bool,
 }
 
 /// What a type looks like in JSON.
@@ -100,10 +102,11 @@ impl Data {
         let context = Ctxt::new();
         let private = Ident::new("__private", Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
-        let mut denies_unknown = false;
+        let (mut denies_unknown, mut is_tried) = (false, false);
         let (shape, is_input_only) = match (container, context.check()) {
             (Some(container), Ok(())) => {
                 denies_unknown = container.attrs.deny_unknown_fields();
+                is_tried = container.attrs.type_try_from().is_some();
                 shape::read(&container, errors)
             }
             (_, result) => {
@@ -126,6 +129,7 @@ impl Data {
             shape,
             denies_unknown,
             is_input_only,
+            is_tried,
         }
     }
 
