@@ -31,7 +31,11 @@ pub fn measure() -> Result<()> {
         }
         for contender in compiled().filter(|&contender| is_wanted(contender)) {
             let name = contender.name();
-            let is_known = get(&figures, name, &format!("incremental {count}")).is_some();
+            let mut asked = ["check", "debug", "release", "incremental"]
+                .into_iter()
+                .filter(|mode| is_asked(mode));
+            let is_known =
+                asked.all(|mode| get(&figures, name, &format!("{mode} {count}")).is_some());
             if is_long(contender, count) && is_known && std::env::var_os("AGAIN").is_none() {
                 eprintln!("{name} {count}: as measured before");
                 continue;
@@ -47,17 +51,25 @@ pub fn measure() -> Result<()> {
             };
             let leaf = Leaf::new(contender, "lib")?;
             let functions = build(count, None);
-            for (mode, arguments) in MODES {
+            for (mode, arguments) in MODES.iter().filter(|(mode, _)| is_asked(mode)) {
                 note(
                     mode,
                     leaf.compile_anew(arguments, &source(contender, &functions))?,
                 );
             }
-            note("incremental", touched(&leaf, contender, functions)?);
+            if is_asked("incremental") {
+                note("incremental", touched(&leaf, contender, functions)?);
+            }
             save("compile", &figures)?;
         }
     }
     Ok(())
+}
+
+/// Whether to build this way: all, or those that `MODES` names.
+fn is_asked(mode: &str) -> bool {
+    let asked = std::env::var("MODES").unwrap_or_default();
+    asked.is_empty() || asked.split(',').any(|one| one == mode)
 }
 
 /// Whether a build takes minutes, of code that changes with its pinned version alone.

@@ -16,6 +16,7 @@
 //! - `BFCL`: a folder with `tools/bfcl.py` and `data/bfcl/BFCL_v4_*.json`, for the part `bfcl`.
 //! - `CONTENDERS=bare,tool-core` measures these alone, in the parts that allow it.
 //! - `COUNTS=200` builds only so many tools in the part `compile`.
+//! - `MODES=check,debug` builds in these ways alone there; others are `release` and `incremental`.
 //! - `AGAIN=1` builds the peers' 1,000 tools in that part too, which takes half an hour; else the
 //!   figures that there are stay, since the versions of the peers are pinned.
 
