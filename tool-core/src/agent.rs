@@ -1,6 +1,6 @@
 //! The loop around a model: ask it, run its calls, tell it their results, until it calls nothing.
 //!
-//! An [`Agent`] is a [`Registry`](crate::Registry) and a [`Dialect`](crate::dialect::Dialect) with
+//! An [`Agent`] is a [`Registry`] and a [`Dialect`] with
 //! a limit of rounds. The model is whatever can be asked: a [`Model`] sends a request over the HTTP
 //! client of your choice, and adds what the request needs besides, such as the model's name or a
 //! system prompt. The tools are rendered for every request anew, so that those that were added in

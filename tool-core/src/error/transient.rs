@@ -9,7 +9,7 @@ pub(super) const AGAIN: &str = "; the same call may do better when it is made ag
 /// An error that may pass: the same call may do better another time.
 ///
 /// A tool that returns it says so to the model, and to the application by
-/// [`ToolError::is_retryable`]. It displays as the error that it holds.
+/// [`ToolError::is_retryable`](crate::ToolError::is_retryable). It displays as the error that it holds.
 ///
 /// ```
 /// use tool_core::{Registry, ToolCall, Transient, tool, tools};
