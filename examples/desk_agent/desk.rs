@@ -39,11 +39,10 @@ impl Desk {
 
     /// Some lines of a text, and a word on what is left out.
     pub(crate) fn read(&self, path: &str, lines: &Lines) -> Result<String, DeskError> {
-        let (mut file, _) = self.file(path, OFlags::RDONLY)?;
+        let (file, _) = self.file(path, OFlags::RDONLY)?;
         let mut bytes = Vec::new();
         // One byte too many tells of more, also when the file grows meanwhile.
-        let read = Read::by_ref(&mut file).take(LARGEST + 1);
-        { read }.read_to_end(&mut bytes)?;
+        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
             return Err(DeskError::TooLarge);
         }

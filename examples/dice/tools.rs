@@ -12,9 +12,9 @@ use crate::dice::{Chance, Dice};
 pub(crate) struct NamedDice {
     /// What the throw is for. Several may have one name, such as the throws for one ability.
     name: String,
-    /// Such as `1d10` or `3d6+2`: how many dice, of how many sides (an even number above 3), and what
-    /// is added to the total or, as in `2d8-1`, taken from it. At least 1 must be left: `1d4-1` is
-    /// refused.
+    /// How many dice, of how many sides (an even number above 3), such as `1d10` or `3d6+2`. What
+    /// follows is added to the total or, as in `2d8-1`, taken from it. At least 1 must be left:
+    /// `1d4-1` is refused.
     dice: Dice,
 }
 

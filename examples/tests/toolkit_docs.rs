@@ -8,6 +8,7 @@ use examples::folder::Temporary;
 use examples::program::{assert_refused, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, testing};
 
 #[path = "../toolkit_docs/database.rs"]
@@ -22,9 +23,11 @@ fn registry() -> Registry {
 }
 
 fn call(registry: &Registry, tool: &str, arguments: Value) -> ToolResult {
-    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
-        let runtime = tokio::runtime::Builder::new_multi_thread();
-        { runtime }.enable_time().build().expect("a runtime")
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+        Builder::new_multi_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime")
     });
     RUNTIME.block_on(registry.call(ToolCall::new("1", tool, arguments)))
 }

@@ -96,8 +96,14 @@ fn a_call_has_its_id_its_name_its_arguments_and_what_is_wrong_with_them() {
     let whole = read(r#"{"area":"hall","brightness":5}"#);
     assert_eq!((&*whole.id, &*whole.name), ("call_9", "HassLightSet"));
     assert_eq!(whole.parse_error(), None);
+    let arguments = whole.arguments.to_object().expect("an object");
+    assert_eq!(
+        Value::from(arguments),
+        json!({"area": "hall", "brightness": 5})
+    );
     let broken = read(r#"{"area":"hall","bright"#);
     assert!(broken.parse_error().is_some());
+    assert_eq!(broken.arguments.to_object().err(), broken.parse_error());
     let result = registry().call_blocking(broken);
     assert_eq!(result.call_id(), "call_9");
     assert!(

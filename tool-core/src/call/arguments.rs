@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::NOT_AN_OBJECT;
+
 /// The arguments of a call: JSON text as it came, or a JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arguments {
@@ -12,6 +14,35 @@ pub enum Arguments {
 }
 
 impl Arguments {
+    /// The arguments as an object, for whoever looks at a call without running it. A tool reads the
+    /// text itself, and is stricter: it refuses a key that comes twice.
+    ///
+    /// ```
+    /// use tool_core::ToolCall;
+    ///
+    /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
+    /// assert_eq!(call.arguments.to_object().unwrap()["city"], "Lisbon");
+    /// let none = ToolCall::new("call_2", "list_alarms", "");
+    /// assert!(none.arguments.to_object().unwrap().is_empty());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When they are no object, with the reason.
+    pub fn to_object(&self) -> Result<Map<String, Value>, String> {
+        match self {
+            Arguments::Json(Value::Object(members)) => Ok(members.clone()),
+            Arguments::Json(Value::Null) => Ok(Map::new()),
+            Arguments::Json(_) => Err(NOT_AN_OBJECT.into()),
+            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => Ok(Map::new()),
+            Arguments::Text(text) => match serde_json::from_str(text) {
+                Ok(Value::Object(members)) => Ok(members),
+                Ok(_) => Err(NOT_AN_OBJECT.into()),
+                Err(error) => Err(error.to_string()),
+            },
+        }
+    }
+
     /// The text that is decoded. `null` and nothing at all are no arguments.
     pub(crate) fn into_text(self) -> String {
         match self {
