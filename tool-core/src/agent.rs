@@ -55,12 +55,14 @@ mod transcript;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use self::transcript::{Round, Transcript};
 use crate::Registry;
 use crate::block_on::block_on;
+use crate::call::ToolCall;
 use crate::dialect::{Dialect, Rendered, ResponseError};
 
 /// Whoever answers a request: a provider, or a script in a test.
@@ -89,12 +91,16 @@ pub struct Request<'r> {
 /// A registry and a dialect, and how often a model is asked.
 ///
 /// The [module](self) shows one at work.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Agent<D> {
     registry: Registry,
     dialect: D,
     most_rounds: usize,
+    prepare: Option<Prepare>,
 }
+
+/// What is done to every call before it is run.
+type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,12 +119,39 @@ impl<D: Dialect> Agent<D> {
             registry,
             dialect,
             most_rounds: 16,
+            prepare: None,
         }
     }
 
     /// The same agent, which asks a model so many times at most in one run.
     pub fn rounds(mut self, most: usize) -> Self {
         self.most_rounds = most;
+        self
+    }
+
+    /// The same agent, which does this to every call before it runs it: gives it the user that it is
+    /// for, or a token that ends it. One agent serves many users by a clone for each.
+    ///
+    /// ```
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{CancellationToken, Registry};
+    ///
+    /// #[derive(Clone)]
+    /// struct User(&'static str);
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default());
+    /// let stop = CancellationToken::new();
+    /// let of_ada = agent
+    ///     .clone()
+    ///     .each_call(move |call| call.with(User("Ada")).cancel_with(&stop));
+    /// # let _ = of_ada;
+    /// ```
+    pub fn each_call(
+        mut self,
+        prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
+    ) -> Self {
+        self.prepare = Some(Arc::new(prepare));
         self
     }
 
@@ -172,7 +205,11 @@ impl<D: Dialect> Agent<D> {
                 .map_err(|error| AgentError::Model(error.into()))?;
             let calls = self.dialect.calls(&response)?;
             let is_last = calls.is_empty();
-            let results = self.registry.call_all(calls.iter().cloned()).await;
+            let prepared = calls.iter().cloned().map(|call| match &self.prepare {
+                Some(prepare) => prepare(call),
+                None => call,
+            });
+            let results = self.registry.call_all(prepared).await;
             let follow_up = self.dialect.follow_up(&response, &results);
             let text = self.dialect.text(&response);
             transcript.add(
@@ -193,8 +230,19 @@ impl<D: Dialect> Agent<D> {
     }
 }
 
+impl<D: fmt::Debug> fmt::Debug for Agent<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("registry", &self.registry)
+            .field("dialect", &self.dialect)
+            .field("most_rounds", &self.most_rounds)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why a run stopped before its end.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum AgentError {
     /// The model gave no response.
     Model(Box<dyn Error + Send + Sync>),

@@ -210,3 +210,32 @@ fn a_run_can_move_between_threads() {
     let mut transcript = Transcript::new();
     is_send(agent.run(&model, &mut transcript));
 }
+
+/// Who is asking.
+struct User(&'static str);
+
+/// Who is asking.
+#[tool(unlinked)]
+fn whoami(#[param(context)] user: &User) -> &'static str {
+    user.0
+}
+
+#[test]
+fn one_agent_serves_many_users() {
+    let registry = Registry::builder()
+        .tools(tools![whoami])
+        .context_per_call::<User>()
+        .build()
+        .unwrap();
+    let agent = Agent::new(registry, OpenAiChat::default());
+    let calling = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "whoami", "arguments": "{}"}},
+    ]}}]});
+    for name in ["Ada", "Bob"] {
+        let model = Scripted::new([Ok(calling.clone()), Ok(said("So be it."))]);
+        let mut transcript = question();
+        let agent = agent.clone().each_call(move |call| call.with(User(name)));
+        agent.run_blocking(&model, &mut transcript).unwrap();
+        assert_eq!(transcript.rounds()[0].results[0].content(), name);
+    }
+}
