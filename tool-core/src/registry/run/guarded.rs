@@ -15,7 +15,7 @@ use crate::context::CancellationToken;
 use crate::payload;
 use crate::registry::gate::{Gate, PendingCall};
 use crate::registry::policy::Policy;
-use crate::runtime::{NoRuntime, Runtime};
+use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::telemetry::{Scope, Telemetry};
 use crate::tool::{Ended, Invoke, ToolEntry};
 use crate::violation::Coercion;
@@ -68,11 +68,7 @@ async fn whole(
     retell(policy, &mut result);
     for hook in &policy.after {
         let coercions = std::mem::take(&mut result.coercions);
-        let rewritten = match catch_unwind(AssertUnwindSafe(|| hook(tool.clone(), result))) {
-            Ok(rewriting) => AssertUnwindSafe(rewriting).catch_unwind().await,
-            Err(payload) => Err(payload),
-        };
-        result = match rewritten {
+        result = match caught(|| hook(tool.clone(), result)).await {
             // Whatever the hook gave, it answers this call.
             Ok(rewritten) => rewritten.answering(head.clone()),
             Err(payload) => {
@@ -86,6 +82,14 @@ async fn whole(
     // At last, so that a hook that hides something never meets half of it.
     cut(policy, &mut result);
     result
+}
+
+/// What a hook gives, or what it panics with before or after its first wait.
+async fn caught<T>(hook: impl FnOnce() -> BoxFuture<T>) -> std::thread::Result<T> {
+    match catch_unwind(AssertUnwindSafe(hook)) {
+        Ok(running) => AssertUnwindSafe(running).catch_unwind().await,
+        Err(payload) => Err(payload),
+    }
 }
 
 /// Ends a call when its token is cancelled, and does not begin it when it was before.
@@ -117,11 +121,7 @@ async fn admitted(
             call: call.clone(),
             registry: policy.context.clone(),
         };
-        let decided = match catch_unwind(AssertUnwindSafe(|| hook(pending))) {
-            Ok(deciding) => AssertUnwindSafe(deciding).catch_unwind().await,
-            Err(payload) => Err(payload),
-        };
-        match decided {
+        match caught(|| hook(pending)).await {
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return (Err(Stop::Denied(reason)), Vec::new()),
             Ok(Gate::Change(arguments)) => call.arguments = arguments,
