@@ -44,7 +44,7 @@ pub(super) fn fill<'a, 'p>(
         let mut next = 0;
         loop {
             let place = match properties.get(next) {
-                Some(property) if reader.cursor.eat_key(property.name.json) => next,
+                Some(property) if reader.cursor.eat_key(property.name.json()) => next,
                 _ => other_key(&mut reader.cursor, properties)?,
             };
             next = place + 1;

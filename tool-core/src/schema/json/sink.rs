@@ -152,8 +152,8 @@ impl Sink<'_> {
     }
 
     pub(super) const fn describe(&mut self, description: Text, notes: Text, start: usize) {
-        let is_described = size_of_val(description.json) > 0;
-        let is_noted = size_of_val(notes.json) > 0;
+        let is_described = size_of_val(description.json()) > 0;
+        let is_noted = size_of_val(notes.json()) > 0;
         if !is_described && !is_noted {
             return;
         }
@@ -162,12 +162,12 @@ impl Sink<'_> {
         } else {
             self.ascii(b"\"description\":\"");
         }
-        self.put(description.json);
+        self.put(description.json());
         if is_noted {
             if is_described {
                 self.ascii(b"\\n");
             }
-            self.put(notes.json);
+            self.put(notes.json());
         }
         self.ascii(b"\"");
     }
@@ -222,9 +222,9 @@ impl Sink<'_> {
     const fn string(&mut self, rule: StringRule) {
         self.ascii(b"\"type\":\"string\"");
         self.lengths(rule.lengths, ",\"minLength\":", ",\"maxLength\":");
-        if size_of_val(rule.pattern.json) > 0 {
+        if size_of_val(rule.pattern.json()) > 0 {
             self.ascii(b",\"pattern\":\"");
-            self.put(rule.pattern.json);
+            self.put(rule.pattern.json());
             self.ascii(b"\"");
         }
         if size_of_val(rule.format) > 0 {
@@ -237,7 +237,7 @@ impl Sink<'_> {
     const fn strings(&mut self, strings: Strings) {
         if strings.is_tag {
             self.ascii(b"\"type\":\"string\",\"const\":\"");
-            self.put(strings.values[0].json);
+            self.put(strings.values[0].json());
             self.ascii(b"\"");
             return;
         }
@@ -249,7 +249,7 @@ impl Sink<'_> {
             } else {
                 self.ascii(b"\"");
             }
-            self.put(strings.values[at].json);
+            self.put(strings.values[at].json());
             self.ascii(b"\"");
             at += 1;
         }
@@ -313,7 +313,7 @@ impl Sink<'_> {
                     } else {
                         self.ascii(b"\"");
                     }
-                    self.put(keys.values[at].json);
+                    self.put(keys.values[at].json());
                     self.ascii(b"\":");
                     self.schema(rule.values, rule.values.description);
                     at += 1;
