@@ -43,10 +43,15 @@ impl Text {
         Text { plain, escaped }
     }
 
+    /// Whether it is the same in JSON.
+    pub(crate) const fn is_plain(&self) -> bool {
+        // As `is_empty`, which is calls within calls.
+        size_of_val(self.escaped) == 0
+    }
+
     /// What stands between the quotes in JSON.
     pub(crate) const fn json(&self) -> &'static str {
-        // As `is_empty`, which is calls within calls.
-        if size_of_val(self.escaped) == 0 {
+        if self.is_plain() {
             self.plain
         } else {
             self.escaped
