@@ -143,7 +143,7 @@ fn converse<D: Dialect>(
         match ended? {
             Ended::Answered(text) => writeln!(out, "model: {text}")?,
             Ended::OutOfRounds => {
-                writeln!(out, "stopped after {} rounds", transcript.rounds().len())?
+                writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
             }
         }
         if is_approved {
