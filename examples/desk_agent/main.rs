@@ -17,9 +17,10 @@ mod model;
 mod tools;
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::{env, fs, io};
+use std::{env, fs};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -129,18 +130,21 @@ fn converse<D: Dialect>(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let mut out = io::stdout();
     let mut transcript = Transcript::new();
     for turn in turns {
-        println!("user: {turn}");
+        writeln!(out, "user: {turn}")?;
         transcript.push(json!({ "role": "user", "content": turn }));
         let told = transcript.rounds().len();
         let ended = runtime.block_on(agent.run(model, &mut transcript));
         for round in &transcript.rounds()[told..] {
-            tell(round);
+            tell(round)?;
         }
         match ended? {
-            Ended::Answered(text) => println!("model: {text}"),
-            Ended::OutOfRounds => println!("stopped after {} rounds", transcript.rounds().len()),
+            Ended::Answered(text) => writeln!(out, "model: {text}")?,
+            Ended::OutOfRounds => {
+                writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
+            }
         }
         if is_approved {
             approve(agent.registry(), &transcript)?;
@@ -149,14 +153,16 @@ fn converse<D: Dialect>(
     Ok(())
 }
 
-fn tell(round: &Round) {
+fn tell(round: &Round) -> io::Result<()> {
+    let mut out = io::stdout();
     for (call, result) in round.calls.iter().zip(&round.results) {
         let verdict = if result.is_error() { "failed" } else { "done" };
-        println!("  {} {verdict}", call.name);
+        writeln!(out, "  {} {verdict}", call.name)?;
         for line in result.content().lines() {
-            println!("    {line}");
+            writeln!(out, "    {line}")?;
         }
     }
+    Ok(())
 }
 
 /// Adds the tool that was proposed, if it is on the shelf. The operator does this, no model.
@@ -166,7 +172,7 @@ fn approve(registry: &Registry, transcript: &Transcript) -> Worked {
     let is_proposed = results.any(|result| result.content().starts_with(folder));
     if is_proposed && registry.get("celsius_to_fahrenheit").is_none() {
         registry.add(tools![celsius_to_fahrenheit])?;
-        println!("operator: celsius_to_fahrenheit is there now");
+        writeln!(io::stdout(), "operator: celsius_to_fahrenheit is there now")?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod dice;
 mod tools;
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -33,20 +34,21 @@ fn run(seed: u64, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     let calls: Vec<Value> = serde_json::from_str(&text)
         .map_err(|error| format!("these are no arguments of calls: {error}"))?;
 
-    println!("# schema");
+    let mut out = io::stdout();
+    writeln!(out, "# schema")?;
     let pydantic = serde_json::from_str::<Value>(PYDANTIC)?.to_string();
     let own = tools::roll::SPEC;
-    println!("pydantic   {}", size(&pydantic));
-    println!("tool-core  {}", size(own.parameters_json()));
-    println!("{}", own.parameters_json());
+    writeln!(out, "pydantic   {}", size(&pydantic))?;
+    writeln!(out, "tool-core  {}", size(own.parameters_json()))?;
+    writeln!(out, "{}", own.parameters_json())?;
 
-    println!("# calls");
+    writeln!(out, "# calls")?;
     let chance = Mutex::new(Chance::seeded(seed));
     let registry = Registry::builder().linked().context(chance).build()?;
     for (arguments, at) in calls.into_iter().zip(1..) {
-        println!("{arguments}");
+        writeln!(out, "{arguments}")?;
         let result = registry.call_blocking(ToolCall::new(format!("call_{at}"), "roll", arguments));
-        println!("  {}", result.content().replace('\n', "\n  "));
+        writeln!(out, "  {}", result.content().replace('\n', "\n  "))?;
     }
     Ok(())
 }

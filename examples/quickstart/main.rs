@@ -14,7 +14,7 @@
 mod tools;
 
 use std::error::Error;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -76,12 +76,13 @@ impl Provider {
             "reserve_seats",
             "train_status",
         ])?;
+        let mut out = io::stdout();
         // The text goes onto the wire as it is: a `Value` would sort the keys of the schemas.
-        println!("# request\n{{\"tools\":{}}}", registry.render(dialect));
+        writeln!(out, "# request\n{{\"tools\":{}}}", registry.render(dialect))?;
 
         let calls = dialect.calls(response)?;
         for ToolCall { id, name, .. } in &calls {
-            println!("call {id}: {name}");
+            writeln!(out, "call {id}: {name}")?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -89,11 +90,15 @@ impl Provider {
         let results = runtime.block_on(registry.call_all(calls));
         for result in &results {
             let verdict = if result.is_error() { "failed" } else { "done" };
-            println!("result {}: {verdict}", result.call_id());
+            writeln!(out, "result {}: {verdict}", result.call_id())?;
         }
 
         let messages = json!({ self.conversation: dialect.follow_up(response, &results) });
-        println!("# follow-up\n{}", serde_json::to_string_pretty(&messages)?);
+        writeln!(
+            out,
+            "# follow-up\n{}",
+            serde_json::to_string_pretty(&messages)?
+        )?;
         Ok(())
     }
 }

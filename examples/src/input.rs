@@ -1,4 +1,4 @@
-//! What a program reads, and how it ends when that is no good.
+//! What a program reads, and how it ends.
 
 use std::error::Error;
 use std::io::Read;
@@ -25,13 +25,20 @@ pub fn read(source: Option<&str>, recorded: &str) -> Result<String, String> {
     }
 }
 
-/// The exit code of a program: 2 when its input was no good, as for flags that are none.
+/// The exit code of a program: 2 when its input was no good, as for flags that are none. Whoever
+/// closes its output early, such as `head`, has read enough.
 pub fn end(program: &str, ended: Result<(), Box<dyn Error>>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{program}: {error}");
             ExitCode::from(2)
         }
     }
+}
+
+fn is_closed(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

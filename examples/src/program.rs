@@ -20,13 +20,7 @@ pub struct Ran {
 ///
 /// When it can't be run, or writes what is no text.
 pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
-    // Tests run from `target/<profile>/deps`, beside `examples`.
-    let mut path = std::env::current_exe().expect("a test is a file");
-    path.pop();
-    path.pop();
-    path.push("examples");
-    path.push(program);
-    let mut child = Command::new(path.with_extension(std::env::consts::EXE_EXTENSION))
+    let mut child = command(program)
         .args(flags)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -46,6 +40,31 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
         out: text(output.stdout),
         log: text(output.stderr),
     }
+}
+
+fn command(program: &str) -> Command {
+    // Tests run from `target/<profile>/deps`, beside `examples`.
+    let mut path = std::env::current_exe().expect("a test is a file");
+    path.pop();
+    path.pop();
+    path.push("examples");
+    path.push(program);
+    Command::new(path.with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+/// Holds a program to a quiet end when its output is closed early, as `head` does.
+///
+/// # Panics
+///
+/// When it ends otherwise than well.
+pub fn assert_closed_early(program: &str) {
+    let (reader, writer) = std::io::pipe().expect("there is room for a pipe");
+    drop(reader);
+    let mut command = command(program);
+    let output = command.stdin(Stdio::null()).stdout(writer).output();
+    let output = output.expect("cargo builds the examples before the tests");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{program}: {log}");
 }
 
 /// Holds a program to its word for bad input: exit code 2, and a message that says `said`.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 use serde_json::{Map, Value, json};
 use tool_core::{Registry, Tool, ToolCall, testing};
 
@@ -183,4 +183,9 @@ fn lock_and_catalogue_are_up_to_date() {
         .lock("dice/tools.lock.json")
         .docs("dice/TOOLS.md")
         .run();
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("dice");
 }

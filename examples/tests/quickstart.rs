@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 
 const PROVIDERS: [&str; 5] = [
     "openai-chat",
@@ -86,4 +86,9 @@ fn bad_flags_and_bad_input_say_what_is_wrong_and_exit_with_2() {
     for (flags, input, said) in cases {
         assert_refused("quickstart", flags, input, said);
     }
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("quickstart");
 }

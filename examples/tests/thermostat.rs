@@ -1,7 +1,7 @@
 //! The thermostat as a user runs it, and what a model and an operator see of a failure.
 
 use examples::folder::Temporary;
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
@@ -229,4 +229,9 @@ fn lock_and_catalogue_are_up_to_date() {
         .lock("thermostat/tools.lock.json")
         .docs("thermostat/TOOLS.md")
         .run();
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("thermostat");
 }

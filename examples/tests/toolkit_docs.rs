@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use examples::folder::Temporary;
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -187,7 +187,7 @@ fn a_query_is_bounded_in_rows_in_size_and_in_time() {
 
     let large = query(&registry, "SELECT randomblob(2000000000)");
     assert!(large.is_error(), "{}", large.content());
-    let long = query(&registry, "SELECT hex(zeroblob(400000))");
+    let long = query(&registry, "SELECT hex(zeroblob(40000))");
     assert!(long.content().len() < 1000, "{}", long.content().len());
 
     let begin = Instant::now();
@@ -199,6 +199,30 @@ fn a_query_is_bounded_in_rows_in_size_and_in_time() {
     // The thread has ended as well, or the next query would wait for it.
     assert!(!query(&registry, "SELECT 1").is_error());
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+/// SQLite asks whether it is to go on between its own steps, and a function is one of them.
+#[test]
+fn no_function_of_sql_goes_on_for_long() {
+    let registry = registry();
+    let zeros = "hex(zeroblob(49000))";
+    for function in [
+        format!("{zeros} LIKE '%' || substr({zeros}, 1, 48000) || '1'"),
+        format!("{zeros} GLOB '*' || substr({zeros}, 1, 48000) || '1'"),
+        format!("instr({zeros}, substr({zeros}, 1, 49000) || '1')"),
+        format!("replace({zeros}, substr({zeros}, 1, 49000) || '1', '')"),
+        format!("{zeros} LIKE '%0%0%0%0%0%0%0%0%0%0%1'"),
+    ] {
+        let started = Instant::now();
+        query(&registry, &format!("SELECT {function}"));
+        // To its end: the next one waits for the database.
+        query(&registry, "SELECT 1");
+        let took = started.elapsed();
+        assert!(took < Duration::from_millis(1500), "{function}: {took:?}");
+    }
+    let nothing = query(&registry, "-- nothing");
+    let told = nothing.content();
+    assert!(told.ends_with("there is no statement in it"), "{told}");
 }
 
 #[test]
@@ -240,4 +264,9 @@ fn bad_input_exits_with_2() {
     refused(&["--database", "no/such"], "", "can't open no/such");
     refused(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
     refused(&["--catalogue", "no/such"], "", "can't write no/such");
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("toolkit_docs");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{Dialect, OpenAiChat};
@@ -206,4 +206,9 @@ fn lock_and_catalogue_are_up_to_date() {
         .lock("voice_home/tools.lock.json")
         .docs("voice_home/TOOLS.md")
         .run();
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("voice_home");
 }

@@ -15,7 +15,7 @@ mod chat;
 mod tools;
 
 use std::error::Error;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Arg, Command, value_parser};
@@ -63,21 +63,22 @@ fn run(
         .enable_all()
         .build()?;
 
+    let mut out = io::stdout();
     let mut transcript = Transcript::new();
     for turn in turns {
-        println!("user: {turn}");
+        writeln!(out, "user: {turn}")?;
         transcript.push(json!(ChatMessage::user(turn)));
         let told = transcript.rounds().len();
         let ended = runtime.block_on(agent.run(&provider, &mut transcript));
         for round in &transcript.rounds()[told..] {
             for result in &round.results {
-                println!("  {} {}", result.call_id(), result.name());
-                println!("    {}", result.content().replace('\n', "\n    "));
+                writeln!(out, "  {} {}", result.call_id(), result.name())?;
+                writeln!(out, "    {}", result.content().replace('\n', "\n    "))?;
             }
         }
         match ended? {
-            Ended::Answered(text) => println!("model: {text}"),
-            Ended::OutOfRounds => println!("stopped: the model does not come to an end"),
+            Ended::Answered(text) => writeln!(out, "model: {text}")?,
+            Ended::OutOfRounds => writeln!(out, "stopped: the model does not come to an end")?,
         }
     }
     Ok(())

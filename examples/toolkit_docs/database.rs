@@ -51,8 +51,10 @@ impl Database {
         };
         // What is no database is only noticed when it is read.
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
+        // A function can't be stopped before its end, so that its operands are short.
         for (limit, most) in [
-            (Limit::SQLITE_LIMIT_LENGTH, 1_000_000),
+            (Limit::SQLITE_LIMIT_LENGTH, 100_000),
+            (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
             (Limit::SQLITE_LIMIT_ATTACHED, 0),
             (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
         ] {
@@ -150,6 +152,7 @@ impl fmt::Display for SqlError {
                     f.write_str("only a SELECT is allowed: nothing can be changed")
                 }
                 (ErrorCode::OperationInterrupted, _) => f.write_str("it takes too long"),
+                (ErrorCode::ApiMisuse, _) => f.write_str("there is no statement in it"),
                 (_, Some(said)) => f.write_str(said),
                 (code, None) => write!(f, "{code:?}"),
             },

@@ -15,9 +15,10 @@ mod database;
 mod tools;
 
 use std::error::Error;
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::{Arg, Command};
 use examples::input;
@@ -53,6 +54,7 @@ fn run(
         .output_cap(20_000)
         .build()?;
 
+    let mut out = io::stdout();
     if let Some(folder) = catalogue {
         let docs = registry.docs().title("Toolkit");
         for (name, text) in [
@@ -62,7 +64,7 @@ fn run(
             let path = Path::new(folder).join(name);
             fs::write(&path, text)
                 .map_err(|error| format!("can't write {}: {error}", path.display()))?;
-            println!("wrote {}", path.display());
+            writeln!(out, "wrote {}", path.display())?;
         }
         return Ok(());
     }
@@ -71,10 +73,10 @@ fn run(
         .enable_time()
         .build()?;
     for (Call { tool, arguments }, at) in calls.into_iter().zip(1..) {
-        println!("{tool} {arguments}");
+        writeln!(out, "{tool} {arguments}")?;
         let call = ToolCall::new(format!("call_{at}"), tool, arguments);
         let result = runtime.block_on(registry.call(call));
-        println!("  {}", result.content().replace('\n', "\n  "));
+        writeln!(out, "  {}", result.content().replace('\n', "\n  "))?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod score;
 mod tools;
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -42,28 +43,32 @@ fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     let registry = Registry::linked()?;
     let dialect = dialect(provider);
 
-    println!("# tools");
+    let mut out = io::stdout();
+    writeln!(out, "# tools")?;
     for tool in registry.specs() {
         let parameters = tool.parameters().properties().iter();
         let names: Vec<_> = parameters.map(Property::name).collect();
-        println!("{}({})", tool.name, names.join(", "));
+        writeln!(out, "{}({})", tool.name, names.join(", "))?;
     }
 
-    println!("# turns");
+    writeln!(out, "# turns")?;
     let (mut correct, mut wrong, mut none) = (0, 0, 0);
     for (turn, at) in turns.iter().zip(1..) {
         let verdict = judge(turn, &registry, &*dialect).map_err(|e| format!("turn {at}: {e}"))?;
-        println!("{verdict:<7}  {}", turn.said);
+        writeln!(out, "{verdict:<7}  {}", turn.said)?;
         match verdict {
             Verdict::Correct => correct += 1,
             Verdict::Wrong(reason) => {
-                println!("         {}", reason.replace('\n', "\n         "));
+                writeln!(out, "         {}", reason.replace('\n', "\n         "))?;
                 wrong += 1;
             }
             Verdict::None => none += 1,
         }
     }
-    println!("# score\n{correct} correct, {wrong} wrong, {none} none");
+    writeln!(
+        out,
+        "# score\n{correct} correct, {wrong} wrong, {none} none"
+    )?;
     Ok(())
 }
 

@@ -263,6 +263,31 @@ fn an_unknown_tool_is_answered_with_the_nearest_name() {
 }
 
 #[test]
+fn no_name_of_a_model_begins_a_line_of_its_own() {
+    let told = |name: &str, arguments: &str| {
+        let result = call(name, arguments);
+        let error = result.error().unwrap();
+        error.message().replace(error.id(), "…")
+    };
+    assert_eq!(
+        told(
+            "get_weather",
+            r#"{"city":"Lisbon","unit":"celsius","a\n- b":1}"#
+        ),
+        "invalid arguments for get_weather [ref …]:\n\
+         - \"a\\n- b\": unknown; expected \"city\", \"days\" or \"unit\""
+    );
+    assert_eq!(
+        told("get\n\u{202e}weather", "{}"),
+        "unknown tool \"get\\n\\u{202e}weather\" [ref …]: did you mean get_weather?"
+    );
+    // What is only rare stays as it is.
+    assert!(
+        told("get_wetter ☂ \"größer\"", "{}").starts_with("unknown tool get_wetter ☂ \"größer\" ")
+    );
+}
+
+#[test]
 fn arguments_may_come_as_a_value() {
     let registry = Registry::linked().unwrap();
     let value = json!({"city": "Lisbon", "unit": "celsius"});

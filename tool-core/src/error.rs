@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::call::{ToolCall, cut};
 use crate::payload::{self, Payload};
-use crate::schema::words::nearest;
+use crate::schema::words::{self, nearest};
 use crate::violation::{Violation, Violations};
 
 use transient::AGAIN;
@@ -180,7 +180,7 @@ impl ToolError {
             None if none => ": there are no tools".into(),
             None => ": call one of the tools you were given".into(),
         };
-        let name = crate::schema::words::shorten(&call.name);
+        let name = words::name(&call.name);
         ToolError::new(
             ToolErrorKind::UnknownTool,
             ["unknown tool ", &name],

@@ -140,3 +140,16 @@ macro_rules! assert_schema {
         const _: () = $crate::__private::assert_schema::<$tool>($json);
     };
 }
+
+/// Only rustdoc hides lines: whoever copies an example from elsewhere would copy them too.
+#[test]
+fn the_readme_hides_no_line_of_an_example() {
+    let mut blocks = include_str!("../README.md").split("\n```");
+    blocks.next();
+    for block in blocks.step_by(2).filter(|block| block.starts_with("rust")) {
+        let hidden = block
+            .lines()
+            .find(|line| line.trim_start().starts_with("# "));
+        assert_eq!(hidden, None);
+    }
+}

@@ -305,7 +305,8 @@ impl Registry {
     /// Runs one call to its end on this thread, for programs without an async runtime.
     ///
     /// A tool that needs the timers or the I/O of a runtime must be called inside of it, with
-    /// [`Registry::call`].
+    /// [`Registry::call`]. In an async function this would keep the thread from the runtime, and wait
+    /// for ever where that is its only one.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
         block_on(self.call(call))
     }

@@ -15,7 +15,7 @@ use crate::error::{ToolError, ToolErrorKind};
 #[cfg(feature = "tracing")]
 use crate::payload;
 #[cfg(feature = "tracing")]
-use crate::schema::words::shorten;
+use crate::schema::words;
 use crate::spec::ToolSpec;
 
 #[cfg(feature = "tracing")]
@@ -80,7 +80,7 @@ impl Telemetry {
             "otel.name" = Empty,
             "otel.status_code" = Empty,
             "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = &*shorten(&call.name),
+            "gen_ai.tool.name" = &*words::name(&call.name),
             "gen_ai.tool.call.id" = call.id,
             "gen_ai.tool.type" = "function",
             "gen_ai.tool.description" = tool.map(|tool| &*tool.description),
@@ -95,7 +95,7 @@ impl Telemetry {
             let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
             Box::new(Awaited {
                 begun: std::time::Instant::now(),
-                name: shorten(&call.name).into_owned(),
+                name: words::name(&call.name).into_owned(),
                 call_id: call.id.clone(),
                 arguments_bytes: call.arguments.bytes(),
                 arguments: arguments.then(|| call.arguments.clone().into_text()),

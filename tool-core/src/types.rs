@@ -85,7 +85,8 @@ use crate::schema::Schema;
     message = "`{Self}` can't stand in the signature of a tool",
     label = "has no schema",
     note = "for a struct or an enum of yours, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
-    note = "for a type of another crate, wrap it in such a struct, or take `serde_json::Value`"
+    note = "for a type of another crate, turn on the feature of `tool-core` with that crate's name, wrap it in such a struct, or take `serde_json::Value`",
+    note = "for a value that the application gives and no model sends, write `#[param(context)]`"
 )]
 pub trait ToolType {
     /// What a value of this type looks like in JSON.

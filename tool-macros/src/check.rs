@@ -3,7 +3,7 @@
 mod toolset;
 
 use proc_macro2::Span;
-use syn::{GenericParam, Type};
+use syn::{GenericArgument, GenericParam, PathArguments, Type};
 
 pub(crate) use self::toolset::{is_one_type, toolset};
 use crate::attr::{Function, ParameterKind, hides};
@@ -22,6 +22,7 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     generics(function, errors);
     parameter_forms(function, tool.owner.as_ref(), errors);
     types(tool, errors);
+    output(tool, errors);
     tool_name(tool, errors);
     keys(tool, errors);
 }
@@ -131,24 +132,32 @@ fn forbidden(ty: &Type, errors: &mut Errors) {
             ty,
             "a trait object can't be decoded; write the type that a model is to send",
         ),
-        Type::Path(path) => {
-            for segment in &path.path.segments {
-                if let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments {
-                    for argument in &arguments.args {
-                        if let syn::GenericArgument::Type(inner) = argument {
-                            inner_type(inner, errors);
-                        }
-                    }
-                }
-            }
-        }
-        Type::Slice(slice) => inner_type(&slice.elem, errors),
-        Type::Array(array) => inner_type(&array.elem, errors),
-        Type::Tuple(tuple) => tuple.elems.iter().for_each(|ty| inner_type(ty, errors)),
         Type::Group(group) => forbidden(&group.elem, errors),
         Type::Paren(paren) => forbidden(&paren.elem, errors),
         Type::Reference(reference) => inner_type(&Type::Reference(reference.clone()), errors),
-        _ => {}
+        _ => parts(ty).into_iter().for_each(|part| inner_type(part, errors)),
+    }
+}
+
+/// The types that a type is written with.
+fn parts(ty: &Type) -> Vec<&Type> {
+    match ty {
+        Type::Path(path) => {
+            let arguments = path.path.segments.iter().map(|segment| &segment.arguments);
+            let listed = arguments.filter_map(|arguments| match arguments {
+                PathArguments::AngleBracketed(list) => Some(&list.args),
+                _ => None,
+            });
+            let types = listed.flatten().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            types.collect()
+        }
+        Type::Slice(slice) => vec![&slice.elem],
+        Type::Array(array) => vec![&array.elem],
+        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -160,6 +169,34 @@ fn inner_type(ty: &Type, errors: &mut Errors) {
              write an owned type here, such as `String`",
         ),
         other => forbidden(other, errors),
+    }
+}
+
+fn output(tool: &Tool, errors: &mut Errors) {
+    match &tool.output {
+        Some(Type::Never(never)) => errors.at(
+            never,
+            "a call ends with a result, and this function never returns; \
+             leave the type out, or write that of what it returns",
+        ),
+        Some(ty) => parts(ty)
+            .into_iter()
+            .for_each(|part| nameless(part, errors)),
+        None => {}
+    }
+}
+
+/// `impl Trait` inside of a type, which the call could not repeat.
+fn nameless(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::ImplTrait(ty) => errors.at(
+            ty,
+            "`impl Trait` is taken as the whole result of a tool, not as a part of it; \
+             write the type of this part",
+        ),
+        _ => parts(ty)
+            .into_iter()
+            .for_each(|part| nameless(part, errors)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use examples::folder::Temporary;
-use examples::program::{assert_refused, run};
+use examples::program::{assert_closed_early, assert_refused, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Ended, Transcript};
@@ -288,4 +288,9 @@ fn lock_and_catalogue_are_up_to_date() {
         .lock("desk_agent/tools.lock.json")
         .docs("desk_agent/TOOLS.md")
         .run();
+}
+
+#[test]
+fn output_that_is_closed_early_ends_it_quietly() {
+    assert_closed_early("desk_agent");
 }

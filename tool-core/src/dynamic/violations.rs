@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::words::{expected, typed};
 use crate::schema::validate::repeated;
-use crate::schema::words::{nearest, one_of, shorten, unknown};
+use crate::schema::words::{name, nearest, one_of, shorten, unknown};
 use crate::violation::{Violation, Violations};
 
 /// Everything that is wrong with a value; what is missing comes last.
@@ -259,7 +259,7 @@ fn path(pointer: &str, value: &Value) -> String {
 
 fn join(path: &str, key: &str) -> String {
     match path {
-        "" => shorten(key).into_owned(),
-        path => format!("{path}.{}", shorten(key)),
+        "" => name(key).into_owned(),
+        path => format!("{path}.{}", name(key)),
     }
 }

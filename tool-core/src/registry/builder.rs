@@ -261,7 +261,8 @@ impl RegistryBuilder {
     ///     unreachable!("nobody allowed to delete note {id}")
     /// }
     ///
-    /// # async fn ask_the_user(_: &ToolCall) -> bool { false }
+    /// async fn ask_the_user(_: &ToolCall) -> bool { false }
+    ///
     /// let registry = Registry::builder()
     ///     .tools(tools![delete_note])
     ///     .before(async |pending| match pending.tool.annotations.destructive {

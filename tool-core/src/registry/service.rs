@@ -10,12 +10,14 @@ use crate::call::{ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
 /// A service that never fails: what goes wrong is in the result. Limits, retries, hedging and
-/// whatever else `tower` has stand around it.
+/// whatever else `tower` has stand around it; the example needs its features `limit`, `timeout` and
+/// `util`.
 ///
 /// ```
+/// use std::error::Error;
 /// use std::time::Duration;
 ///
-/// use tool_core::{Registry, ToolCall, tool, tools};
+/// use tool_core::{Registry, ToolCall, ToolResult, tool, tools};
 /// use tower::{Service, ServiceBuilder, ServiceExt};
 ///
 /// /// Adds two numbers.
@@ -24,18 +26,18 @@ use crate::runtime::BoxFuture;
 ///     a + b
 /// }
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-/// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let mut service = ServiceBuilder::new()
-///     .concurrency_limit(8)
-///     .timeout(Duration::from_secs(60))
-///     .service(registry);
-/// let call = ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#);
-/// let result = service.ready().await?.call(call).await?;
-/// assert_eq!(result.content(), "5");
-/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
-/// # })?;
-/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// async fn sum() -> Result<ToolResult, Box<dyn Error + Send + Sync>> {
+///     let registry = Registry::builder().tools(tools![add]).build()?;
+///     let mut service = ServiceBuilder::new()
+///         .concurrency_limit(8)
+///         .timeout(Duration::from_secs(60))
+///         .service(registry);
+///     let call = ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#);
+///     Ok(service.ready().await?.call(call).await?)
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// # assert_eq!(runtime.block_on(sum())?.content(), "5");
+/// # Ok::<(), Box<dyn Error + Send + Sync>>(())
 /// ```
 impl Service<ToolCall> for Registry {
     type Response = ToolResult;

@@ -179,6 +179,25 @@ pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
     }
 }
 
+/// A name as a model wrote it, shortened. One that would begin a line of its own, or turn the
+/// direction of others, is quoted: it stands in the operator's log, too.
+pub(crate) fn name(written: &str) -> Cow<'_, str> {
+    let name = shorten(written);
+    match name.chars().any(steers) {
+        true => format!("{name:?}").into(),
+        false => name,
+    }
+}
+
+/// Whether a character moves what is written around it.
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
 /// The candidate that a mistyped `name` most likely meant.
 pub(crate) fn nearest<'a>(
     name: &str,

@@ -191,7 +191,7 @@ fn timeout(tool: &Tool) -> Option<TokenStream> {
 fn output(tool: &Tool) -> Option<TokenStream> {
     match &tool.output {
         // A type without a name has no schema.
-        None | Some(syn::Type::ImplTrait(_) | syn::Type::Never(_)) => None,
+        None | Some(syn::Type::ImplTrait(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
             Some(quote!(<__tool_core::Output<#ty>>::SCHEMA))

@@ -147,11 +147,18 @@ impl Tool {
             .map_or_else(Vec::new, |section| section.lines);
         let description = description(described, &before, errors);
         if description.is_none() && !is_described {
-            errors.at(
-                &function.ident,
-                "a tool needs a description, or no model knows when to call it; \
-                 write a doc comment above the function",
-            );
+            match docs::unread(&function.attrs) {
+                Some(text) => errors.at(
+                    text,
+                    "the text of a macro is not known yet when `#[tool]` reads the docs, and a tool \
+                     needs a description; write one as a doc comment, the rest may stay here",
+                ),
+                None => errors.at(
+                    &function.ident,
+                    "a tool needs a description, or no model knows when to call it; \
+                     write a doc comment above the function",
+                ),
+            }
         }
         let mut told = Told::default();
         for section in sections {

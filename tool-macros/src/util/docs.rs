@@ -21,7 +21,7 @@ pub(crate) struct Section {
 
 /// The lines of all the doc comments among `attrs`.
 ///
-/// Docs that come from a macro (`include_str!`) can't be read here and are left out.
+/// Those that [`unread`] finds are left out.
 pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
     let mut lines = Vec::new();
     for attr in attrs {
@@ -61,6 +61,17 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
         lines.extend(each);
     }
     lines
+}
+
+/// The first of the docs that come from a macro, such as `include_str!`: rustc expands it later.
+pub(crate) fn unread(attrs: &[Attribute]) -> Option<&Expr> {
+    attrs.iter().find_map(|attr| match &attr.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            text @ Expr::Macro(_) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// Splits at headings. A line of a code block is none.

@@ -1,7 +1,7 @@
 //! Where in the arguments a walker stands.
 
 use crate::schema::cursor::{Cursor, Quoted};
-use crate::schema::words::shorten;
+use crate::schema::words::name;
 
 /// A place in the arguments; lives on the stack and costs nothing until it is printed.
 pub(super) struct Path<'p> {
@@ -54,7 +54,7 @@ impl Path<'_> {
                 if !matches!(parent.step, Step::Root) {
                     text.push('.');
                 }
-                text.push_str(&shorten(key));
+                text.push_str(&name(key));
             }
         }
     }
@@ -85,7 +85,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
                 match key.map(Quoted::text) {
                     Some(key) => {
                         path.push('.');
-                        path.push_str(&shorten(&key.unwrap_or_default()));
+                        path.push_str(&name(&key.unwrap_or_default()));
                     }
                     None => path.push_str(&format!("[{index}]")),
                 }
