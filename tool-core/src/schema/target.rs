@@ -9,6 +9,7 @@ mod judge;
 mod limit;
 mod line;
 mod place;
+mod twins;
 mod walk;
 
 use std::marker::PhantomData;
