@@ -13,6 +13,9 @@ use crate::cargo::{cargo, home, output, target};
 const LEAF: &str = "leaf";
 /// Where the timing compiler writes to.
 const LOG: &str = "REPORT_COMPILE_LOG";
+/// How often a build is repeated, and after how many seconds of them no more.
+const REPEATS: usize = 5;
+const ENOUGH: f64 = 12.0;
 
 /// When cargo runs this program as its compiler: does what cargo asks, and notes the CPU time if
 /// it was the leaf.
@@ -132,15 +135,26 @@ impl Leaf {
 
     /// The CPU seconds that the tools of this text take, with everything else built before.
     pub fn compile_anew(&self, arguments: &[&str], text: &str) -> Result<f64> {
-        self.write("lib", "")?;
-        self.compile(arguments, false)?;
-        self.write("lib", text)?;
-        let seconds = self.compile(arguments, false)?;
-        if seconds == 0.0 {
-            return Err(format!("nothing was compiled in {}", self.folder.display()).into());
-        }
-        Ok(seconds)
+        median(|| {
+            self.write("lib", "")?;
+            self.compile(arguments, false)?;
+            self.write("lib", text)?;
+            match self.compile(arguments, false)? {
+                0.0 => Err(format!("nothing was compiled in {}", self.folder.display()).into()),
+                seconds => Ok(seconds),
+            }
+        })
     }
+}
+
+/// What a build takes: the median of some, of fewer where they take long.
+pub fn median(mut build: impl FnMut() -> Result<f64>) -> Result<f64> {
+    let mut all = Vec::new();
+    while all.len() < REPEATS && all.iter().sum::<f64>() < ENOUGH {
+        all.push(build()?);
+    }
+    all.sort_unstable_by(f64::total_cmp);
+    Ok(all[all.len() / 2])
 }
 
 /// What a crate needs that has its functions made tools by a contender.

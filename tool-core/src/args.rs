@@ -19,7 +19,6 @@ use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
-use crate::schema::Schema;
 use crate::schema::trial::refused;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::tool::ToolEntry;
@@ -112,14 +111,11 @@ impl Input {
 
     /// Fills one slot a parameter, or says everything that is wrong.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        match fill(&self.text, self.schema().properties(), slots, Trust::None) {
+        let properties = self.tool.spec().properties();
+        match fill(&self.text, properties, slots, Trust::None) {
             Ok(()) => Ok(()),
             Err(_) => self.settle(slots),
         }
-    }
-
-    fn schema(&self) -> &Schema {
-        self.tool.spec().parameters()
     }
 
     /// The text of the arguments, if it is JSON.
@@ -134,8 +130,8 @@ impl Input {
     /// came.
     #[cold]
     fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        let schema = self.schema();
-        let respelled = normalise(schema, self.json()?, self.is_lenient)
+        let schema = self.tool.spec().parameters();
+        let respelled = normalise(&schema, self.json()?, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);

@@ -321,10 +321,10 @@ fn strict_or_plain(
     key: &str,
     out: &mut JsonWriter,
 ) {
-    let is_strict = judge(tool.parameters(), target).is_ok();
+    let is_strict = judge(&tool.parameters(), target).is_ok();
     out.key(key);
     if is_strict {
-        reshape::write(tool.parameters(), style, out);
+        reshape::write(&tool.parameters(), style, out);
     } else {
         out.raw(tool.parameters_json());
     }

@@ -53,9 +53,9 @@ pub const fn here(module: &'static str) -> Location {
     }
 }
 
-/// Text whose JSON form the macro has written.
-pub const fn text(plain: &'static str, json: &'static str) -> Text {
-    Text::escaped(plain, json)
+/// Text whose JSON form the macro has written, where it differs.
+pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
+    Text::escaped(plain, escaped)
 }
 
 // These run in the compiler for every parameter there is, and a call there costs some
@@ -68,11 +68,11 @@ pub const fn property<T: ToolType + ?Sized>(
 ) -> Property {
     let name = Text {
         plain: name,
-        json: name,
+        escaped: "",
     };
     let description = Text {
         plain: description,
-        json: description,
+        escaped: "",
     };
     Property {
         exact: T::EXACT,

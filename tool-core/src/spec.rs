@@ -26,7 +26,8 @@ pub struct ToolSpec {
     pub annotations: Annotations,
     /// Where the function stands.
     pub location: Location,
-    parameters: Schema,
+    /// None where the schema came as JSON text.
+    parameters: Option<&'static [Property]>,
     output: Option<&'static Schema>,
     texts: Texts,
 }
@@ -46,8 +47,16 @@ impl ToolSpec {
     ///
     /// That of a `DynamicTool` came as JSON, and [`parameters_json`](ToolSpec::parameters_json)
     /// alone has it; here it is [`Kind::Any`](crate::schema::Kind::Any).
-    pub fn parameters(&self) -> &Schema {
-        &self.parameters
+    pub fn parameters(&self) -> Schema {
+        match self.parameters {
+            Some(parameters) => Schema::object(parameters),
+            None => Schema::ANY,
+        }
+    }
+
+    /// The members of the arguments' schema, if there is a tree of it.
+    pub(crate) fn properties(&self) -> &'static [Property] {
+        self.parameters.unwrap_or_default()
     }
 
     /// A tool that came while the program ran, with the JSON texts of its schemas; the one of the
@@ -67,10 +76,7 @@ impl ToolSpec {
             returns: None,
             annotations: Annotations::default(),
             location,
-            parameters: match takes_nothing {
-                true => Schema::object(&[]),
-                false => Schema::ANY,
-            },
+            parameters: takes_nothing.then_some(&[]),
             output: None,
             texts: Texts::Own(Arc::new(schemas)),
         }
@@ -221,7 +227,7 @@ impl StaticSpec {
                 open_world,
             },
             location: self.location,
-            parameters: Schema::object(self.parameters),
+            parameters: Some(self.parameters),
             output: self.output,
             texts: Texts::Static(texts),
         }

@@ -72,7 +72,7 @@ const _: () = {
                                 __tool_core::property_of::<
                                     i64,
                                 >(
-                                    __tool_core::text("number", "number"),
+                                    __tool_core::text("number", ""),
                                     __tool_core::text(
                                         "With \"quotes\".",
                                         "With \\\"quotes\\\".",

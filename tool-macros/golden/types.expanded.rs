@@ -32,9 +32,7 @@ const _: () = {
                     },
                     false,
                 ))
-                    .describe(
-                        __tool_core::text("A place on Earth.", "A place on Earth."),
-                    ),
+                    .describe(__tool_core::text("A place on Earth.", "")),
                 "Place",
                 false,
             )
@@ -93,8 +91,8 @@ const _: () = {
                 __tool_core::strings(
                     const {
                         &[
-                            __tool_core::text("celsius", "celsius"),
-                            __tool_core::text("degrees-fahrenheit", "degrees-fahrenheit"),
+                            __tool_core::text("celsius", ""),
+                            __tool_core::text("degrees-fahrenheit", ""),
                         ]
                     },
                     const { &[] },

@@ -166,9 +166,12 @@ fn under(cfgs: &[Attribute], tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// `"text"` as a `Text`, with its JSON form beside it.
+/// `"text"` as a `Text`, with its JSON form beside it where that differs.
 fn text(text: &str) -> TokenStream {
-    let escaped = json::escape(text);
+    let mut escaped = json::escape(text);
+    if escaped == text {
+        escaped.clear();
+    }
     quote!(__tool_core::text(#text, #escaped))
 }
 

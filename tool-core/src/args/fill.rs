@@ -44,7 +44,7 @@ pub(super) fn fill<'a, 'p>(
         let mut next = 0;
         loop {
             let place = match properties.get(next) {
-                Some(property) if reader.cursor.eat_key(property.name.json) => next,
+                Some(property) if is_next(&mut reader.cursor, property) => next,
                 _ => other_key(&mut reader.cursor, properties)?,
             };
             next = place + 1;
@@ -76,6 +76,12 @@ fn require(holds: bool) -> Result<(), Stopped<'static>> {
     } else {
         Err(Stop::Shape.into())
     }
+}
+
+/// Steps over the key of a property, if it comes next as it is mostly written.
+#[inline]
+fn is_next(cursor: &mut Cursor<'_>, property: &Property) -> bool {
+    property.name.is_plain() && cursor.eat_key(property.name())
 }
 
 /// Steps over a key that is not the expected one, and gives the place of its property.

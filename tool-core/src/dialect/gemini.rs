@@ -60,7 +60,7 @@ impl Gemini {
 
     fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
         write_head(tool, out);
-        let schema = tool.parameters();
+        let schema = &tool.parameters();
         if matches!(schema.kind(), Kind::Object([])) {
             return;
         }

@@ -43,7 +43,7 @@ fn judge(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
         return crate::dynamic::judge(tool.parameters_json(), arguments);
     }
-    normalise(tool.parameters(), arguments, false).map(|_| ())
+    normalise(&tool.parameters(), arguments, false).map(|_| ())
 }
 
 struct Maker<'s> {

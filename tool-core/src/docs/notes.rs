@@ -19,7 +19,7 @@ pub(super) fn of(tool: &ToolSpec) -> Vec<Note> {
     let is_known = matches!(tool.parameters().kind(), Kind::Object(_));
     let targets = Target::ALL.into_iter().filter(|_| is_known);
     let refused = targets.filter_map(|target| {
-        let why = judge(tool.parameters(), target).err()?;
+        let why = judge(&tool.parameters(), target).err()?;
         Some(Note {
             provider: name(target),
             text: without_remedy(&why).to_owned(),

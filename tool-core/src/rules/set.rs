@@ -102,7 +102,7 @@ const FEWER: &str = "send fewer tools";
 fn fitting(target: Target, tools: &[ToolEntry]) -> Vec<Census> {
     let tools = tools.iter();
     tools
-        .filter_map(|tool| judge(tool.parameters(), target).ok())
+        .filter_map(|tool| judge(&tool.parameters(), target).ok())
         .collect()
 }
 

@@ -9,7 +9,9 @@ use super::Schema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     pub(crate) plain: &'static str,
-    pub(crate) json: &'static str,
+    /// Empty where it is the same: a program has a place to fix up for each text that it points
+    /// to, and most need no escapes.
+    pub(crate) escaped: &'static str,
 }
 
 impl Text {
@@ -32,12 +34,28 @@ impl Text {
             );
             at += 1;
         }
-        Text::escaped(text, text)
+        Text::escaped(text, "")
     }
 
-    /// The text in both its forms, trusted to be the same text.
-    pub(crate) const fn escaped(plain: &'static str, json: &'static str) -> Text {
-        Text { plain, json }
+    /// The text in both its forms, trusted to be the same text. The second may be empty where it
+    /// does not differ.
+    pub(crate) const fn escaped(plain: &'static str, escaped: &'static str) -> Text {
+        Text { plain, escaped }
+    }
+
+    /// Whether it is the same in JSON.
+    pub(crate) const fn is_plain(&self) -> bool {
+        // As `is_empty`, which is calls within calls.
+        size_of_val(self.escaped) == 0
+    }
+
+    /// What stands between the quotes in JSON.
+    pub(crate) const fn json(&self) -> &'static str {
+        if self.is_plain() {
+            self.plain
+        } else {
+            self.escaped
+        }
     }
 
     /// The text as written.

@@ -53,10 +53,10 @@ impl Sink<'_> {
     }
 
     const fn property(&mut self, property: &Property) {
-        self.put(property.name.json);
+        self.put(property.name.json());
         self.ascii(b"\":{");
         let start = self.at;
-        let text = if size_of_val(property.description.json) > 0 {
+        let text = if size_of_val(property.description.json()) > 0 {
             property.description
         } else {
             property.schema.description
@@ -95,7 +95,7 @@ impl Sink<'_> {
                         } else {
                             self.ascii(b",\"required\":[\"");
                         }
-                        self.put(property.name.json);
+                        self.put(property.name.json());
                         some = true;
                     }
                 }

@@ -47,9 +47,9 @@ impl Sink<'_> {
     pub(super) const fn string(&mut self, rule: StringRule) {
         self.ascii(b"\"type\":\"string\"");
         self.lengths(rule.lengths, ",\"minLength\":", ",\"maxLength\":");
-        if size_of_val(rule.pattern.json) > 0 {
+        if size_of_val(rule.pattern.json()) > 0 {
             self.ascii(b",\"pattern\":\"");
-            self.put(rule.pattern.json);
+            self.put(rule.pattern.json());
             self.ascii(b"\"");
         }
         if size_of_val(rule.format) > 0 {
@@ -62,7 +62,7 @@ impl Sink<'_> {
     pub(super) const fn strings(&mut self, strings: Strings) {
         if strings.is_tag {
             self.ascii(b"\"type\":\"string\",\"const\":\"");
-            self.put(strings.values[0].json);
+            self.put(strings.values[0].json());
             self.ascii(b"\"");
             return;
         }
@@ -74,7 +74,7 @@ impl Sink<'_> {
             } else {
                 self.ascii(b"\"");
             }
-            self.put(strings.values[at].json);
+            self.put(strings.values[at].json());
             self.ascii(b"\"");
             at += 1;
         }

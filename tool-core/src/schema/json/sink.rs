@@ -150,8 +150,8 @@ impl Sink<'_> {
     }
 
     pub(super) const fn describe(&mut self, description: Text, notes: Text, start: usize) {
-        let is_described = size_of_val(description.json) > 0;
-        let is_noted = size_of_val(notes.json) > 0;
+        let is_described = size_of_val(description.json()) > 0;
+        let is_noted = size_of_val(notes.json()) > 0;
         if !is_described && !is_noted {
             return;
         }
@@ -160,12 +160,12 @@ impl Sink<'_> {
         } else {
             self.ascii(b"\"description\":\"");
         }
-        self.put(description.json);
+        self.put(description.json());
         if is_noted {
             if is_described {
                 self.ascii(b"\\n");
             }
-            self.put(notes.json);
+            self.put(notes.json());
         }
         self.ascii(b"\"");
     }
@@ -234,7 +234,7 @@ impl Sink<'_> {
                     } else {
                         self.ascii(b"\"");
                     }
-                    self.put(keys.values[at].json);
+                    self.put(keys.values[at].json());
                     self.ascii(b"\":");
                     self.schema(rule.values, rule.values.description);
                     at += 1;

@@ -122,9 +122,9 @@ impl<'t> Walker<'t> {
         self.cursor.eat(b'{');
         while self.is_before_member() {
             if let Some(property) = known.get(next)
-                && self.cursor.eat_key(property.name.json)
+                && self.cursor.eat_key(property.name.json())
             {
-                let key = (property.name.json, property.name());
+                let key = (property.name.json(), property.name());
                 self.member(property, key, seen.insert(next), &mut first, path, depth);
                 next += 1;
             } else if let Some((quoted, key)) = self.key() {
@@ -200,7 +200,7 @@ impl<'t> Walker<'t> {
         if let Some(output) = &mut self.output {
             output.pop();
             let comma = if output.ends_with('{') { "" } else { "," };
-            output.push_str(&format!("{comma}\"{}\":null}}", property.name.json));
+            output.push_str(&format!("{comma}\"{}\":null}}", property.name.json()));
         }
     }
 

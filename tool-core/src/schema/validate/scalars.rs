@@ -108,7 +108,7 @@ impl Walker<'_> {
             && let Some(value) = strings.fold(&text)
         {
             self.write("\"");
-            self.write(value.json);
+            self.write(value.json());
             return self.write("\"");
         }
         self.report(path, || {
