@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod error;
+mod given;
 mod portable;
 mod violations;
 mod words;
@@ -82,7 +83,9 @@ pub use error::DynamicToolError;
 ///   enum don't fold their case. A [lenient](crate::RegistryBuilder::lenient) registry makes no
 ///   difference to it.
 /// - `format` is enforced where the crate `jsonschema` knows it, whatever the version of JSON Schema.
-/// - Dialects send the schema as it came, and in strict modes as a tool that is not strict.
+/// - Dialects send the schema as it came, and in strict modes as a tool that is not strict. The order
+///   of its keys means something to a model: [`parameters_json`](DynamicToolBuilder::parameters_json)
+///   keeps it, where a [`Value`] mostly sorts them.
 /// - [`ToolSpec::parameters`] is [`Kind::Any`](crate::schema::Kind::Any);
 ///   [`ToolSpec::parameters_json`] has the schema. Only a tool without parameters is the empty
 ///   object, and so fits everywhere.

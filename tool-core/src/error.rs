@@ -1,12 +1,13 @@
 //! What goes wrong with a call, told to two audiences: the model and the operator.
 
+mod earlier;
 mod transient;
 
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::call::{ToolCall, cut};
@@ -14,6 +15,7 @@ use crate::payload::{self, Payload};
 use crate::schema::words::{self, nearest};
 use crate::violation::{Violation, Violations};
 
+use earlier::Earlier;
 use transient::AGAIN;
 
 pub use transient::Transient;
@@ -81,7 +83,8 @@ pub struct ToolError {
     original: Option<String>,
     detail: String,
     violations: Vec<Violation>,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    /// Shared with what is kept of the error while a hook has it.
+    source: Option<Arc<dyn Error + Send + Sync>>,
     is_retryable: bool,
 }
 
@@ -230,7 +233,7 @@ impl ToolError {
         let hint = if is_retryable { AGAIN } else { "" };
         let message = [message, hint].concat();
         let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
-        error.source = source;
+        error.source = source.map(Arc::from);
         error.is_retryable = is_retryable;
         error
     }
@@ -276,6 +279,16 @@ impl ToolError {
         payload::discard(payload);
         error
     }
+
+    /// What is kept of the error while a hook has it.
+    pub(crate) fn earlier(&self) -> Earlier {
+        Earlier::of(self)
+    }
+
+    /// Puts behind the error the one that was there before it.
+    pub(crate) fn after(&mut self, earlier: Earlier) {
+        self.source = Some(Arc::new(earlier));
+    }
 }
 
 impl fmt::Display for ToolError {
@@ -285,7 +298,7 @@ impl fmt::Display for ToolError {
 }
 
 impl Error for ToolError {
-    /// The error that the tool returned.
+    /// The error that the tool returned. Of a hook's panic, the error that the hook was given.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
     }

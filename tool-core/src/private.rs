@@ -13,6 +13,7 @@ pub use crate::output::{Failure, Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::golden::assert_schema;
+pub use crate::schema::target::Judge;
 pub use crate::schema::trial::{NoTrial, Trial, tried};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
@@ -89,7 +90,7 @@ pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) ->
 
 /// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
 pub const fn parameter<T: ToolType + ?Sized>(
-    tool: &str,
+    judge: &mut Judge,
     name: &'static str,
     description: &'static str,
 ) -> Property {
@@ -97,17 +98,17 @@ pub const fn parameter<T: ToolType + ?Sized>(
     if Judged::<T>::IS_FINE {
         return property;
     }
-    Judged::<T>::parameter(tool, property)
+    Judged::<T>::parameter(judge, property)
 }
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.
-pub const fn judged<T: ToolType + ?Sized>(tool: &str, property: Property) -> Property {
-    Judged::<T>::parameter(tool, property)
+pub const fn judged<T: ToolType + ?Sized>(judge: &mut Judge, property: Property) -> Property {
+    Judged::<T>::parameter(judge, property)
 }
 
 /// The same of a parameter whose schema is written by hand.
-pub const fn judged_alone(tool: &str, property: Property) -> Property {
-    target::parameter(tool, property, &target::verdict(property.schema))
+pub const fn judged_alone(judge: &mut Judge, property: Property) -> Property {
+    target::parameter(judge, property, &target::verdict(property.schema))
 }
 
 /// The member of an `Option<&T>` parameter, made from that of a `T`.

@@ -255,8 +255,9 @@ fn causes(error: &ToolError) -> Option<String> {
             payload::discard(payload);
             "a cause that panics when it is displayed".into()
         });
-        // The outermost error is the message itself.
-        if !(causes.is_empty() && error.original_message().contains(&text)) {
+        // The outermost error is the message itself, or at the end of that of an earlier error.
+        let before = causes.last().map_or(error.original_message(), |text| text);
+        if !before.contains(&text) {
             causes.push(text);
         }
         source = cause.source();

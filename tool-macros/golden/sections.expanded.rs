@@ -53,11 +53,19 @@ const _: () = {
                 __tool_core::Some(true),
             ],
             location: __tool_core::here(::core::module_path!()),
-            parameters: &[
-                __tool_core::parameter::<
-                    str,
-                >("get-forecast", "city", "City and country."),
-            ],
+            parameters: &{
+                let mut __tool_judge = __tool_core::Judge::of("get-forecast");
+                loop {
+                    let __tool_parameters = [
+                        __tool_core::parameter::<
+                            str,
+                        >(&mut __tool_judge, "city", "City and country."),
+                    ];
+                    if __tool_judge.ends() {
+                        break __tool_parameters;
+                    }
+                }
+            },
             output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
         };

@@ -47,10 +47,22 @@ const _: () = {
                     __tool_core::None,
                 ],
                 location: __tool_core::here(::core::module_path!()),
-                parameters: &[
-                    __tool_core::parameter::<i32>("set", "degrees", ""),
-                    __tool_core::parameter::<Option<Home>>("set", "like", ""),
-                ],
+                parameters: &{
+                    let mut __tool_judge = __tool_core::Judge::of("set");
+                    loop {
+                        let __tool_parameters = [
+                            __tool_core::parameter::<
+                                i32,
+                            >(&mut __tool_judge, "degrees", ""),
+                            __tool_core::parameter::<
+                                Option<Home>,
+                            >(&mut __tool_judge, "like", ""),
+                        ];
+                        if __tool_judge.ends() {
+                            break __tool_parameters;
+                        }
+                    }
+                },
                 output: <__tool_core::Output<
                     Result<[u8; <Home>::LIMIT], Error>,
                 >>::SCHEMA,

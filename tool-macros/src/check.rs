@@ -13,8 +13,9 @@ use crate::model::json_schema;
 use crate::model::tool::{Owner, Tool, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
+use crate::util::grammar::{is_key, is_tool_name};
 use crate::util::literal::Literal;
-use crate::util::names::{is_key, is_tool_name, plain};
+use crate::util::names::plain;
 
 /// Every rule over a function and the tool that it is meant to be.
 pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {

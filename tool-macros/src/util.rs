@@ -2,6 +2,7 @@
 
 pub(crate) mod docs;
 pub(crate) mod errors;
+pub(crate) mod grammar;
 pub(crate) mod json;
 pub(crate) mod literal;
 pub(crate) mod markdown;

@@ -148,6 +148,30 @@ fn what_is_no_schema_is_none() {
     }
 }
 
+#[test]
+fn text_that_is_no_schema_is_none() {
+    for (schema, told) in [
+        (
+            "",
+            "its schema: is no JSON: EOF while parsing a value at line 1 column 0",
+        ),
+        (
+            "{\"type\": object}",
+            "its schema: is no JSON: expected value at line 1 column 10",
+        ),
+        ("[]", "its schema: is no object; a schema is one"),
+        (
+            r#"{"type": "object", "properties": {"a": {"type": "string", "type": "integer"}}}"#,
+            "its schema at `properties.a.type`: given twice; give it once",
+        ),
+    ] {
+        let tool = DynamicTool::builder("echo").description("Echoes.");
+        let tool = tool.parameters_json(schema);
+        let error = tool.build(async |_, _| Ok::<_, Infallible>(()));
+        assert_eq!(error.unwrap_err().problems(), [told]);
+    }
+}
+
 /// A schema that leads in circles is not followed for ever.
 #[test]
 fn circles_end() {

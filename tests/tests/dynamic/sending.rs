@@ -63,6 +63,84 @@ fn every_dialect_sends_the_schema_as_it_came() {
     }
 }
 
+/// What models and their caches see is what was written, but for the white space.
+#[test]
+fn text_is_sent_in_its_own_order() {
+    let written = r#"
+        {
+            "type": "object",
+            "properties": {
+                "to":   { "type": "string", "description": "Where \"to\", such as `A  B`. \u00e9\\\n" },
+                "days": { "type": "integer", "minimum": 1.0, "maximum": 30 },
+                "by":   { "enum": [ "train", "boat" ], "type": "string" }
+            },
+            "required": [ "to", "by" ],
+            "additionalProperties": false
+        }
+    "#;
+    let sent = [
+        r#"{"type":"object","properties":{"#,
+        r#""to":{"type":"string","description":"Where \"to\", such as `A  B`. \u00e9\\\n"},"#,
+        r#""days":{"type":"integer","minimum":1.0,"maximum":30},"#,
+        r#""by":{"enum":["train","boat"],"type":"string"}},"#,
+        r#""required":["to","by"],"additionalProperties":false}"#,
+    ];
+    let output = r#"{ "type" : "object", "properties" : { "z" : {}, "a" : {} } }"#;
+    let tool = DynamicTool::builder("plan")
+        .description("Plans.")
+        .parameters_json(written)
+        .output_json(output)
+        .build(async |_, _| Ok::<_, Infallible>(json!({"z": 1})))
+        .unwrap();
+    assert_eq!(tool.spec().parameters_json(), sent.concat());
+    assert_eq!(
+        tool.spec().output_json(),
+        Some(r#"{"type":"object","properties":{"z":{},"a":{}}}"#)
+    );
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let dialects: [&dyn Dialect; 11] = [
+        &OpenAiChat::default(),
+        &OpenAiChat::strict(),
+        &OpenAiResponses::strict(),
+        &Anthropic::default(),
+        &Anthropic::strict(),
+        &Gemini::default(),
+        &Mcp::default(),
+        &Bedrock::default(),
+        &XAi::default(),
+        &Cohere::default(),
+        &Mistral::default(),
+    ];
+    for dialect in dialects {
+        let rendered = registry.render(dialect);
+        let text = rendered.as_str();
+        assert!(text.contains(&sent.concat()), "{text}");
+    }
+    // It is checked like any other.
+    let result = registry.call_blocking(ToolCall::new("1", "plan", r#"{"to":"A","by":"car"}"#));
+    assert_eq!(
+        violations(&result),
+        [r#"by: expected "train" or "boat", got "car""#]
+    );
+
+    // Some providers refuse an object that does not list its keys.
+    for (written, sent) in [
+        (
+            r#"{ "type": "object" }"#,
+            r#"{"type":"object","properties":{}}"#,
+        ),
+        (
+            r#"{"title":"}","type":"object"}"#,
+            r#"{"title":"}","type":"object","properties":{}}"#,
+        ),
+    ] {
+        let tool = DynamicTool::builder("plan").description("Plans.");
+        let tool = tool.parameters_json(written);
+        let tool = tool.build(async |_, _| Ok::<_, Infallible>(())).unwrap();
+        assert_eq!(tool.spec().parameters_json(), sent);
+    }
+}
+
 /// It is not counted where strict tools are, of which there may be 20.
 #[test]
 fn it_is_no_strict_tool() {

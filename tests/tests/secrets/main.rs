@@ -1,6 +1,7 @@
 //! What went wrong inside is for the operator. Of every way in which a call can fail, the model gets
 //! words and a reference, and the operator's event has the same reference and the secret.
 
+use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
@@ -149,6 +150,42 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
     let after = after.build().unwrap();
     for id in ["after at once", "after later"] {
         check(id, call(&after, id, "works").await, Panicked, true);
+    }
+
+    // The error that the hook was given is not lost over its panic, and one that two hooks were
+    // given neither.
+    let twice = all()
+        .after(async |_, result| panic!("{} was on its way", result.content()))
+        .after(async |_, _| panic!("once more"))
+        .map_errors(|_| Some("it did not work".into()))
+        .build()
+        .unwrap();
+    for (name, first) in [
+        ("fails", "fails failed"),
+        ("is_busy", "is_busy failed"),
+        ("panics", "panicked with hunter2"),
+        ("lacks", "the call brought no"),
+    ] {
+        let id = format!("after {name}");
+        let result = call(&twice, &id, name).await;
+        let mut chain = Vec::new();
+        let mut source = result.error().unwrap().source();
+        while let Some(error) = source {
+            chain.push(error.to_string());
+            source = error.source();
+        }
+        assert!(chain[0].contains("was on its way"), "{chain:?}");
+        assert!(chain[1].contains(first), "{chain:?}");
+        assert!(chain[1].contains(" [ref "), "{chain:?}");
+        let causes = capture().event(&id).fields["causes"].clone();
+        assert!(causes.starts_with("once more: "), "{causes}");
+        assert!(
+            chain
+                .iter()
+                .all(|text| causes.matches(&**text).count() == 1),
+            "{causes}"
+        );
+        check(&id, result, Panicked, true);
     }
 
     // In telling of an error: the words of the library stay.

@@ -10,12 +10,16 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::given::Given;
 use super::portable::Reader;
 use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
 use crate::context::CallContext;
 use crate::output::{Failure, Outcome};
 use crate::spec::{Annotations, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
+
+/// The schema of no arguments.
+const NOTHING: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
 /// Collects what a [`DynamicTool`] is.
 #[derive(Clone, Debug)]
@@ -27,8 +31,8 @@ pub struct DynamicToolBuilder {
     returns: Option<String>,
     annotations: Annotations,
     timeout: Option<Duration>,
-    parameters: Value,
-    output: Option<Value>,
+    parameters: Given,
+    output: Option<Given>,
 }
 
 impl DynamicToolBuilder {
@@ -41,7 +45,7 @@ impl DynamicToolBuilder {
             returns: None,
             annotations: Annotations::default(),
             timeout: None,
-            parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            parameters: Given::Text(NOTHING.into()),
             output: None,
         }
     }
@@ -101,8 +105,35 @@ impl DynamicToolBuilder {
     }
 
     /// The JSON Schema of the arguments, an object. Without one, the tool takes none.
+    ///
+    /// It is sent in the order of the value's keys, which `serde_json` sorts, unless a crate of the
+    /// program turns its feature `preserve_order` on.
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
-        self.parameters = schema.into();
+        self.parameters = Given::Value(schema.into());
+        self
+    }
+
+    /// The same as JSON text. It is sent as it is, but for the white space: its keys stay in their
+    /// order, which models and their caches look at.
+    ///
+    /// ```
+    /// use tool_core::DynamicTool;
+    ///
+    /// let tool = DynamicTool::builder("get_forecast")
+    ///     .description("Weather forecast for a city.")
+    ///     .parameters_json(
+    ///         r#"{
+    ///             "type": "object",
+    ///             "properties": { "unit": { "type": "string" }, "city": { "type": "string" } },
+    ///             "required": ["city"]
+    ///         }"#,
+    ///     )
+    ///     .build(async |_, _| Ok::<_, String>("Sunny."))?;
+    /// assert!(tool.spec().parameters_json().starts_with(r#"{"type":"object","properties":{"unit":"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parameters_json(mut self, schema: impl Into<String>) -> Self {
+        self.parameters = Given::Text(schema.into());
         self
     }
 
@@ -122,7 +153,14 @@ impl DynamicToolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
-        self.output = Some(schema.into());
+        self.output = Some(Given::Value(schema.into()));
+        self
+    }
+
+    /// The same as JSON text, which keeps its order: see
+    /// [`parameters_json`](DynamicToolBuilder::parameters_json).
+    pub fn output_json(mut self, schema: impl Into<String>) -> Self {
+        self.output = Some(Given::Text(schema.into()));
         self
     }
 
@@ -185,9 +223,10 @@ impl DynamicToolBuilder {
                 problems,
             });
         };
-        let output = output.flatten().map(Arc::new);
-        let schemas = [Some(&parameters), output.as_deref()]
-            .map(|schema| schema.map_or_else(String::new, |schema| schema.schema.to_string()));
+        let (parameters, text) = parameters;
+        let (output, text_of_output) = output.flatten().unzip();
+        let output = output.map(Arc::new);
+        let schemas = [text, text_of_output.unwrap_or_default()];
         let takes_nothing = is_empty(&parameters.schema);
         let mut spec = ToolSpec::of_json(self.name, location, schemas, takes_nothing);
         spec.title = self.title.map(Into::into);

@@ -5,6 +5,7 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 use super::Checked;
+use super::given::{Given, Read};
 use super::portable::{self, Reader};
 use super::violations::message;
 use crate::rules::portable::is_tool_name;
@@ -25,14 +26,14 @@ pub(super) fn texts(name: &str, description: &str) -> Vec<String> {
     problems
 }
 
-/// A schema that is one, of an object, with nothing in it that some provider refuses. What is wrong
-/// is told with its place, a JSON pointer.
+/// A schema that is one, of an object, with nothing in it that some provider refuses, and its text.
+/// What is wrong is told with its place, a JSON pointer.
 pub(super) fn schema(
     what: &str,
-    mut schema: Value,
+    schema: Given,
     reader: Reader,
     problems: &mut Vec<String>,
-) -> Option<Checked> {
+) -> Option<(Checked, String)> {
     let before = problems.len();
     let mut report = |place: &str, problem: &str| {
         let place = match place {
@@ -44,24 +45,23 @@ pub(super) fn schema(
             problems.push(problem);
         }
     };
+    let read = schema.read(&mut report)?;
+    let schema = &read.schema;
     if !schema.is_object() {
         report("", "is no object; a schema is one");
         return None;
     }
-    if let Err(unknown) = is_schema(&schema, &mut report) {
+    if let Err(unknown) = is_schema(schema, &mut report) {
         report("/$schema", &unknown);
         return None;
     }
-    portable::check(&schema, reader, &mut report);
+    portable::check(schema, reader, &mut report);
     if problems.len() > before {
         return None;
     }
-    // Some providers refuse an object that does not list its keys.
-    if let Value::Object(members) = &mut schema {
-        members.entry("properties").or_insert_with(|| json!({}));
-    }
+    let Read { schema, text } = read.with_properties();
     match compile(&schema) {
-        Ok(validator) => Some(Checked { schema, validator }),
+        Ok(validator) => Some((Checked { schema, validator }, text)),
         Err(problem) => {
             problems.push(format!("{what}: {problem}"));
             None

@@ -7,6 +7,7 @@
 
 mod members;
 mod names;
+mod scalars;
 mod sink;
 
 use std::marker::PhantomData;

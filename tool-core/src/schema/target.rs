@@ -5,14 +5,17 @@
 
 mod census;
 mod fault;
+mod judge;
 mod limit;
 mod line;
 mod place;
+mod twins;
 mod walk;
 
 use std::marker::PhantomData;
 
 pub use self::census::Census;
+pub use self::judge::Judge;
 use self::line::Line;
 use self::place::Place;
 use self::walk::{Breach, Walk};
@@ -31,10 +34,10 @@ impl<T: ToolType + ?Sized> Judged<T> {
     /// Whether there is nothing to say of it, and nothing to count.
     pub const IS_FINE: bool = Self::VERDICT.breach.is_none() && !limit::IS_ANY_ON;
 
-    /// The same parameter of this type, unless it breaks a rule that is on: that stops the build.
-    pub const fn parameter(tool: &str, mut property: Property) -> Property {
+    /// The same parameter of this type. One that breaks a rule that is on stops the build.
+    pub const fn parameter(judge: &mut Judge, mut property: Property) -> Property {
         if let Some(breach) = &Self::VERDICT.breach {
-            refuse(tool, &property, breach);
+            judge.refuse(&property, breach);
         }
         // A look at each tool that walked the trees of its parameters again would cost half as much
         // as the whole tool without.
@@ -65,24 +68,12 @@ const fn by(schema: &Schema, targets: Targets) -> Verdict {
     }
 }
 
-/// The same parameter, unless it breaks a rule that is on: that stops the build.
-///
-/// # Panics
-///
-/// With a message that names the tool, the path and the rule.
-pub const fn parameter(tool: &str, property: Property, verdict: &Verdict) -> Property {
+/// The same parameter. One that breaks a rule that is on stops the build.
+pub const fn parameter(judge: &mut Judge, property: Property, verdict: &Verdict) -> Property {
     if let Some(breach) = &verdict.breach {
-        refuse(tool, &property, breach);
+        judge.refuse(&property, breach);
     }
     property
-}
-
-const fn refuse(tool: &str, property: &Property, breach: &Breach) -> ! {
-    let mut line: Line<1024> = Line::new("tool `");
-    line.push(tool);
-    line.push("`, ");
-    breach.write(property, &mut line);
-    panic!("{}", line.as_str());
 }
 
 /// Stops the build when the parameters of a tool are together more than a rule that is on allows.

@@ -255,7 +255,7 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
             .is_empty()
             .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
         is_optional: false,
-        tool: None,
+        judge: None,
     }
 }
 

@@ -22,15 +22,15 @@ pub(super) struct Member<'m> {
     pub(super) constant: Option<Ident>,
     /// Whether it is optional without its type saying so.
     pub(super) is_optional: bool,
-    /// The tool that it is a parameter of. What no tool takes is no provider's business.
-    pub(super) tool: Option<&'m str>,
+    /// What judges the parameters of its tool. What no tool takes is no provider's business.
+    pub(super) judge: Option<&'m Ident>,
 }
 
 impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             parameter::<u8>("forecast", "days", "How many days."),
+    //             parameter::<u8>(&mut judge, "days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
@@ -43,23 +43,25 @@ impl Member<'_> {
             let (key, described) = (text(self.key), text(description));
             quote!(#key, #described)
         };
-        let mut property = match (self.base(), self.tool) {
-            (Base::Type(ty), Some(tool)) if is_plain => {
-                self.call("parameter", Some(&ty), quote!(#tool, #name, #description))
-            }
+        let mut property = match (self.base(), self.judge) {
+            (Base::Type(ty), Some(judge)) if is_plain => self.call(
+                "parameter",
+                Some(&ty),
+                quote!(&mut #judge, #name, #description),
+            ),
             (Base::Type(ty), None) if is_plain => {
                 self.call("property", Some(&ty), quote!(#name, #description))
             }
-            (Base::Type(ty), Some(tool)) => {
+            (Base::Type(ty), Some(judge)) => {
                 let texts = texts();
                 let property = quote!(__tool_core::property_of::<#ty>(#texts));
-                self.call("judged", Some(&ty), quote!(#tool, #property))
+                self.call("judged", Some(&ty), quote!(&mut #judge, #property))
             }
             (Base::Type(ty), None) => self.call("property_of", Some(&ty), texts()),
-            (Base::Schema(schema), Some(tool)) => {
+            (Base::Schema(schema), Some(judge)) => {
                 let texts = texts();
                 let property = quote!(__tool_core::Property::new(#texts, #schema));
-                self.call("judged_alone", None, quote!(#tool, #property))
+                self.call("judged_alone", None, quote!(&mut #judge, #property))
             }
             (Base::Schema(schema), None) => {
                 let texts = texts();

@@ -1,6 +1,6 @@
 //! Schemas as constant data.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use super::member::Member;
@@ -10,21 +10,49 @@ use crate::model::types::Passing;
 
 // Input:  fn f(/// City name.
 //              city: &str, days: Option<u8>)
-// Output: &[
-//             parameter::<str>("f", "city", "City name."),
-//             parameter::<Option<u8>>("f", "days", ""),
-//         ]
+// Output: &{
+//             let mut judge = Judge::of("f");
+//             loop {
+//                 let parameters = [
+//                     parameter::<str>(&mut judge, "city", "City name."),
+//                     parameter::<Option<u8>>(&mut judge, "days", ""),
+//                 ];
+//                 if judge.ends() { break parameters; }
+//             }
+//         }
+//
+// One round, unless a provider refuses a parameter: then another, for all of them to be told.
 pub(super) fn parameters(tool: &Tool) -> TokenStream {
-    let name = tool.name.value();
+    if tool.parameters.is_empty() {
+        return quote!(&[]);
+    }
+    let judge = format_ident!("__tool_judge", span = Span::mixed_site());
+    let parameters = format_ident!("__tool_parameters", span = Span::mixed_site());
     let properties = tool
         .parameters
         .iter()
         .enumerate()
-        .map(|(at, parameter)| under(&parameter.cfgs, property(&name, at, parameter)));
-    quote!(&[#(#properties),*])
+        .map(|(at, parameter)| under(&parameter.cfgs, property(&judge, at, parameter)));
+    let name = tool.name.value();
+    quote! {
+        &{
+            let mut #judge = __tool_core::Judge::of(#name);
+            loop {
+                let #parameters = [#(#properties),*];
+                if #judge.ends() {
+                    break #parameters;
+                }
+            }
+        }
+    }
 }
 
-fn member<'m>(tool: &'m str, at: usize, parameter: &'m Parameter, key: &'m str) -> Member<'m> {
+fn member<'m>(
+    at: usize,
+    parameter: &'m Parameter,
+    key: &'m str,
+    judge: Option<&'m Ident>,
+) -> Member<'m> {
     Member {
         key,
         description: parameter.description.as_deref(),
@@ -33,12 +61,12 @@ fn member<'m>(tool: &'m str, at: usize, parameter: &'m Parameter, key: &'m str) 
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
-        tool: Some(tool),
+        judge,
     }
 }
 
-fn property(tool: &str, at: usize, parameter: &Parameter) -> TokenStream {
-    let property = member(tool, at, parameter, &parameter.key.value()).property();
+fn property(judge: &Ident, at: usize, parameter: &Parameter) -> TokenStream {
+    let property = member(at, parameter, &parameter.key.value(), Some(judge)).property();
     match &parameter.when_absent {
         WhenAbsent::None => property,
         WhenAbsent::OfType => quote!(#property.optional()),
@@ -54,10 +82,9 @@ fn property(tool: &str, at: usize, parameter: &Parameter) -> TokenStream {
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
 pub(super) fn constants(tool: &Tool) -> TokenStream {
-    let name = tool.name.value();
     let constants = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let key = parameter.key.value();
-        let member = member(&name, at, parameter, &key);
+        let member = member(at, parameter, &key, None);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
             _ => None,

@@ -111,7 +111,7 @@ fn handler(tool: &Tool) -> TokenStream {
 //             description: "Weather forecast.",
 //             annotations: [Some(true), None, None, None],
 //             location: here(module_path!()),
-//             parameters: &[parameter::<str>("f", "city", "")],
+//             parameters: &{ … [parameter::<str>(&mut judge, "city", "")] … },
 //             output: <Output<Forecast>>::SCHEMA,
 //             ..StaticSpec::EMPTY
 //         }

@@ -1,4 +1,4 @@
-//! Names that a model sees, and names that were mistyped.
+//! Names without what only Rust needs, and names that were mistyped.
 
 use proc_macro2::{Ident, TokenTree};
 use syn::ext::IdentExt;
@@ -11,26 +11,6 @@ pub(crate) fn plain(ident: &Ident) -> String {
 /// Whether a token is one of these words.
 pub(crate) fn is_one_of(tree: &TokenTree, words: &[&str]) -> bool {
     matches!(tree, TokenTree::Ident(ident) if words.iter().any(|word| ident == word))
-}
-
-/// Whether every provider takes `name` as the name of a tool: OpenAI, Anthropic and Bedrock allow
-/// 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first.
-pub(crate) fn is_tool_name(name: &str) -> bool {
-    is_name(name, |byte| byte == b'-')
-}
-
-/// Whether every provider takes `name` as a key of the arguments. Gemini is the tightest.
-pub(crate) fn is_key(name: &str) -> bool {
-    is_name(name, |_| false)
-}
-
-fn is_name(name: &str, extra: impl Fn(u8) -> bool) -> bool {
-    let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-    (1..=64).contains(&name.len())
-        && name.bytes().next().is_some_and(starts)
-        && name
-            .bytes()
-            .all(|byte| starts(byte) || byte.is_ascii_digit() || extra(byte))
 }
 
 /// `; did you mean …?` for the candidate that `name` most likely meant, or nothing.

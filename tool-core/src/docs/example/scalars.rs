@@ -99,13 +99,15 @@ pub(super) fn string(schema: &Json, path: &str, number: usize) -> Made {
     Ok(Json::String(text))
 }
 
-/// The value that a description names: "such as `Lisbon`", "such as 2026-11-21."
+/// The value that a description names: "such as `Lisbon`", "Such as 2026-11-21."
 fn named_in(description: &str) -> Option<&str> {
     let marks = ["such as ", "for example ", "e.g. "];
-    let rest = marks
+    // As long as the description, byte for byte.
+    let folded = description.to_ascii_lowercase();
+    let found = marks
         .iter()
-        .find_map(|mark| description.split_once(mark))?
-        .1;
+        .find_map(|mark| Some(folded.find(mark)? + mark.len()));
+    let rest = &description[found?..];
     if let Some(quoted) = rest.strip_prefix('`') {
         return quoted.split_once('`').map(|(value, _)| value);
     }
@@ -138,5 +140,35 @@ fn suffix(number: usize) -> String {
     match number {
         0 => String::new(),
         more => (more + 1).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_in;
+
+    #[test]
+    fn a_value_is_named_in_a_sentence_or_at_its_start() {
+        for (description, value) in [
+            (
+                "City and country, such as `Lisbon, Portugal`. Any.",
+                "Lisbon, Portugal",
+            ),
+            ("Such as `Lisbon, Portugal`.", "Lisbon, Portugal"),
+            ("Größe. E.g. `12 ß`", "12 ß"),
+            ("A day. For example 2026-11-21.", "2026-11-21"),
+            ("SUCH AS `LOUD`", "LOUD"),
+            ("Such as today or tomorrow", "today"),
+        ] {
+            assert_eq!(named_in(description), Some(value), "{description}");
+        }
+        for description in [
+            "",
+            "Such as",
+            "Such as the city that was asked for.",
+            "Such as `a",
+        ] {
+            assert_eq!(named_in(description), None, "{description}");
+        }
     }
 }

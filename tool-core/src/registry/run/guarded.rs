@@ -12,6 +12,7 @@ use super::{AtOnce, Done, Inner, Stop, begun, conclude, done, input};
 use crate::args::Input;
 use crate::call::{CallHead, ToolCall, ToolResult};
 use crate::context::CancellationToken;
+use crate::error::ToolError;
 use crate::payload;
 use crate::registry::gate::{Gate, PendingCall};
 use crate::registry::policy::Policy;
@@ -68,11 +69,16 @@ async fn whole(
     retell(policy, &mut result);
     for hook in &policy.after {
         let coercions = std::mem::take(&mut result.coercions);
+        // A hook that panics gives nothing back.
+        let earlier = result.error().map(ToolError::earlier);
         result = match caught(|| hook(tool.clone(), result)).await {
             // Whatever the hook gave, it answers this call.
             Ok(rewritten) => rewritten.answering(head.clone()),
             Err(payload) => {
                 let mut failed = conclude(head.clone(), Vec::new(), Err(Stop::Panicked(payload)));
+                if let (Some(error), Some(earlier)) = (failed.error_mut(), earlier) {
+                    error.after(earlier);
+                }
                 retell(policy, &mut failed);
                 failed
             }
