@@ -69,14 +69,20 @@ impl Input {
         }
     }
 
-    /// The call came to its own end. What is left of it, and what was taken for something else.
+    /// The call came to its own end. Gives what was taken for something else.
     #[inline]
-    pub(crate) fn finish(&mut self) -> (CallHead, Vec<Coercion>) {
-        let coercions = match self.respelled.get_mut() {
+    pub(crate) fn finish(&mut self) -> Vec<Coercion> {
+        self.context.finish();
+        match self.respelled.get_mut() {
             Some(respelled) => std::mem::take(&mut respelled.coercions),
             None => Vec::new(),
-        };
-        (self.context.finish(), coercions)
+        }
+    }
+
+    /// What its result needs to know of the call.
+    #[inline]
+    pub(crate) fn take_head(&mut self) -> CallHead {
+        std::mem::take(&mut self.context.head)
     }
 
     /// The token of the call, which outlives it.

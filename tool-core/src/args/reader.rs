@@ -66,6 +66,21 @@ impl<'de> Reader<'de> {
         self.json(read)
     }
 
+    /// Reads a string behind white space, or with escapes.
+    #[inline(never)]
+    fn other_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        if self.cursor.peek() != b'"' {
+            return Err(Problem::unfit());
+        }
+        if let Some(text) = self.cursor.eat_plain_string() {
+            return visitor.visit_borrowed_str(text);
+        }
+        match self.cursor.eat_escaped_string() {
+            Some(text) => visitor.visit_string(text),
+            None => self.json(|json| json.deserialize_str(visitor)),
+        }
+    }
+
     #[inline]
     fn require(&mut self, byte: u8) -> Result<()> {
         if self.cursor.eat(byte) {
@@ -115,15 +130,9 @@ macro_rules! scalars {
 macro_rules! strings {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            if self.cursor.peek() != b'"' {
-                return Err(Problem::unfit());
-            }
-            if let Some(text) = self.cursor.eat_plain_string() {
-                return visitor.visit_borrowed_str(text);
-            }
-            match self.cursor.eat_escaped_string() {
-                Some(text) => visitor.visit_string(text),
-                None => self.json(|json| json.deserialize_str(visitor)),
+            match self.cursor.eat_plain_string() {
+                Some(text) => visitor.visit_borrowed_str(text),
+                None => self.other_string(visitor),
             }
         }
     )*};
