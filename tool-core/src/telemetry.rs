@@ -50,10 +50,8 @@ pub(crate) struct Scope(Option<tracing::Span>);
 impl Scope {
     /// Runs a sync tool inside of the span.
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        match &self.0 {
-            Some(span) => span.in_scope(run),
-            None => run(),
-        }
+        let _inside = self.0.as_ref().map(tracing::Span::enter);
+        run()
     }
 }
 

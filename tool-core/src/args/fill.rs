@@ -35,7 +35,9 @@ pub(super) fn fill<'a, 'p>(
     slots: &mut [&mut dyn Decode<'a>],
     trust: Trust,
 ) -> Result<(), Stopped<'p>> {
+    let slots = &mut slots[..properties.len()];
     let mut reader = Reader::new(text);
+    reader.is_strict = trust == Trust::None;
     // A model mostly keeps to the order of the schema, and writes no white space.
     let mut before = b'{';
     let mut given = 0;
@@ -45,17 +47,17 @@ pub(super) fn fill<'a, 'p>(
         }
         before = b',';
         given += 1;
-        value(&mut reader, property, &mut **slot, trust)?;
+        value(&mut reader, property, &mut **slot)?;
     }
-    let is_whole = match text.as_bytes().get(reader.cursor.position()..) {
-        Some(b"}") => given > 0,
-        Some(b"{}") => given == 0,
+    let is_whole = match reader.cursor.rest() {
+        "}" => given > 0,
+        "{}" => given == 0,
         _ => false,
     };
     if is_whole && given == properties.len() {
         return Ok(());
     }
-    fill_others(&mut reader, properties, slots, trust, given)
+    fill_others(&mut reader, properties, slots, given)
 }
 
 /// Goes on behind the first members, in any order.
@@ -64,7 +66,6 @@ fn fill_others<'a, 'p>(
     reader: &mut Reader<'a>,
     properties: &'p [Property],
     slots: &mut [&mut dyn Decode<'a>],
-    trust: Trust,
     given: usize,
 ) -> Result<(), Stopped<'p>> {
     let mut seen = Seen::default();
@@ -75,7 +76,7 @@ fn fill_others<'a, 'p>(
     let mut next = given;
     while let Some(place) = member(&mut reader.cursor, properties, next, is_first)? {
         require(seen.insert(place))?;
-        value(reader, &properties[place], &mut *slots[place], trust)?;
+        value(reader, &properties[place], &mut *slots[place])?;
         is_first = false;
         next = place + 1;
     }
@@ -131,50 +132,58 @@ fn value<'a, 'p>(
     reader: &mut Reader<'a>,
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
-    trust: Trust,
 ) -> Result<(), Stopped<'p>> {
     let may_be_null = property.nullable || !property.required;
     if may_be_null && reader.cursor.peek() == b'n' {
-        return null(reader, property, slot, trust);
+        return null(reader, property, slot);
     }
-    if !property.exact && trust == Trust::None {
-        return checked(reader, property, slot);
+    match property.exact || !reader.is_strict {
+        true => decode(reader, property, slot),
+        false => checked(reader, property, slot),
     }
-    reader.is_strict = trust == Trust::None;
-    decode(reader, property, slot)
 }
 
-/// Decodes a value that begins as `null` does, for a parameter that may be absent or `null`.
+/// Decodes what seems to be `null`, where a parameter may be `null` or absent.
 #[inline(never)]
 fn null<'a, 'p>(
     reader: &mut Reader<'a>,
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
-    trust: Trust,
 ) -> Result<(), Stopped<'p>> {
     if property.drops_null() && reader.cursor.eat_word("null") {
         return absent(property, slot);
     }
-    if !property.exact && !property.nullable && trust == Trust::None {
-        return checked(reader, property, slot);
+    match property.exact || !reader.is_strict {
+        true => decode(reader, property, slot),
+        false if property.nullable => decode_lax(reader, property, slot),
+        false => checked(reader, property, slot),
     }
-    reader.is_strict = property.exact && trust == Trust::None;
-    decode(reader, property, slot)
 }
 
-/// Decodes a value of a type that enforces less than its schema. The walk comes first: it is
-/// bounded, and a type's own decoding might not be.
+/// Decodes a value of a type that enforces less than its schema.
 #[inline(never)]
 fn checked<'a, 'p>(
     reader: &mut Reader<'a>,
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
 ) -> Result<(), Stopped<'p>> {
+    // The walk comes first: it is bounded, and a type's own decoding might not be.
     let start = reader.cursor.position();
     let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
+    decode_lax(reader, property, slot)?;
+    require(start + length == reader.cursor.position())
+}
+
+/// Decodes a value without the strict way.
+fn decode_lax<'a, 'p>(
+    reader: &mut Reader<'a>,
+    property: &'p Property,
+    slot: &mut dyn Decode<'a>,
+) -> Result<(), Stopped<'p>> {
     reader.is_strict = false;
     decode(reader, property, slot)?;
-    require(start + length == reader.cursor.position())
+    reader.is_strict = true;
+    Ok(())
 }
 
 fn decode<'a, 'p>(

@@ -46,6 +46,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Lets `serde_json` read the value that comes next.
+    #[inline(never)]
     fn json<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>) -> Result<T> {
         let mut json = Json::new(StrRead::new(self.cursor.rest()));
         let value = read(&mut json);
@@ -247,6 +248,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
+        if let Some(name) = self.cursor.eat_plain_string() {
+            return visitor.visit_enum(IntoDeserializer::<Problem>::into_deserializer(name));
+        }
         match self.cursor.peek() {
             b'"' => {
                 let mut space = String::new();

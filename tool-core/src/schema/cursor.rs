@@ -75,12 +75,12 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
         let end = self.at + name.len() + 4;
-        let found = match self.text.as_bytes().get(self.at..end) {
-            Some([first, b'"', key @ .., b'"', b':']) => {
-                *first == before && is_same(key, name.as_bytes())
-            }
-            _ => false,
+        let Some(member) = self.text.as_bytes().get(self.at..end) else {
+            return false;
         };
+        let found = member.first_chunk() == Some(&[before, b'"'])
+            && member.last_chunk() == Some(b"\":")
+            && is_same(&member[2..member.len() - 2], name.as_bytes());
         if found {
             self.at = end;
         }
@@ -262,13 +262,14 @@ pub(crate) fn before_special(bytes: &[u8]) -> usize {
     // Sets the high bit of the first byte that is less than a limit or is not ASCII, and perhaps of
     // some behind it: what a subtraction borrows, it borrows from there.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit));
-    let is = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let mut passed = 0;
     let (chunks, _) = bytes.as_chunks();
     for chunk in chunks {
         let word = u64::from_le_bytes(*chunk);
-        let special = below(word, 0x20) | is(word, b'"') | is(word, b'\\');
-        let found = special & !word & (ONES << 7);
+        // With this bit flipped a quote comes behind the control characters, and all others beyond.
+        let quote_or_control = below(word ^ (ONES * 2), b'"' - 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let found = (quote_or_control | backslash) & !word & (ONES << 7);
         if found != 0 {
             return passed + found.trailing_zeros() as usize / 8;
         }

@@ -7,19 +7,16 @@ impl<'t> Cursor<'t> {
     /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
     /// sign, and that is no negative zero. Any other value is left for a closer look.
     pub(crate) fn eat_integer(&mut self) -> Option<i64> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
-        let is_negative = digits.len() < rest.len();
-        let (number, behind) = number(digits, 0);
-        let length = digits.len() - behind.len();
-        if !(1..=18).contains(&length) || goes_on(behind) {
+        let (is_negative, digits) = self.unsigned()?;
+        let (number, length) = number(digits, 0);
+        if !(1..=18).contains(&length) || goes_on(digits.get(length)) {
             return None;
         }
         // A zero in front is no JSON.
         if digits[0] == b'0' && (length > 1 || is_negative) {
             return None;
         }
-        self.at = self.text.len() - behind.len();
+        self.at += usize::from(is_negative) + length;
         let number = number.cast_signed();
         Some(if is_negative { -number } else { number })
     }
@@ -33,25 +30,30 @@ impl<'t> Cursor<'t> {
         const POWERS: [f64; 16] = [
             1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
         ];
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
-        let is_negative = digits.len() < rest.len();
-        let (whole, [b'.', fraction @ ..]) = number(digits, 0) else {
+        let (is_negative, digits) = self.unsigned()?;
+        let (whole, before) = number(digits, 0);
+        let [b'.', fraction @ ..] = digits.get(before..)? else {
             return None;
         };
-        let (number, behind) = number(fraction, whole);
-        let after = fraction.len() - behind.len();
-        let before = digits.len() - fraction.len() - 1;
-        if before == 0 || after == 0 || before + after > 15 || goes_on(behind) {
+        let (number, after) = number(fraction, whole);
+        if before == 0 || after == 0 || before + after > 15 || goes_on(fraction.get(after)) {
             return None;
         }
         if digits[0] == b'0' && before > 1 {
             return None;
         }
-        self.at = self.text.len() - behind.len();
+        self.at += usize::from(is_negative) + before + 1 + after;
         #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
         let number = number.cast_signed() as f64 / POWERS[after];
         Some(if is_negative { -number } else { number })
+    }
+
+    /// Whether a minus comes next, and what comes behind it.
+    #[inline]
+    fn unsigned(&self) -> Option<(bool, &'t [u8])> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let is_negative = *rest.first()? == b'-';
+        Some((is_negative, &rest[usize::from(is_negative)..]))
     }
 
     /// Steps over a string that stands in JSON as it is, and gives what is between its quotes. Any
@@ -126,21 +128,22 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The number whose first digits are those of `first`, and whose others come next; and what comes
-/// behind them. It means nothing where they are more than a `u64` holds.
-fn number(mut bytes: &[u8], first: u64) -> (u64, &[u8]) {
+/// The number whose first digits are these, and whose others come first in `bytes`; and how many
+/// they are. It means nothing where they are more than a `u64` holds.
+#[inline]
+fn number(bytes: &[u8], first: u64) -> (u64, usize) {
     let mut number = first;
-    while let [byte, behind @ ..] = bytes
-        && byte.is_ascii_digit()
+    let mut length = 0;
+    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0'))
+        && digit <= 9
     {
-        let digit = u64::from(byte - b'0');
-        number = number.wrapping_mul(10).wrapping_add(digit);
-        bytes = behind;
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
     }
-    (number, bytes)
+    (number, length)
 }
 
-/// Whether a number goes on here although no digit comes.
-fn goes_on(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'.' | b'e' | b'E', ..])
+/// Whether a number goes on with this byte, although it is no digit.
+fn goes_on(next: Option<&u8>) -> bool {
+    matches!(next, Some(b'.' | b'e' | b'E'))
 }
