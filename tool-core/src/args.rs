@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
 
-use self::fill::{Stop, Trust, fill};
+use self::fill::{Stop, fill, fill_trusted};
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
@@ -118,7 +118,7 @@ impl Input {
 
     /// Fills one slot a parameter, or says everything that is wrong.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        match fill(&self.text, self.schema().properties(), slots, Trust::None) {
+        match fill(&self.text, self.schema().properties(), slots) {
             Ok(()) => Ok(()),
             Err(_) => self.settle(slots),
         }
@@ -144,7 +144,7 @@ impl Input {
         let respelled = normalise(schema, self.json()?, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
-        let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);
+        let filled = fill_trusted(&respelled.text, schema.properties(), slots);
         filled.map_err(|stop| {
             let violations = match *stop {
                 Stop::Value(property, problem, at) => {

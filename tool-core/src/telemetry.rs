@@ -64,7 +64,7 @@ impl Telemetry {
         if LevelFilter::current() == LevelFilter::OFF {
             return Telemetry(None);
         }
-        Telemetry(Some(Box::new(Heard::new(call, tool))))
+        Telemetry(Heard::new(call, tool))
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -92,7 +92,7 @@ impl Telemetry {
 
 #[cfg(feature = "tracing")]
 impl Heard {
-    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Heard {
+    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<Heard>> {
         use tracing::Level;
         use tracing::field::Empty;
         let span = tracing::info_span!(
@@ -122,11 +122,14 @@ impl Heard {
                 arguments: arguments.then(|| call.arguments.clone().into_text()),
             }
         });
-        Heard {
-            span,
-            awaited,
-            is_told: false,
-        }
+        let is_heard = awaited.is_some() || !span.is_disabled();
+        is_heard.then(|| {
+            Box::new(Heard {
+                span,
+                awaited,
+                is_told: false,
+            })
+        })
     }
 
     fn failed(&self, kind: ToolErrorKind) {

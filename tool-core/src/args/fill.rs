@@ -19,25 +19,15 @@ pub(super) enum Stop<'p> {
     Value(&'p Property, Problem, Range<usize>),
 }
 
-/// What is known of the text beforehand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// Nothing.
-    None,
-    /// It is JSON and what the schema describes.
-    All,
-}
-
 /// Decodes every member of the object in `text` into the slot of its property.
 pub(super) fn fill<'a, 'p>(
     text: &'a str,
     properties: &'p [Property],
     slots: &mut [&mut dyn Decode<'a>],
-    trust: Trust,
 ) -> Result<(), Stopped<'p>> {
     let slots = &mut slots[..properties.len()];
     let mut reader = Reader::new(text);
-    reader.is_strict = trust == Trust::None;
+    reader.is_strict = true;
     // A model mostly keeps to the order of the schema, and writes no white space.
     let mut before = b'{';
     let mut given = 0;
@@ -58,6 +48,15 @@ pub(super) fn fill<'a, 'p>(
         return Ok(());
     }
     fill_others(&mut reader, properties, slots, given)
+}
+
+/// The same of a text that is known to be JSON and what the schema describes.
+pub(super) fn fill_trusted<'a, 'p>(
+    text: &'a str,
+    properties: &'p [Property],
+    slots: &mut [&mut dyn Decode<'a>],
+) -> Result<(), Stopped<'p>> {
+    fill_others(&mut Reader::new(text), properties, slots, 0)
 }
 
 /// Goes on behind the first members, in any order.

@@ -106,7 +106,6 @@ impl<'de> Reader<'de> {
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.cursor.peek();
             match self.cursor.eat_integer() {
                 Some(number) => match u64::try_from(number) {
                     Ok(number) => visitor.visit_u64(number),
@@ -162,7 +161,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.cursor.peek();
         match self.cursor.eat_decimal() {
             Some(number) => visitor.visit_f64(number),
             None => self.json(|json| json.deserialize_f64(visitor)),
@@ -170,10 +168,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.peek() {
-            b't' if self.cursor.eat_word("true") => visitor.visit_bool(true),
-            b'f' if self.cursor.eat_word("false") => visitor.visit_bool(false),
-            _ => Err(Problem::unfit()),
+        match self.cursor.eat_bool() {
+            Some(truth) => visitor.visit_bool(truth),
+            None => Err(Problem::unfit()),
         }
     }
 

@@ -4,6 +4,13 @@
 use super::{Cursor, before_special};
 
 impl<'t> Cursor<'t> {
+    /// Steps over white space and a truth value, or over white space alone.
+    pub(crate) fn eat_bool(&mut self) -> Option<bool> {
+        let next = self.peek();
+        let word = if next == b't' { "true" } else { "false" };
+        self.eat_word(word).then_some(next == b't')
+    }
+
     /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
     /// sign, and that is no negative zero. Any other value is left for a closer look.
     pub(crate) fn eat_integer(&mut self) -> Option<i64> {
@@ -50,9 +57,9 @@ impl<'t> Cursor<'t> {
 
     /// Whether a minus comes next, and what comes behind it.
     #[inline]
-    fn unsigned(&self) -> Option<(bool, &'t [u8])> {
+    fn unsigned(&mut self) -> Option<(bool, &'t [u8])> {
+        let is_negative = self.peek() == b'-';
         let rest = self.text.as_bytes().get(self.at..)?;
-        let is_negative = *rest.first()? == b'-';
         Some((is_negative, &rest[usize::from(is_negative)..]))
     }
 
