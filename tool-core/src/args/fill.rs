@@ -20,6 +20,7 @@ pub(super) enum Stop<'p> {
 }
 
 /// Decodes every member of the object in `text` into the slot of its property.
+#[inline]
 pub(super) fn fill<'a, 'p>(
     text: &'a str,
     properties: &'p [Property],
