@@ -67,15 +67,16 @@ impl<'t> Cursor<'t> {
     /// other value, and white space, is left for a closer look.
     #[inline]
     pub(crate) fn eat_plain_string(&mut self) -> Option<&'t str> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let rest = rest.strip_prefix(b"\"")?;
-        let length = before_special(rest);
-        if rest.get(length) != Some(&b'"') {
+        if self.byte() != b'"' {
             return None;
         }
-        let start = self.at + 1;
-        self.at = start + length + 1;
-        self.text.get(start..start + length)
+        let rest = self.text.get(self.at + 1..)?;
+        let length = before_special(rest.as_bytes());
+        if rest.as_bytes().get(length) != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        rest.get(..length)
     }
 
     /// Steps over a member's key and its colon, and before them over a comma unless the member is
