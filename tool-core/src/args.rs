@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
 
-use self::fill::{Stop, Trust, fill};
+use self::fill::{Stop, fill, fill_trusted};
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
@@ -68,14 +68,20 @@ impl Input {
         }
     }
 
-    /// The call came to its own end. What is left of it, and what was taken for something else.
+    /// The call came to its own end. Gives what was taken for something else.
     #[inline]
-    pub(crate) fn finish(&mut self) -> (CallHead, Vec<Coercion>) {
-        let coercions = match self.respelled.get_mut() {
+    pub(crate) fn finish(&mut self) -> Vec<Coercion> {
+        self.context.finish();
+        match self.respelled.get_mut() {
             Some(respelled) => std::mem::take(&mut respelled.coercions),
             None => Vec::new(),
-        };
-        (self.context.finish(), coercions)
+        }
+    }
+
+    /// What its result needs to know of the call.
+    #[inline]
+    pub(crate) fn take_head(&mut self) -> CallHead {
+        std::mem::take(&mut self.context.head)
     }
 
     /// The token of the call, which outlives it.
@@ -111,8 +117,7 @@ impl Input {
 
     /// Fills one slot a parameter, or says everything that is wrong.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        let properties = self.tool.spec().properties();
-        match fill(&self.text, properties, slots, Trust::None) {
+        match fill(&self.text, self.tool.spec().properties(), slots) {
             Ok(()) => Ok(()),
             Err(_) => self.settle(slots),
         }
@@ -134,7 +139,7 @@ impl Input {
         let respelled = normalise(&schema, self.json()?, self.is_lenient)
             .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
-        let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);
+        let filled = fill_trusted(&respelled.text, schema.properties(), slots);
         filled.map_err(|stop| {
             let violations = match *stop {
                 Stop::Value(property, problem, at) => {

@@ -119,6 +119,15 @@ impl ToolCall {
         self
     }
 
+    /// The call without its arguments.
+    pub(crate) fn head(&self) -> CallHead {
+        CallHead {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            wire_id: self.wire_id,
+        }
+    }
+
     fn given(&mut self) -> &mut Given {
         self.given.get_or_insert_default()
     }
@@ -171,26 +180,24 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    pub(crate) fn success(call: CallHead, content: String, is_json: bool) -> ToolResult {
+    /// Answers a call with a tool's text, which may be JSON, or with the reason why there is none.
+    #[inline]
+    pub(crate) fn new(
+        call: CallHead,
+        given: Result<(String, bool), Box<ToolError>>,
+        coercions: Vec<Coercion>,
+    ) -> ToolResult {
+        let (content, is_json, error) = match given {
+            Ok((content, is_json)) => (content, is_json, None),
+            Err(error) => (String::new(), false, Some(error)),
+        };
         ToolResult {
             call_id: call.id,
             name: call.name,
             content,
             is_json,
-            error: None,
-            coercions: Vec::new(),
-            wire_id: call.wire_id,
-        }
-    }
-
-    pub(crate) fn failure(call: CallHead, error: ToolError) -> ToolResult {
-        ToolResult {
-            call_id: call.id,
-            name: call.name,
-            content: String::new(),
-            is_json: false,
-            error: Some(Box::new(error)),
-            coercions: Vec::new(),
+            error,
+            coercions,
             wire_id: call.wire_id,
         }
     }

@@ -119,9 +119,8 @@ impl CallContext {
 
     /// The call came to its own end: its token stays as it is.
     #[inline]
-    pub(crate) fn finish(&mut self) -> CallHead {
+    pub(crate) fn finish(&mut self) {
         self.own.is_kept = true;
-        std::mem::take(&mut self.head)
     }
 }
 

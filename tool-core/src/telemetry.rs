@@ -18,11 +18,15 @@ use crate::payload;
 use crate::schema::words;
 use crate::spec::ToolSpec;
 
+/// Nothing, where nobody listens.
 #[cfg(feature = "tracing")]
-pub(crate) struct Telemetry {
-    scope: Scope,
+pub(crate) struct Telemetry(Option<Box<Heard>>);
+
+#[cfg(feature = "tracing")]
+struct Heard {
+    span: tracing::Span,
     /// Where somebody wants to know how the call ends, and does not yet.
-    awaited: Option<Box<Awaited>>,
+    awaited: Option<Awaited>,
     is_told: bool,
 }
 
@@ -40,18 +44,14 @@ struct Awaited {
 /// The span of a call, for another thread too.
 #[cfg(feature = "tracing")]
 #[derive(Clone)]
-pub(crate) struct Scope(tracing::Span);
+pub(crate) struct Scope(Option<tracing::Span>);
 
 #[cfg(feature = "tracing")]
 impl Scope {
     /// Runs a sync tool inside of the span.
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.0.in_scope(run)
-    }
-
-    fn failed(&self, kind: ToolErrorKind) {
-        self.0.record("error.type", kind.as_str());
-        self.0.record("otel.status_code", "ERROR");
+        let _inside = self.0.as_ref().map(tracing::Span::enter);
+        run()
     }
 }
 
@@ -62,16 +62,37 @@ impl Telemetry {
         use tracing::level_filters::LevelFilter;
         // One look in the place of three, for a program without a subscriber.
         if LevelFilter::current() == LevelFilter::OFF {
-            return Telemetry {
-                scope: Scope(tracing::Span::none()),
-                awaited: None,
-                is_told: false,
-            };
+            return Telemetry(None);
         }
-        Telemetry::heard(call, tool)
+        Telemetry(Heard::new(call, tool))
     }
 
-    fn heard(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
+    pub(crate) fn scope(&self) -> Scope {
+        Scope(self.0.as_ref().map(|heard| heard.span.clone()))
+    }
+
+    /// Runs an async tool inside of the span.
+    pub(crate) fn instrument<F: Future>(
+        &self,
+        running: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
+        let span = self.0.as_ref().map(|heard| heard.span.clone());
+        tracing::Instrument::instrument(running, span.unwrap_or_else(tracing::Span::none))
+    }
+
+    /// Tells how a call ended.
+    #[inline]
+    pub(crate) fn ended(self, result: &ToolResult) {
+        if let Some(mut heard) = self.0 {
+            heard.is_told = true;
+            heard.tell(result);
+        }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl Heard {
+    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<Heard>> {
         use tracing::Level;
         use tracing::field::Empty;
         let span = tracing::info_span!(
@@ -93,48 +114,35 @@ impl Telemetry {
         let is_awaited = tracing::enabled!(target: "tool_core", Level::ERROR);
         let awaited = is_awaited.then(|| {
             let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
-            Box::new(Awaited {
+            Awaited {
                 begun: std::time::Instant::now(),
                 name: words::name(&call.name).into_owned(),
                 call_id: call.id.clone(),
                 arguments_bytes: call.arguments.bytes(),
                 arguments: arguments.then(|| call.arguments.clone().into_text()),
-            })
+            }
         });
-        Telemetry {
-            scope: Scope(span),
-            awaited,
-            is_told: false,
-        }
+        let is_heard = awaited.is_some() || !span.is_disabled();
+        is_heard.then(|| {
+            Box::new(Heard {
+                span,
+                awaited,
+                is_told: false,
+            })
+        })
     }
 
-    pub(crate) fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    /// Runs an async tool inside of the span.
-    pub(crate) fn instrument<F: Future>(
-        &self,
-        running: F,
-    ) -> impl Future<Output = F::Output> + use<F> {
-        tracing::Instrument::instrument(running, self.scope.0.clone())
-    }
-
-    /// Tells how a call ended.
-    #[inline]
-    pub(crate) fn ended(mut self, result: &ToolResult) {
-        self.is_told = true;
-        if self.awaited.is_some() || !self.scope.0.is_disabled() {
-            self.tell(result);
-        }
+    fn failed(&self, kind: ToolErrorKind) {
+        self.span.record("error.type", kind.as_str());
+        self.span.record("otel.status_code", "ERROR");
     }
 
     fn tell(&self, result: &ToolResult) {
         if let Some(error) = result.error() {
-            self.scope.failed(error.kind());
+            self.failed(error.kind());
         }
         if let Some(awaited) = &self.awaited {
-            self.scope.run(|| match result.error() {
+            self.span.in_scope(|| match result.error() {
                 Some(error) => failed(awaited, result, error),
                 None => succeeded(awaited, result),
             });
@@ -144,14 +152,14 @@ impl Telemetry {
 
 /// The future of a call was dropped: it has no result, and an event all the same.
 #[cfg(feature = "tracing")]
-impl Drop for Telemetry {
+impl Drop for Heard {
     fn drop(&mut self) {
         if self.is_told {
             return;
         }
-        self.scope.failed(ToolErrorKind::Cancelled);
+        self.failed(ToolErrorKind::Cancelled);
         if let Some(awaited) = &self.awaited {
-            self.scope.run(|| dropped(awaited));
+            self.span.in_scope(|| dropped(awaited));
         }
     }
 }
@@ -301,8 +309,8 @@ impl Telemetry {
         Telemetry(Scope)
     }
 
-    pub(crate) fn scope(&self) -> &Scope {
-        &self.0
+    pub(crate) fn scope(&self) -> Scope {
+        self.0.clone()
     }
 
     pub(crate) fn instrument<F: Future>(&self, running: F) -> F {

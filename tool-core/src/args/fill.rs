@@ -19,49 +19,69 @@ pub(super) enum Stop<'p> {
     Value(&'p Property, Problem, Range<usize>),
 }
 
-/// What is known of the text beforehand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// Nothing.
-    None,
-    /// It is JSON and what the schema describes.
-    All,
-}
-
 /// Decodes every member of the object in `text` into the slot of its property.
+#[inline]
 pub(super) fn fill<'a, 'p>(
     text: &'a str,
     properties: &'p [Property],
     slots: &mut [&mut dyn Decode<'a>],
-    trust: Trust,
 ) -> Result<(), Stopped<'p>> {
+    let slots = &mut slots[..properties.len()];
     let mut reader = Reader::new(text);
-    let mut seen = Seen::default();
+    reader.is_strict = true;
+    // A model mostly keeps to the order of the schema, and writes no white space.
+    let mut before = b'{';
     let mut given = 0;
-    require(reader.cursor.eat(b'{'))?;
-    if !reader.cursor.eat(b'}') {
-        // A model mostly keeps to the order of the schema.
-        let mut next = 0;
-        loop {
-            let place = match properties.get(next) {
-                Some(property) if is_next(&mut reader.cursor, property) => next,
-                _ => other_key(&mut reader.cursor, properties)?,
-            };
-            next = place + 1;
-            require(seen.insert(place))?;
-            given += 1;
-            value(&mut reader, &properties[place], &mut *slots[place], trust)?;
-            if !reader.cursor.eat(b',') {
-                require(reader.cursor.eat(b'}'))?;
-                break;
-            }
+    for (property, slot) in properties.iter().zip(slots.iter_mut()) {
+        if !property.name.is_plain() || !reader.cursor.eat_member(before, property.name()) {
+            break;
         }
+        before = b',';
+        given += 1;
+        value(&mut reader, property, &mut **slot)?;
     }
-    reader.cursor.peek();
-    require(reader.cursor.position() == text.len())?;
-    if given == properties.len() {
+    let is_whole = match reader.cursor.rest() {
+        "}" => given > 0,
+        "{}" => given == 0,
+        _ => false,
+    };
+    if is_whole && given == properties.len() {
         return Ok(());
     }
+    fill_others(&mut reader, properties, slots, given)
+}
+
+/// The same of a text that is known to be JSON and what the schema describes.
+pub(super) fn fill_trusted<'a, 'p>(
+    text: &'a str,
+    properties: &'p [Property],
+    slots: &mut [&mut dyn Decode<'a>],
+) -> Result<(), Stopped<'p>> {
+    fill_others(&mut Reader::new(text), properties, slots, 0)
+}
+
+/// Goes on behind the first members, in any order.
+#[inline(never)]
+fn fill_others<'a, 'p>(
+    reader: &mut Reader<'a>,
+    properties: &'p [Property],
+    slots: &mut [&mut dyn Decode<'a>],
+    given: usize,
+) -> Result<(), Stopped<'p>> {
+    let mut seen = Seen::default();
+    for place in 0..given {
+        seen.insert(place);
+    }
+    let mut is_first = given == 0;
+    let mut next = given;
+    while let Some(place) = member(&mut reader.cursor, properties, next, is_first)? {
+        require(seen.insert(place))?;
+        value(reader, &properties[place], &mut *slots[place])?;
+        is_first = false;
+        next = place + 1;
+    }
+    reader.cursor.peek();
+    require(reader.cursor.rest().is_empty())?;
     for (place, property) in properties.iter().enumerate() {
         if !seen.contains(place) {
             absent(property, &mut *slots[place])?;
@@ -78,45 +98,92 @@ fn require(holds: bool) -> Result<(), Stopped<'static>> {
     }
 }
 
-/// Steps over the key of a property, if it comes next as it is mostly written.
-#[inline]
-fn is_next(cursor: &mut Cursor<'_>, property: &Property) -> bool {
-    property.name.is_plain() && cursor.eat_key(property.name())
-}
-
-/// Steps over a key that is not the expected one, and gives the place of its property.
-#[inline(never)]
-fn other_key(cursor: &mut Cursor<'_>, properties: &[Property]) -> Result<usize, Stopped<'static>> {
+/// Steps to the value of the next member and gives the place of its property, or steps over the end
+/// of the object.
+fn member(
+    cursor: &mut Cursor<'_>,
+    properties: &[Property],
+    expected: usize,
+    is_first: bool,
+) -> Result<Option<usize>, Stopped<'static>> {
+    if is_first {
+        require(cursor.eat(b'{'))?;
+    }
+    if cursor.eat(b'}') {
+        return Ok(None);
+    }
+    require(is_first || cursor.eat(b','))?;
     require(cursor.peek() == b'"')?;
+    if let Some(property) = properties.get(expected)
+        && cursor.eat_key(property.name.json())
+    {
+        return Ok(Some(expected));
+    }
     let key = cursor.string().text().ok_or(Stop::Shape)?;
     require(cursor.eat(b':'))?;
-    let place = properties
-        .iter()
-        .position(|property| property.is_called(&key));
-    Ok(place.ok_or(Stop::Shape)?)
+    let mut properties = properties.iter();
+    let place = properties.position(|property| property.is_called(&key));
+    Ok(Some(place.ok_or(Stop::Shape)?))
 }
 
 /// Decodes the value that comes next.
+#[inline]
 fn value<'a, 'p>(
     reader: &mut Reader<'a>,
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
-    trust: Trust,
 ) -> Result<(), Stopped<'p>> {
-    let first = reader.cursor.peek();
-    if first == b'n' && property.drops_null() && reader.cursor.eat_word("null") {
+    let may_be_null = property.nullable || !property.required;
+    if may_be_null && reader.cursor.peek() == b'n' {
+        return null(reader, property, slot);
+    }
+    match property.exact || !reader.is_strict {
+        true => decode(reader, property, slot),
+        false => checked(reader, property, slot),
+    }
+}
+
+/// Decodes what seems to be `null`, where a parameter may be `null` or absent.
+#[inline(never)]
+fn null<'a, 'p>(
+    reader: &mut Reader<'a>,
+    property: &'p Property,
+    slot: &mut dyn Decode<'a>,
+) -> Result<(), Stopped<'p>> {
+    if property.drops_null() && reader.cursor.eat_word("null") {
         return absent(property, slot);
     }
-    reader.is_strict = property.exact && trust == Trust::None;
-    let is_known = property.exact || trust == Trust::All || property.nullable && first == b'n';
-    if is_known {
-        return decode(reader, property, slot);
+    match property.exact || !reader.is_strict {
+        true => decode(reader, property, slot),
+        false if property.nullable => decode_lax(reader, property, slot),
+        false => checked(reader, property, slot),
     }
+}
+
+/// Decodes a value of a type that enforces less than its schema.
+#[inline(never)]
+fn checked<'a, 'p>(
+    reader: &mut Reader<'a>,
+    property: &'p Property,
+    slot: &mut dyn Decode<'a>,
+) -> Result<(), Stopped<'p>> {
     // The walk comes first: it is bounded, and a type's own decoding might not be.
     let start = reader.cursor.position();
     let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
-    decode(reader, property, slot)?;
+    decode_lax(reader, property, slot)?;
     require(start + length == reader.cursor.position())
+}
+
+/// Decodes a value without the strict way.
+fn decode_lax<'a, 'p>(
+    reader: &mut Reader<'a>,
+    property: &'p Property,
+    slot: &mut dyn Decode<'a>,
+) -> Result<(), Stopped<'p>> {
+    reader.is_strict = false;
+    decode(reader, property, slot)?;
+    reader.is_strict = true;
+    Ok(())
 }
 
 fn decode<'a, 'p>(
@@ -125,10 +192,13 @@ fn decode<'a, 'p>(
     slot: &mut dyn Decode<'a>,
 ) -> Result<(), Stopped<'p>> {
     let start = reader.cursor.position();
-    slot.decode(reader).map_err(|problem| {
-        let place = start..reader.cursor.position();
-        Box::new(Stop::Value(property, problem, place))
-    })
+    let decoded = slot.decode(reader);
+    decoded.map_err(|problem| refused(property, problem, start..reader.cursor.position()))
+}
+
+#[cold]
+fn refused(property: &Property, problem: Problem, place: Range<usize>) -> Stopped<'_> {
+    Box::new(Stop::Value(property, problem, place))
 }
 
 /// Fills the slot of a parameter that the call does not give.

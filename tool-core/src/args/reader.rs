@@ -46,6 +46,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Lets `serde_json` read the value that comes next.
+    #[inline(never)]
     fn json<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>) -> Result<T> {
         let mut json = Json::new(StrRead::new(self.cursor.rest()));
         let value = read(&mut json);
@@ -64,6 +65,21 @@ impl<'de> Reader<'de> {
             return Err(Problem::unfit());
         }
         self.json(read)
+    }
+
+    /// Reads a string behind white space, or with escapes.
+    #[inline(never)]
+    fn other_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        if self.cursor.peek() != b'"' {
+            return Err(Problem::unfit());
+        }
+        if let Some(text) = self.cursor.eat_plain_string() {
+            return visitor.visit_borrowed_str(text);
+        }
+        match self.cursor.eat_escaped_string() {
+            Some(text) => visitor.visit_string(text),
+            None => self.json(|json| json.deserialize_str(visitor)),
+        }
     }
 
     #[inline]
@@ -90,7 +106,6 @@ impl<'de> Reader<'de> {
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.cursor.peek();
             match self.cursor.eat_integer() {
                 Some(number) => match u64::try_from(number) {
                     Ok(number) => visitor.visit_u64(number),
@@ -115,15 +130,9 @@ macro_rules! scalars {
 macro_rules! strings {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            if self.cursor.peek() != b'"' {
-                return Err(Problem::unfit());
-            }
-            if let Some(text) = self.cursor.eat_plain_string() {
-                return visitor.visit_borrowed_str(text);
-            }
-            match self.cursor.eat_escaped_string() {
-                Some(text) => visitor.visit_string(text),
-                None => self.json(|json| json.deserialize_str(visitor)),
+            match self.cursor.eat_plain_string() {
+                Some(text) => visitor.visit_borrowed_str(text),
+                None => self.other_string(visitor),
             }
         }
     )*};
@@ -152,7 +161,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.cursor.peek();
         match self.cursor.eat_decimal() {
             Some(number) => visitor.visit_f64(number),
             None => self.json(|json| json.deserialize_f64(visitor)),
@@ -160,10 +168,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.peek() {
-            b't' if self.cursor.eat_word("true") => visitor.visit_bool(true),
-            b'f' if self.cursor.eat_word("false") => visitor.visit_bool(false),
-            _ => Err(Problem::unfit()),
+        match self.cursor.eat_bool() {
+            Some(truth) => visitor.visit_bool(truth),
+            None => Err(Problem::unfit()),
         }
     }
 
@@ -238,6 +245,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
+        if let Some(name) = self.cursor.eat_plain_string() {
+            return visitor.visit_enum(IntoDeserializer::<Problem>::into_deserializer(name));
+        }
         match self.cursor.peek() {
             b'"' => {
                 let mut space = String::new();

@@ -44,9 +44,17 @@ impl Arguments {
     }
 
     /// The text that is decoded. `null` and nothing at all are no arguments.
+    #[inline]
     pub(crate) fn into_text(self) -> String {
         match self {
             Arguments::Text(text) if text.starts_with('{') => text,
+            other => other.into_other_text(),
+        }
+    }
+
+    #[cold]
+    fn into_other_text(self) -> String {
+        match self {
             Arguments::Json(Value::Null) => "{}".into(),
             Arguments::Json(value) => value.to_string(),
             Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
@@ -91,12 +99,14 @@ impl Default for Arguments {
 }
 
 impl From<&str> for Arguments {
+    #[inline]
     fn from(text: &str) -> Self {
         Arguments::Text(text.into())
     }
 }
 
 impl From<String> for Arguments {
+    #[inline]
     fn from(text: String) -> Self {
         Arguments::Text(text)
     }

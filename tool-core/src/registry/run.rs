@@ -7,6 +7,7 @@ mod guarded;
 
 pub(super) use guarded::run as guarded;
 
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,10 @@ type Later = for<'a> fn(&'a Input) -> Begun<'a>;
 
 /// Why a tool gave nothing.
 enum Stop {
+    Failed {
+        message: String,
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
     Refused(Refusal),
     Panicked(Payload),
     TimedOut(Duration),
@@ -72,8 +77,8 @@ pub(super) fn at_once(
     let ended = telemetry
         .scope()
         .run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
-    let (head, coercions) = input.finish();
-    let result = conclude(head, coercions, done(ended));
+    let coercions = input.finish();
+    let result = conclude(input.take_head(), coercions, done(ended));
     telemetry.ended(&result);
     result
 }
@@ -89,8 +94,8 @@ pub(super) fn later(
         let telemetry = Telemetry::new(&call, Some(&tool));
         let mut input = input(&inner, tool, call);
         let done = telemetry.instrument(begun(invoke, &input)).await;
-        let (head, coercions) = input.finish();
-        let result = conclude(head, coercions, done);
+        let coercions = input.finish();
+        let result = conclude(input.take_head(), coercions, done);
         telemetry.ended(&result);
         result
     })
@@ -99,6 +104,8 @@ pub(super) fn later(
 /// What a call brings to its tool.
 #[inline]
 fn input(inner: &Inner, tool: ToolEntry, call: ToolCall) -> Input {
+    // Before the rest is put together, which then is moved but once.
+    let text = call.arguments.into_text();
     let head = CallHead {
         id: call.id,
         name: call.name,
@@ -106,7 +113,7 @@ fn input(inner: &Inner, tool: ToolEntry, call: ToolCall) -> Input {
     };
     let policy = &inner.policy;
     let context = CallContext::new(head, call.given, policy.context.clone());
-    Input::new(tool, context, call.arguments.into_text(), policy.is_lenient)
+    Input::new(tool, context, text, policy.is_lenient)
 }
 
 /// Begins an async tool, and waits for its end.
@@ -134,8 +141,7 @@ fn done(ended: std::thread::Result<Ended>) -> Done {
 pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
     let telemetry = Telemetry::new(&call, None);
     let error = ToolError::unknown_tool(&call, snapshot.names());
-    let (id, name, wire_id) = (call.id, call.name, call.wire_id);
-    let mut result = ToolResult::failure(CallHead { id, name, wire_id }, error);
+    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
     guarded::retell(&inner.policy, &mut result);
     guarded::cut(&inner.policy, &mut result);
     telemetry.ended(&result);
@@ -145,25 +151,21 @@ pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> Too
 /// The result of a call, and what was taken for something else on the way.
 #[inline]
 fn conclude(head: CallHead, coercions: Vec<Coercion>, done: Done) -> ToolResult {
-    let mut result = match done {
-        Ok(Outcome::Text(text)) => ToolResult::success(head, text, false),
-        Ok(Outcome::Json(json)) => ToolResult::success(head, json, true),
+    let given = match done {
+        Ok(Outcome::Text(text)) => Ok((text, false)),
+        Ok(Outcome::Json(json)) => Ok((json, true)),
         Ok(Outcome::Failed { message, source }) => {
-            let error = ToolError::failed(&head.name, &message, source);
-            ToolResult::failure(head, error)
+            Err(error(&head.name, Stop::Failed { message, source }))
         }
-        Err(stop) => {
-            let error = error(&head.name, stop);
-            ToolResult::failure(head, error)
-        }
+        Err(stop) => Err(error(&head.name, stop)),
     };
-    result.coercions = coercions;
-    result
+    ToolResult::new(head, given, coercions)
 }
 
 #[cold]
-fn error(tool: &str, stop: Stop) -> ToolError {
-    match stop {
+fn error(tool: &str, stop: Stop) -> Box<ToolError> {
+    Box::new(match stop {
+        Stop::Failed { message, source } => ToolError::failed(tool, &message, source),
         Stop::Refused(Refusal::Malformed(problem)) => ToolError::malformed_json(tool, &problem),
         Stop::Refused(Refusal::Invalid(mistakes)) => ToolError::invalid_arguments(tool, mistakes.0),
         Stop::Refused(Refusal::Lacking(ty)) => {
@@ -175,5 +177,5 @@ fn error(tool: &str, stop: Stop) -> ToolError {
         Stop::Cancelled => ToolError::cancelled(tool),
         Stop::Denied(reason) => ToolError::denied(tool, &reason),
         Stop::Unavailable(lack) => ToolError::unavailable(tool, lack),
-    }
+    })
 }

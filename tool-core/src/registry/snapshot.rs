@@ -62,6 +62,7 @@ impl Snapshot {
         }
     }
 
+    #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&ToolEntry> {
         self.places.get(name).map(|&place| &self.tools[place])
     }

@@ -70,6 +70,23 @@ impl<'t> Cursor<'t> {
         found
     }
 
+    /// Steps over this byte, a member's key and its colon, if the key is just this one, as it stands
+    /// in JSON, and no white space stands anywhere.
+    #[inline]
+    pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
+        let end = self.at + name.len() + 4;
+        let Some(member) = self.text.as_bytes().get(self.at..end) else {
+            return false;
+        };
+        let found = member.first_chunk() == Some(&[before, b'"'])
+            && member.last_chunk() == Some(b"\":")
+            && is_same(&member[2..member.len() - 2], name.as_bytes());
+        if found {
+            self.at = end;
+        }
+        found
+    }
+
     /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
     #[inline]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {
@@ -159,8 +176,8 @@ impl<'t> Cursor<'t> {
     /// Steps over a word if it comes next. What follows the word is not looked at.
     #[inline]
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let found = rest.starts_with(word.as_bytes());
+        let rest = self.text.as_bytes().get(self.at..);
+        let found = rest.is_some_and(|rest| rest.starts_with(word.as_bytes()));
         self.at += if found { word.len() } else { 0 };
         found
     }
@@ -242,16 +259,17 @@ fn is_end(byte: u8) -> bool {
 #[inline]
 pub(crate) fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // Sets the high bit of the first byte below a limit of at most 128, and perhaps of some behind
-    // it: what a subtraction borrows, it borrows from there.
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    // Sets the high bit of the first byte that is less than a limit or is not ASCII, and perhaps of
+    // some behind it: what a subtraction borrows, it borrows from there.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit));
     let mut passed = 0;
-    for chunk in bytes.chunks_exact(8) {
-        let chunk = chunk.try_into().expect("a chunk has eight bytes");
-        let word = u64::from_le_bytes(chunk);
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+    let (chunks, _) = bytes.as_chunks();
+    for chunk in chunks {
+        let word = u64::from_le_bytes(*chunk);
+        // With this bit flipped a quote comes behind the control characters, and all others beyond.
+        let quote_or_control = below(word ^ (ONES * 2), b'"' - 1);
         let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let found = (below(word, 0x20) | quote | backslash) & (ONES << 7);
+        let found = (quote_or_control | backslash) & !word & (ONES << 7);
         if found != 0 {
             return passed + found.trailing_zeros() as usize / 8;
         }

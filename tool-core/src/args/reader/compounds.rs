@@ -23,10 +23,6 @@ impl<'de> Reader<'de> {
     where
         'de: 's,
     {
-        if let Some(key) = self.cursor.eat_plain_key(*is_first) {
-            *is_first = false;
-            return Ok(Some(key));
-        }
         if !self.follows(b'}', is_first)? {
             return Ok(None);
         }
@@ -97,6 +93,10 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     type Error = Problem;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if let Some(key) = self.reader.cursor.eat_plain_key(self.is_first) {
+            self.is_first = false;
+            return seed.deserialize(key.into_deserializer()).map(Some);
+        }
         let mut space = String::new();
         match self.reader.key(&mut self.is_first, &mut space)? {
             Some(key) => seed.deserialize(key.into_deserializer()).map(Some),

@@ -235,7 +235,8 @@ fn every_length_and_place_of_a_special_character_is_met() {
     for length in 0..40 {
         for at in 0..=length {
             for special in [
-                "\\\"", "\\\\", "\\n", "\\u0041", "\u{1}", "\u{1f}", " ", "é", "\u{7f}",
+                "\\\"", "\\\\", "\\n", "\\u0041", "\u{1}", "\u{1f}", " ", "!", "#", "[", "]", "é",
+                "\u{7f}",
             ] {
                 let (before, after) = ("a".repeat(at), "b".repeat(length - at));
                 let text = format!("\"{before}{special}{after}\"");

@@ -29,11 +29,7 @@ pub(in crate::registry) fn run(
 ) -> impl Future<Output = ToolResult> + Send + use<> {
     Box::pin(async move {
         let telemetry = Telemetry::new(&call, Some(&tool));
-        let head = CallHead {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            wire_id: call.wire_id,
-        };
+        let head = call.head();
         let running = whole(&inner, tool, call, &head, telemetry.scope());
         // What is dropped before its end may panic too, and so may the runtime.
         let running = AssertUnwindSafe(running).catch_unwind();
@@ -55,7 +51,7 @@ async fn whole(
     tool: ToolEntry,
     call: ToolCall,
     head: &CallHead,
-    scope: &Scope,
+    scope: Scope,
 ) -> ToolResult {
     let token = call.given.as_ref();
     let token = token.and_then(|given| given.cancellation.clone());
@@ -118,7 +114,7 @@ async fn admitted(
     inner: &Inner,
     tool: ToolEntry,
     mut call: ToolCall,
-    scope: &Scope,
+    scope: Scope,
 ) -> (Done, Vec<Coercion>) {
     let policy = &inner.policy;
     for hook in &policy.before {
@@ -142,21 +138,19 @@ async fn admitted(
     match invoke {
         Invoke::Sync(invoke) => {
             let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
-            let (_, coercions) = input.finish();
-            (done(ended), coercions)
+            (done(ended), input.finish())
         }
         Invoke::Async(invoke) => {
             let runtime = policy.runtime.as_deref();
             let ended = in_time(runtime, limit, begun(invoke, &input)).await;
             let stays = !matches!(ended, Err(Stop::TimedOut(_)));
             let coercions = match stays {
-                true => input.finish().1,
+                true => input.finish(),
                 false => Vec::new(),
             };
             (ended, coercions)
         }
         Invoke::Blocking(invoke) => {
-            let scope = scope.clone();
             let job = Job {
                 invoke,
                 input,
@@ -257,7 +251,7 @@ async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, 
             return;
         }
         let ended = scope.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
-        let (_, coercions) = input.finish();
+        let coercions = input.finish();
         *result.lock().unwrap_or_else(PoisonError::into_inner) = Some((ended, coercions));
     }));
     let ended = match started {

@@ -4,18 +4,26 @@
 use super::{Cursor, before_special};
 
 impl<'t> Cursor<'t> {
+    /// Steps over white space and a truth value, or over white space alone.
+    pub(crate) fn eat_bool(&mut self) -> Option<bool> {
+        let next = self.peek();
+        let word = if next == b't' { "true" } else { "false" };
+        self.eat_word(word).then_some(next == b't')
+    }
+
     /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
     /// sign, and that is no negative zero. Any other value is left for a closer look.
     pub(crate) fn eat_integer(&mut self) -> Option<i64> {
-        let (is_negative, digits) = self.unsigned();
+        let (is_negative, digits) = self.unsigned()?;
         let (number, length) = number(digits, 0);
-        let next = digits.get(length).copied().unwrap_or(b' ');
-        // A zero in front is no JSON.
-        let is_plain = length == 1 && !is_negative || length > 0 && digits[0] != b'0';
-        if length > 18 || !is_plain || goes_on(next) {
+        if !(1..=18).contains(&length) || goes_on(digits.get(length)) {
             return None;
         }
-        self.at += length + usize::from(is_negative);
+        // A zero in front is no JSON.
+        if digits[0] == b'0' && (length > 1 || is_negative) {
+            return None;
+        }
+        self.at += usize::from(is_negative) + length;
         let number = number.cast_signed();
         Some(if is_negative { -number } else { number })
     }
@@ -29,57 +37,67 @@ impl<'t> Cursor<'t> {
         const POWERS: [f64; 16] = [
             1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
         ];
-        let (is_negative, digits) = self.unsigned();
+        let (is_negative, digits) = self.unsigned()?;
         let (whole, before) = number(digits, 0);
-        let [b'.', behind @ ..] = digits.get(before..)? else {
+        let [b'.', fraction @ ..] = digits.get(before..)? else {
             return None;
         };
-        let (number, after) = number(behind, whole);
-        let next = behind.get(after).copied().unwrap_or(b' ');
-        let is_plain = before == 1 || before > 1 && digits[0] != b'0';
-        if !is_plain || after == 0 || before + after > 15 || goes_on(next) {
+        let (number, after) = number(fraction, whole);
+        if before == 0 || after == 0 || before + after > 15 || goes_on(fraction.get(after)) {
             return None;
         }
-        self.at += before + 1 + after + usize::from(is_negative);
+        if digits[0] == b'0' && before > 1 {
+            return None;
+        }
+        self.at += usize::from(is_negative) + before + 1 + after;
         #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
-        let number = number as f64 / POWERS[after];
+        let number = number.cast_signed() as f64 / POWERS[after];
         Some(if is_negative { -number } else { number })
     }
 
     /// Whether a minus comes next, and what comes behind it.
-    fn unsigned(&self) -> (bool, &'t [u8]) {
-        match self.text.as_bytes().get(self.at..).unwrap_or_default() {
-            [b'-', digits @ ..] => (true, digits),
-            digits => (false, digits),
-        }
+    #[inline]
+    fn unsigned(&mut self) -> Option<(bool, &'t [u8])> {
+        let is_negative = self.peek() == b'-';
+        let rest = self.text.as_bytes().get(self.at..)?;
+        Some((is_negative, &rest[usize::from(is_negative)..]))
     }
 
-    /// Steps over a string that stands in JSON as it is, and gives what is between its quotes. The
-    /// cursor must be before a quote.
+    /// Steps over a string that stands in JSON as it is, and gives what is between its quotes. Any
+    /// other value, and white space, is left for a closer look.
     #[inline]
     pub(crate) fn eat_plain_string(&mut self) -> Option<&'t str> {
-        let start = self.at + 1;
-        let end = start + before_special(self.text.as_bytes().get(start..)?);
-        if self.text.as_bytes().get(end) != Some(&b'"') {
+        if self.byte() != b'"' {
             return None;
         }
-        self.at = end + 1;
-        self.text.get(start..end)
+        let rest = self.text.get(self.at + 1..)?;
+        let length = before_special(rest.as_bytes());
+        if rest.as_bytes().get(length) != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        rest.get(..length)
     }
 
     /// Steps over a member's key and its colon, and before them over a comma unless the member is
-    /// the first. Any key but a plain one is left for a closer look.
+    /// the first. Any key but a plain one, and white space, is left for a closer look.
     pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
         let mut next = self.clone();
-        if !is_first && !next.eat(b',') || next.peek() != b'"' {
-            return None;
+        if !is_first {
+            next.eat_byte(b',')?;
         }
         let key = next.eat_plain_string()?;
-        if !next.eat(b':') {
-            return None;
-        }
+        next.eat_byte(b':')?;
         *self = next;
         Some(key)
+    }
+
+    /// Steps over just this byte.
+    #[inline]
+    fn eat_byte(&mut self, byte: u8) -> Option<()> {
+        let found = self.byte() == byte;
+        self.at += usize::from(found);
+        found.then_some(())
     }
 
     /// Steps over a string whose escapes are of one character each, and gives its characters. Any
@@ -120,6 +138,7 @@ impl<'t> Cursor<'t> {
 
 /// The number whose first digits are these, and whose others come first in `bytes`; and how many
 /// they are. It means nothing where they are more than a `u64` holds.
+#[inline]
 fn number(bytes: &[u8], first: u64) -> (u64, usize) {
     let mut number = first;
     let mut length = 0;
@@ -132,7 +151,7 @@ fn number(bytes: &[u8], first: u64) -> (u64, usize) {
     (number, length)
 }
 
-/// Whether a number goes on with this byte although it is no digit.
-fn goes_on(byte: u8) -> bool {
-    matches!(byte, b'.' | b'e' | b'E')
+/// Whether a number goes on with this byte, although it is no digit.
+fn goes_on(next: Option<&u8>) -> bool {
+    matches!(next, Some(b'.' | b'e' | b'E'))
 }
