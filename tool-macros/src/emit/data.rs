@@ -107,9 +107,9 @@ fn is_read_plainly(shape: &Shape) -> bool {
         Shape::Object(fields) | Shape::Tuple(fields) => all(fields),
         Shape::Same(field) => is_bare(field),
         Shape::Unit => true,
-        Shape::Enum(Tagging::External, variants) => variants
-            .iter()
-            .all(|variant| !variant.is_untagged && is_read_plainly(&variant.shape)),
+        Shape::Enum(Tagging::External, variants) => variants.iter().all(|variant| {
+            !variant.is_untagged && !variant.is_other && is_read_plainly(&variant.shape)
+        }),
         Shape::Enum(..) => false,
     }
 }

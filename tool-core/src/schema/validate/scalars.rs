@@ -101,15 +101,18 @@ impl Walker<'_> {
         let Some(text) = text else {
             return self.no_text(path);
         };
-        if strings.admits(&text) {
+        if strings.lists(&text) {
             return self.write(quoted);
         }
-        if self.folds
-            && let Some(value) = strings.fold(&text)
-        {
-            self.write("\"");
-            self.write(value.json);
-            return self.write("\"");
+        // One that is meant in another case is none of the others.
+        match strings.fold(&text) {
+            Some(value) if self.folds => {
+                self.write("\"");
+                self.write(value.json);
+                return self.write("\"");
+            }
+            None if strings.is_open => return self.write(quoted),
+            _ => {}
         }
         self.report(path, || {
             let meant = nearest(&text, strings.values.iter().map(Text::as_str));
