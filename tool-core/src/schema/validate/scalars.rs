@@ -104,15 +104,16 @@ impl Walker<'_> {
         if strings.lists(&text) {
             return self.write(quoted);
         }
+        if self.folds
+            && let Some(value) = strings.fold(&text)
+        {
+            self.write("\"");
+            self.write(value.json);
+            return self.write("\"");
+        }
         // One that is meant in another case is none of the others.
-        match strings.fold(&text) {
-            Some(value) if self.folds => {
-                self.write("\"");
-                self.write(value.json);
-                return self.write("\"");
-            }
-            None if strings.is_open => return self.write(quoted),
-            _ => {}
+        if strings.is_open && strings.fold(&text).is_none() {
+            return self.write(quoted);
         }
         self.report(path, || {
             let meant = nearest(&text, strings.values.iter().map(Text::as_str));
