@@ -277,6 +277,7 @@ fn aliases_and_other_are_accepted_and_not_shown() {
     subject.accepts(json!("One"), "One");
     subject.accepts_unseen(json!("1st"), "One");
     subject.accepts_unseen(json!("Seventeen"), "Other");
+    subject.accepts_unseen(json!("two"), "Two");
     let subject = subject!(Aliased);
     subject.accepts_unseen(json!({"colour": "red"}), "Aliased { color: \"red\" }");
     subject.refuses(

@@ -122,7 +122,7 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Bits {
         const SCHEMA: &'static __tool_core::Schema = &const { __tool_core::Schema::ANY };
-        const EXACT: ::core::primitive::bool = true;
+        const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
     impl __tool_core::Recurse for Bits {

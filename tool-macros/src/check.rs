@@ -252,6 +252,28 @@ pub(crate) fn data(data: &Data, errors: &mut Errors) {
     shape_keys(&data.shape, errors);
     for field in data.fields() {
         constraints(&field.constraints, None, errors);
+        if field.constraints.stand_in.is_none() {
+            lent(&field.ty, errors);
+        }
+    }
+}
+
+/// A field that borrows. serde would refuse every string with an escape in it.
+fn lent(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(reference) => {
+            let lifetime = reference.lifetime.as_ref();
+            if lifetime.is_some_and(|lifetime| lifetime.ident != "static") {
+                errors.at(
+                    reference,
+                    "text with escapes can't be borrowed from JSON; \
+                     write an owned type, such as `String`, or a `Cow`",
+                );
+            }
+        }
+        Type::Group(group) => lent(&group.elem, errors),
+        Type::Paren(paren) => lent(&paren.elem, errors),
+        _ => parts(ty).into_iter().for_each(|part| lent(part, errors)),
     }
 }
 

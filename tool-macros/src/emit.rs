@@ -130,9 +130,10 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
     let model = Data::new(&input, &mut errors);
     check::data(&model, &mut errors);
     if errors.is_empty() {
-        data::implementation(&model, &data::schema(&model))
+        data::implementation(&model, &data::schema(&model), &data::exact(&model))
     } else {
-        let stand_in = data::implementation(&model, &quote!(__tool_core::Schema::ANY));
+        let stand_in =
+            data::implementation(&model, &quote!(__tool_core::Schema::ANY), &quote!(false));
         let errors = errors.into_tokens();
         quote!(#stand_in #errors)
     }

@@ -54,6 +54,8 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// which are serde's, and besides `recursive`: the field leads back to a type that holds this one.
 /// A type that names itself needs no telling.
 ///
+/// Fields own their text, or hold it in a `Cow`: JSON with escapes has none to lend.
+///
 /// On the type itself, `#[param(crate = path)]` says where `tool_core` is.
 ///
 /// The variants of an untagged enum are tried in turn by serde. One that would take the values of

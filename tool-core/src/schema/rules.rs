@@ -204,9 +204,12 @@ impl Strings {
     }
 
     pub(crate) fn admits(self, text: &str) -> bool {
-        self.is_open
-            || self.values.iter().any(|value| value.as_str() == text)
-            || self.aliases.contains(&text)
+        self.lists(text) || self.is_open
+    }
+
+    /// Whether it is one of them, and not only let in with any other.
+    pub(crate) fn lists(self, text: &str) -> bool {
+        self.values.iter().any(|value| value.as_str() == text) || self.aliases.contains(&text)
     }
 
     /// The one value that differs from `text` by case alone: Anthropic's strict mode returns

@@ -16,7 +16,11 @@ use crate::model::types::ends;
 //             impl<T> ToolType for Place<T> where Vec<T>: ToolType { const SCHEMA: &'static Schema = &…; }
 //             impl<T> Recurse for Place<T> { const NAME: &'static str = "Place"; }
 //         };
-pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
+pub(super) fn implementation(
+    data: &Data,
+    schema: &TokenStream,
+    exact: &TokenStream,
+) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let name = ident.to_string();
     let name = name.trim_start_matches("r#");
@@ -24,7 +28,6 @@ pub(super) fn implementation(data: &Data, schema: &TokenStream) -> TokenStream {
     let mut generics = data.generics.clone();
     bound(data, &mut generics);
     let (_, _, bounds) = generics.split_for_impl();
-    let exact = exact(data);
     let constants = constants(data);
     let key = map_key(data);
     let implementation = quote! {
@@ -75,7 +78,7 @@ fn map_key(data: &Data) -> Option<TokenStream> {
 // Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
 //
 // Where serde's derived code does what the schema says, it is up to the fields.
-fn exact(data: &Data) -> TokenStream {
+pub(super) fn exact(data: &Data) -> TokenStream {
     if !is_read_plainly(&data.shape) {
         return quote!(false);
     }
@@ -104,9 +107,9 @@ fn is_read_plainly(shape: &Shape) -> bool {
         Shape::Object(fields) | Shape::Tuple(fields) => all(fields),
         Shape::Same(field) => is_bare(field),
         Shape::Unit => true,
-        Shape::Enum(Tagging::External, variants) => variants
-            .iter()
-            .all(|variant| !variant.is_untagged && is_read_plainly(&variant.shape)),
+        Shape::Enum(Tagging::External, variants) => variants.iter().all(|variant| {
+            !variant.is_untagged && !variant.is_other && is_read_plainly(&variant.shape)
+        }),
         Shape::Enum(..) => false,
     }
 }

@@ -204,15 +204,15 @@ impl Reader<'_> {
         let mut constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         let has_stand_in = constraints.stand_in.is_some();
-        if attrs.deserialize_with().is_some() && !has_stand_in {
+        let read_with = attrs.deserialize_with().filter(|with| !is_borrow(with));
+        if read_with.is_some() && !has_stand_in {
             self.errors.span(
                 span,
                 "`with` reads something that its type does not show; say what, with \
                  `#[param(as = Type)]` or `#[param(schema = r#\"…\"#)]`",
             );
         }
-        self.is_input_only |=
-            attrs.serialize_with().is_some() != attrs.deserialize_with().is_some();
+        self.is_input_only |= attrs.serialize_with().is_some() != read_with.is_some();
         let (key, aliases) = self.names(attrs.name(), attrs.aliases());
         let mut ty = field.ty.clone();
         if !has_stand_in {
@@ -245,6 +245,13 @@ impl Reader<'_> {
         let others = others.filter(|alias| *alias != read).collect();
         (read, others)
     }
+}
+
+/// Whether this is serde's own way to read a `Cow<str>` with `#[serde(borrow)]`: the same strings.
+fn is_borrow(with: &syn::ExprPath) -> bool {
+    let mut names = with.path.segments.iter().map(|segment| &segment.ident);
+    names.next().is_some_and(|first| first == "_serde")
+        && names.last().is_some_and(|last| last == "borrow_cow_str")
 }
 
 /// Replaces every mention of the type itself by a reference to it. A recursive type would

@@ -5,12 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::rc::Rc;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tool_core::ToolType;
 
 use super::enums::Colour;
 use super::structs::Named;
 
 type Maybe<T> = Option<T>;
+
+/// Text that is borrowed where it has no escapes.
+#[derive(Debug, PartialEq, Deserialize, Serialize, ToolType)]
+struct Lent<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    other: Option<Cow<'a, str>>,
+    owned: Cow<'a, str>,
+}
 
 super::table! {
     both {
@@ -74,5 +86,6 @@ super::table! {
         optional_slice: Option<&[i8]>;
         borrowed_map: &BTreeMap<String, u8>;
         cow_slice: Cow<'_, [u8]>;
+        cow_fields: Lent<'_>;
     }
 }

@@ -101,7 +101,7 @@ impl Walker<'_> {
         let Some(text) = text else {
             return self.no_text(path);
         };
-        if strings.admits(&text) {
+        if strings.lists(&text) {
             return self.write(quoted);
         }
         if self.folds
@@ -110,6 +110,10 @@ impl Walker<'_> {
             self.write("\"");
             self.write(value.json());
             return self.write("\"");
+        }
+        // One that is meant in another case is none of the others.
+        if strings.is_open && strings.fold(&text).is_none() {
+            return self.write(quoted);
         }
         self.report(path, || {
             let meant = nearest(&text, strings.values.iter().map(Text::as_str));
