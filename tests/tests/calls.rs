@@ -115,6 +115,53 @@ fn nothing_in_all_its_spellings_is_no_arguments() {
 }
 
 #[test]
+fn members_come_in_any_order_with_any_space_and_once() {
+    let members = [r#""city":"Lisbon""#, r#""days":3"#, r#""unit":"celsius""#];
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let [a, b, c] = order.map(|place| members[place]);
+        let tight = format!("{{{a},{b},{c}}}");
+        for text in [
+            tight.clone(),
+            tight.replace(',', ", ").replace(':', ": "),
+            format!(" {{ {a} ,\n{b}\t, {c} }} ").replace(':', " :\r\n "),
+            format!("{{{a},{b} ,{c}}}"),
+        ] {
+            let result = call("get_weather", &text);
+            assert_eq!(result.content(), "Lisbon Some(3) Celsius", "{text}");
+        }
+        for text in [
+            format!("{{{a},{b},{c},{a}}}"),
+            format!("{{{a},{b},{c},{c}}}"),
+            format!("{{{a},{b},{a},{c}}}"),
+            format!("{{{a},{a},{b},{c}}}"),
+            format!("{{{a},{b},{c},}}"),
+            format!("{{,{a},{b},{c}}}"),
+            format!("{{{a},,{b},{c}}}"),
+            format!("{{{a}{b},{c}}}"),
+            format!("{{{a},{b},{c}"),
+            format!("{{{a},{b},{c},"),
+            format!("{{{a},{b},{c}}}}}"),
+            format!("{{{a},{b},{c}}}{{}}"),
+            format!("{{{{{a},{b},{c}}}"),
+            format!("{{{a},{b},{c}]"),
+            format!("[{a},{b},{c}}}"),
+            tight.replacen(':', "", 1),
+            tight.replacen(':', "::", 1),
+            tight.replacen('"', "", 1),
+        ] {
+            assert!(call("get_weather", &text).is_error(), "{text}");
+        }
+    }
+}
+
+#[test]
 fn one_reply_names_every_mistake() {
     let arguments = r#"{"contry":"PT","town":7,"days":300,"days":1,"unit":"kelvin"}"#;
     assert_eq!(

@@ -167,6 +167,7 @@ fn checked<'a, 'p>(
     property: &'p Property,
     slot: &mut dyn Decode<'a>,
 ) -> Result<(), Stopped<'p>> {
+    reader.cursor.peek();
     // The walk comes first: it is bounded, and a type's own decoding might not be.
     let start = reader.cursor.position();
     let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
@@ -192,13 +193,15 @@ fn decode<'a, 'p>(
     slot: &mut dyn Decode<'a>,
 ) -> Result<(), Stopped<'p>> {
     let start = reader.cursor.position();
-    let decoded = slot.decode(reader);
-    decoded.map_err(|problem| refused(property, problem, start..reader.cursor.position()))
+    match slot.decode(reader) {
+        Ok(()) => Ok(()),
+        Err(problem) => refused(property, problem, start..reader.cursor.position()),
+    }
 }
 
 #[cold]
-fn refused(property: &Property, problem: Problem, place: Range<usize>) -> Stopped<'_> {
-    Box::new(Stop::Value(property, problem, place))
+fn refused(property: &Property, problem: Problem, at: Range<usize>) -> Result<(), Stopped<'_>> {
+    Err(Box::new(Stop::Value(property, problem, at)))
 }
 
 /// Fills the slot of a parameter that the call does not give.

@@ -80,24 +80,19 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a member's key and its colon, and before them over a comma unless the member is
-    /// the first. Any key but a plain one, and white space, is left for a closer look.
+    /// the first. Any key but a plain one is left for a closer look.
     pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
         let mut next = self.clone();
-        if !is_first {
-            next.eat_byte(b',')?;
+        if !is_first && !next.eat(b',') {
+            return None;
         }
+        next.peek();
         let key = next.eat_plain_string()?;
-        next.eat_byte(b':')?;
+        if !next.eat(b':') {
+            return None;
+        }
         *self = next;
         Some(key)
-    }
-
-    /// Steps over just this byte.
-    #[inline]
-    fn eat_byte(&mut self, byte: u8) -> Option<()> {
-        let found = self.byte() == byte;
-        self.at += usize::from(found);
-        found.then_some(())
     }
 
     /// Steps over a string whose escapes are of one character each, and gives its characters. Any
