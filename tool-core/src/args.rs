@@ -20,6 +20,7 @@ pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
 use crate::schema::Schema;
+use crate::schema::cursor::is_plain_json;
 use crate::schema::trial::refused;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::tool::ToolEntry;
@@ -124,6 +125,9 @@ impl Input {
 
     /// The text of the arguments, if it is JSON.
     pub(crate) fn json(&self) -> Result<&str, Refusal> {
+        if is_plain_json(&self.text) {
+            return Ok(&self.text);
+        }
         match serde_json::from_str::<IgnoredAny>(&self.text) {
             Ok(_) => Ok(&self.text),
             Err(error) => Err(Refusal::Malformed(error.to_string())),
@@ -150,9 +154,9 @@ impl Input {
                         true => refused(&problem.to_string(), Some(property.schema)),
                         false => refused(&problem.to_string(), None),
                     };
-                    Violations::one(&path, refused)
+                    Violations::one(path, &refused)
                 }
-                Stop::Shape => Violations::one("", "could not be read".into()),
+                Stop::Shape => Violations::one(String::new(), "could not be read"),
             };
             Refusal::Invalid(Box::new(InvalidArguments(violations)))
         })

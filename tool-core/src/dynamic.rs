@@ -171,7 +171,7 @@ pub(crate) fn judge(schema: &str, arguments: &str) -> Result<(), Violations> {
         Ok(Checked { schema, validator })
     });
     let judged = checked.and_then(|checked| Ok(checked.judge(&parse(arguments)?)));
-    judged.unwrap_or_else(|problem| Err(Violations::one("", problem)))
+    judged.unwrap_or_else(|problem| Err(Violations::one(String::new(), &problem)))
 }
 
 /// Spells whole numbers as integers: `20.0` is one to JSON Schema, and none to `Value::as_i64`.
@@ -199,9 +199,12 @@ fn held_to(outcome: Outcome, output: &Checked) -> Outcome {
     let judged = match &outcome {
         Outcome::Json(json) => match serde_json::from_str(json) {
             Ok(value) => output.judge(&value),
-            Err(error) => Err(Violations::one("", error.to_string())),
+            Err(error) => Err(Violations::one(String::new(), &error.to_string())),
         },
-        Outcome::Text(_) => Err(Violations::one("", "expected an object, got text".into())),
+        Outcome::Text(_) => Err(Violations::one(
+            String::new(),
+            "expected an object, got text",
+        )),
         Outcome::Failed { .. } => Ok(()),
     };
     match judged {

@@ -9,6 +9,8 @@ mod plain;
 
 use std::borrow::Cow;
 
+pub(crate) use self::plain::is_plain_json;
+
 #[derive(Clone)]
 pub(crate) struct Cursor<'t> {
     text: &'t str,
@@ -285,14 +287,6 @@ impl<'t> Quoted<'t> {
     /// With its quotes and its escapes.
     pub(crate) fn json(self) -> &'t str {
         self.json
-    }
-
-    /// With its escapes, but without its quotes.
-    pub(crate) fn inner(self) -> &'t str {
-        let inner = self.json.strip_prefix('"');
-        inner
-            .and_then(|inner| inner.strip_suffix('"'))
-            .unwrap_or_default()
     }
 
     /// Its characters. `None` when its escapes make no text: half of a surrogate pair.
