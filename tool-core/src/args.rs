@@ -6,6 +6,7 @@
 //! spelling that serde is stricter about than JSON Schema.
 
 mod fill;
+mod plain;
 mod reader;
 mod slot;
 
@@ -15,12 +16,12 @@ use std::sync::OnceLock;
 use serde::de::IgnoredAny;
 
 use self::fill::{Stop, Trust, fill};
+use self::plain::is_plain;
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
 use crate::schema::Schema;
-use crate::schema::cursor::is_plain_json;
 use crate::schema::trial::refused;
 use crate::schema::validate::{Normal, normalise, path_at};
 use crate::tool::ToolEntry;
@@ -125,7 +126,7 @@ impl Input {
 
     /// The text of the arguments, if it is JSON.
     pub(crate) fn json(&self) -> Result<&str, Refusal> {
-        if is_plain_json(&self.text) {
+        if is_plain(&self.text) {
             return Ok(&self.text);
         }
         match serde_json::from_str::<IgnoredAny>(&self.text) {

@@ -139,7 +139,9 @@ impl ToolError {
         let parts = [headline[0], headline[1], " [ref ", id.as_str(), "]"];
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let mut message = String::with_capacity(length + body);
-        parts.iter().for_each(|part| message.push_str(part));
+        for part in parts {
+            message.push_str(part);
+        }
         ToolError {
             message,
             id,

@@ -139,7 +139,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::Required { property } => format!("{property} is missing"),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             text(|words| {
-                one_of(words, unexpected.iter(), "\"");
+                one_of(words, unexpected.iter(), Some('"'));
                 words.push_str(" is unknown");
             })
         }
@@ -173,12 +173,12 @@ fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
             let words: Vec<_> = names
                 .map(|name| typed(name.as_str(), &Value::Null))
                 .collect();
-            Some(text(|text| one_of(text, words.iter(), "")))
+            Some(text(|text| one_of(text, words.iter(), None)))
         }
         Kind::Enum { options } => {
             let options = options.as_array()?;
             let options = options.iter().map(Value::to_string);
-            Some(text(|words| one_of(words, options, "")))
+            Some(text(|words| one_of(words, options, None)))
         }
         Kind::Constant { expected_value } => Some(expected_value.to_string()),
         Kind::AnyOf { context } => {

@@ -24,7 +24,7 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
             .map(|schema| words(schema, root, depth))
             .collect();
         words.dedup();
-        text(|text| one_of(text, words.iter(), ""))
+        text(|text| one_of(text, words.iter(), None))
     };
     if let Some(reference) = schema["$ref"].as_str() {
         let target = reference.strip_prefix('#');
@@ -37,14 +37,14 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
         return value.to_string();
     }
     if let Some(values) = schema["enum"].as_array() {
-        return text(|text| one_of(text, values.iter().map(Value::to_string), ""));
+        return text(|text| one_of(text, values.iter().map(Value::to_string), None));
     }
     match &schema["type"] {
         Value::String(name) => typed(name, schema),
         Value::Array(names) => {
             let names = names.iter().filter_map(Value::as_str);
             let words: Vec<_> = names.map(|name| typed(name, schema)).collect();
-            text(|text| one_of(text, words.iter(), ""))
+            text(|text| one_of(text, words.iter(), None))
         }
         _ => {
             for keyword in ["anyOf", "oneOf"] {

@@ -16,8 +16,10 @@ impl Reference {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
-        let [a, b, c, d, e, f, ..] = hash.to_le_bytes();
-        Reference([a, b, c, d, e, f].map(|byte| ALPHABET[usize::from(byte & 31)]))
+        let bytes = hash.to_le_bytes();
+        Reference(std::array::from_fn(|at| {
+            ALPHABET[usize::from(bytes[at] & 31)]
+        }))
     }
 
     pub(super) fn as_str(&self) -> &str {

@@ -9,8 +9,6 @@ mod plain;
 
 use std::borrow::Cow;
 
-pub(crate) use self::plain::is_plain_json;
-
 #[derive(Clone)]
 pub(crate) struct Cursor<'t> {
     text: &'t str,

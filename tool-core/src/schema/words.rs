@@ -36,7 +36,7 @@ pub(crate) fn expected(words: &mut String, schema: &Schema) {
         Kind::Integer(range) => integer(words, range),
         Kind::Number(range) => number(words, range),
         Kind::String(rule) => string(words, rule),
-        Kind::Enum(strings) => one_of(words, strings.values.iter().map(Text::as_str), "\""),
+        Kind::Enum(strings) => one_of(words, strings.values.iter().map(Text::as_str), Some('"')),
         Kind::Array(rule) => sized(words, "an array", rule.lengths, "item"),
         Kind::Tuple(items) => sized(words, "an array", Lengths::exactly(items.len()), "item"),
         Kind::Map(rule) => sized(words, "an object", rule.lengths, "member"),
@@ -47,7 +47,7 @@ pub(crate) fn expected(words: &mut String, schema: &Schema) {
                 .map(|schema| text(|words| expected(words, schema)));
             let mut each: Vec<_> = each.collect();
             each.dedup();
-            one_of(words, each.iter(), "");
+            one_of(words, each.iter(), None);
         }
         Kind::Nullable(inner) => {
             expected(words, inner);
@@ -164,20 +164,24 @@ pub(crate) fn sized(words: &mut String, what: &str, lengths: Lengths, unit: &str
     push(words, format_args!("{last} {unit}{plural}"));
 }
 
-/// `a, b or c`, each in these quotes, cut after the first dozen.
+/// `a, b or c`, each between two of these, cut after the first dozen.
 pub(crate) fn one_of<T: AsRef<str>>(
     words: &mut String,
     values: impl ExactSizeIterator<Item = T>,
-    quotes: &str,
+    quote: Option<char>,
 ) {
     let total = values.len();
     for (at, value) in values.enumerate().take(LISTED) {
         if at > 0 {
             words.push_str(if at + 1 == total { " or " } else { ", " });
         }
-        words.push_str(quotes);
+        if let Some(quote) = quote {
+            words.push(quote);
+        }
         words.push_str(value.as_ref());
-        words.push_str(quotes);
+        if let Some(quote) = quote {
+            words.push(quote);
+        }
     }
     if total > LISTED {
         push(words, format_args!(" or one of {} others", total - LISTED));
@@ -198,7 +202,7 @@ pub(crate) fn unknown<'a>(
         return words.push_str("nothing is expected here");
     }
     words.push_str("expected ");
-    one_of(words, names, "\"");
+    one_of(words, names, Some('"'));
 }
 
 /// Which of these values was most likely meant, behind what is wrong; nothing where none is near.

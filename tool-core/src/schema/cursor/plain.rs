@@ -3,16 +3,6 @@
 
 use super::{Cursor, before_special};
 
-/// Whether a text is JSON and plain. `serde_json` judges any other.
-pub(crate) fn is_plain_json(text: &str) -> bool {
-    /// As deep as arguments mostly are.
-    const DEPTH: usize = 16;
-    let mut cursor = Cursor::new(text);
-    let is_plain = cursor.eat_plain_value(DEPTH);
-    cursor.peek();
-    is_plain && cursor.rest().is_empty()
-}
-
 impl<'t> Cursor<'t> {
     /// Steps over an integer of at most 18 digits that is spelled with nothing but these and a
     /// sign, and that is no negative zero. Any other value is left for a closer look.
@@ -54,33 +44,6 @@ impl<'t> Cursor<'t> {
         #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
         let number = number as f64 / POWERS[after];
         Some(if is_negative { -number } else { number })
-    }
-
-    /// Steps over a value that is plain, and so is all that it holds to this depth. In any other
-    /// value it stops somewhere.
-    fn eat_plain_value(&mut self, depth: usize) -> bool {
-        let (close, is_object) = match self.peek() {
-            b'{' if depth > 0 => (b'}', true),
-            b'[' if depth > 0 => (b']', false),
-            b'"' => return self.eat_plain_string().is_some(),
-            b't' => return self.eat_word("true"),
-            b'f' => return self.eat_word("false"),
-            b'n' => return self.eat_word("null"),
-            _ => return self.eat_integer().is_some() || self.eat_decimal().is_some(),
-        };
-        self.at += 1;
-        let mut is_first = true;
-        while !self.eat(close) {
-            let is_before_value = match is_object {
-                true => self.eat_plain_key(is_first).is_some(),
-                false => is_first || self.eat(b','),
-            };
-            if !is_before_value || !self.eat_plain_value(depth - 1) {
-                return false;
-            }
-            is_first = false;
-        }
-        true
     }
 
     /// Whether a minus comes next, and what comes behind it.
@@ -172,45 +135,4 @@ fn number(bytes: &[u8], first: u64) -> (u64, usize) {
 /// Whether a number goes on with this byte although it is no digit.
 fn goes_on(byte: u8) -> bool {
     matches!(byte, b'.' | b'e' | b'E')
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    const PLAIN: &[&str] = &[
-        r#" {"a" : [1, -20,0] , "b":{"c":"d e"},"f":[]}"#,
-        "[true,false,null,{},[[-1.5,0.25]],\"\"]\n",
-        "12",
-        "\"größe\"",
-    ];
-
-    #[test]
-    fn what_is_plain_is_json_whatever_else_stands_there() {
-        for text in PLAIN {
-            assert!(is_plain_json(text), "{text}");
-            let odd = "{}[]\",:0-.e1tn \\\0\u{7}\u{feff}é";
-            for (at, old) in text.char_indices() {
-                let (before, behind) = (&text[..at], &text[at + old.len_utf8()..]);
-                let with = |new: char, rest: &str| format!("{before}{new}{rest}");
-                let put = odd.chars().map(|new| with(new, &text[at..]));
-                let swapped = odd.chars().map(|new| with(new, behind));
-                let cut = [before.to_owned(), format!("{before}{behind}")];
-                for text in put.chain(swapped).chain(cut) {
-                    let is_json = serde_json::from_str::<Value>(&text).is_ok();
-                    assert!(is_json || !is_plain_json(&text), "{text:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_deep_text_is_left_to_others() {
-        let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(is_plain_json(&nested(16)));
-        assert!(!is_plain_json(&nested(17)));
-        assert!(!is_plain_json(&"[".repeat(1_000_000)));
-    }
 }

@@ -179,5 +179,5 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
         name = Some(property.name());
         values.push(text(|words| expected(words, property.schema)));
     }
-    Some((name?, text(|words| one_of(words, values.iter(), ""))))
+    Some((name?, text(|words| one_of(words, values.iter(), None))))
 }

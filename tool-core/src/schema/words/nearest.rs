@@ -9,20 +9,18 @@ pub(crate) fn nearest<'a>(
     if name.len() > 128 {
         return None;
     }
-    let places = Places::of(name);
+    let letters = letters(name);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
-        let most = candidate.len().max(name.len()) / 2;
-        let distance = match &places {
-            Some(places) if candidate.is_ascii() => {
-                if places.strangers(candidate) > most {
-                    continue;
-                }
-                places.distance(candidate)
-            }
-            _ => strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase()),
-        };
-        // The first of several is taken.
+        let mut most = candidate.len().max(name.len()) / 2;
+        if let Some((distance, _)) = best {
+            // The first of several is taken.
+            most = most.min(distance.saturating_sub(1));
+        }
+        if is_farther(letters, self::letters(candidate), most) {
+            continue;
+        }
+        let distance = distance(name, candidate);
         if distance <= most && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -30,63 +28,71 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// Where each character stands in a name of ASCII, in either case: a bit for every place.
-struct Places {
-    of: [u64; 128],
-    length: usize,
-}
-
-impl Places {
-    /// `None` for what is not of ASCII, or has too many characters for the bits.
-    fn of(name: &str) -> Option<Places> {
-        if !name.is_ascii() || !(1..=64).contains(&name.len()) {
+/// Which letters and digits a text holds, a bit for each, if they are all of ASCII. Some share a
+/// bit.
+fn letters(text: &str) -> Option<u64> {
+    let mut set = 0;
+    for byte in text.bytes() {
+        if !byte.is_ascii() {
             return None;
         }
-        let mut of = [0; 128];
-        for (place, byte) in name.bytes().enumerate() {
-            of[usize::from(byte.to_ascii_lowercase())] |= 1 << place;
-            of[usize::from(byte.to_ascii_uppercase())] |= 1 << place;
-        }
-        let length = name.len();
-        Some(Places { of, length })
+        // The two cases of a letter differ in this bit, and what else does may share one.
+        set |= 1 << ((byte | 0x20) & 63);
     }
+    Some(set)
+}
 
-    /// How many characters of another name of ASCII are not in this one. The distance is no less.
-    fn strangers(&self, other: &str) -> usize {
-        let others = other.bytes();
-        others
-            .filter(|&byte| self.of[usize::from(byte)] == 0)
-            .count()
-    }
+/// Whether the distance of two texts is surely greater than `most`: every letter that only one of
+/// them holds takes a change, and one change removes at most one letter and brings one.
+fn is_farther(left: Option<u64>, right: Option<u64>, most: usize) -> bool {
+    let (Some(left), Some(right)) = (left, right) else {
+        return false;
+    };
+    let alone = (left & !right)
+        .count_ones()
+        .max((right & !left).count_ones());
+    alone as usize > most
+}
 
-    /// How many characters must be put in, left out, replaced or swapped with the next to come from
-    /// the name to another of ASCII.
-    ///
-    /// Each character of the other makes a column in the table of distances between the beginnings
-    /// of both. Neighbours in it differ by at most one, so that a column is kept as the bits of
-    /// where it rises and of where it falls, and the next is computed at once (Hyyrö's algorithm).
-    fn distance(&self, other: &str) -> usize {
-        let last = 1 << (self.length - 1);
-        let mut distance = self.length;
-        let (mut rises, mut falls) = (u64::MAX, 0_u64);
-        let (mut same_before, mut free) = (0_u64, 0_u64);
-        for byte in other.bytes() {
-            let same = self.of[usize::from(byte)];
-            let swapped = ((!free & same) << 1) & same_before;
-            // Where a step along both names costs nothing.
-            free = ((same & rises).wrapping_add(rises) ^ rises) | same | falls | swapped;
-            // Where a row rises to this column, and where it falls.
-            let up = falls | !(free | rises);
-            let down = free & rises;
-            distance += usize::from(up & last != 0);
-            distance -= usize::from(down & last != 0);
-            let (up, down) = (up << 1 | 1, down << 1);
-            rises = down | !(free | up);
-            falls = up & free;
-            same_before = same;
-        }
-        distance
+/// How many characters must be put in, left out, replaced or swapped with the next one to make one
+/// name the other, whatever their case.
+fn distance(one: &str, other: &str) -> usize {
+    if one.is_ascii() && other.is_ascii() && (1..=64).contains(&one.len()) {
+        return distance_in_bits(one.as_bytes(), other.as_bytes());
     }
+    strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
+}
+
+/// The same of ASCII, where one name has as many characters as there are bits, or less, and not
+/// none.
+///
+/// A character of the other name is a column in the table of the distances between the beginnings
+/// of both. From row to row it rises by one, falls by one or stays, which makes two bits a row, and
+/// all of the next column can be computed at once (Hyyrö's algorithm).
+fn distance_in_bits(one: &[u8], other: &[u8]) -> usize {
+    let places = |of: &u8| {
+        let bits = one.iter().rev().map(|byte| byte.eq_ignore_ascii_case(of));
+        bits.fold(0, |places, is_here| places << 1 | u64::from(is_here))
+    };
+    let last = 1 << (one.len() - 1);
+    let mut distance = one.len();
+    let (mut rises, mut falls) = (u64::MAX, 0_u64);
+    let (mut same_before, mut free) = (0_u64, 0_u64);
+    for byte in other {
+        let same = places(byte);
+        let swapped = ((!free & same) << 1) & same_before;
+        // Where a step along both names costs nothing.
+        free = ((same & rises).wrapping_add(rises) ^ rises) | same | falls | swapped;
+        // Where a row is more than it was in the column before, and where it is less.
+        let (more, less) = (falls | !(free | rises), free & rises);
+        distance += usize::from(more & last != 0);
+        distance -= usize::from(less & last != 0);
+        let (more, less) = (more << 1 | 1, less << 1);
+        rises = less | !(free | more);
+        falls = more & free;
+        same_before = same;
+    }
+    distance
 }
 
 #[cfg(test)]
@@ -105,6 +111,27 @@ mod tests {
             .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 2)
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, candidate)| candidate)
+    }
+
+    #[test]
+    fn a_distance_in_bits_is_that_of_a_table() {
+        let mut names = vec![String::new()];
+        for at in 0..340 {
+            let longer = "abcA"
+                .chars()
+                .map(|letter| format!("{}{letter}", names[at]));
+            let longer: Vec<_> = longer.collect();
+            names.extend(longer);
+        }
+        let long = "abcd".repeat(16);
+        names.extend([long.clone(), long.replace("cd", "dc"), long + "d"]);
+        for one in names.iter().filter(|one| (1..=64).contains(&one.len())) {
+            for other in names.iter().step_by(7).chain(&names[names.len() - 3..]) {
+                let table = strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase());
+                let bits = distance_in_bits(one.as_bytes(), other.as_bytes());
+                assert_eq!(bits, table, "{one} and {other}");
+            }
+        }
     }
 
     #[test]
