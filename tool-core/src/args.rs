@@ -6,24 +6,20 @@
 //! spelling that serde is stricter about than JSON Schema.
 
 mod fill;
-mod plain;
 mod reader;
 mod slot;
 
 use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
-use serde::de::IgnoredAny;
-
 use self::fill::{Stop, Trust, fill};
-use self::plain::is_plain;
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
 use crate::schema::Schema;
 use crate::schema::trial::refused;
-use crate::schema::validate::{Normal, normalise, path_at};
+use crate::schema::validate::{Normal, Unfit, normalise, path_at};
 use crate::tool::ToolEntry;
 use crate::violation::{Coercion, Violations};
 
@@ -53,6 +49,15 @@ pub enum Refusal {
 
 /// The mistakes in a call's arguments.
 pub struct InvalidArguments(pub(crate) Violations);
+
+impl From<Unfit> for Refusal {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::NoJson(problem) => Refusal::Malformed(problem),
+            Unfit::Mistakes(violations) => Refusal::Invalid(Box::new(InvalidArguments(violations))),
+        }
+    }
+}
 
 impl Input {
     #[inline]
@@ -124,15 +129,10 @@ impl Input {
         self.tool.spec().parameters()
     }
 
-    /// The text of the arguments, if it is JSON.
-    pub(crate) fn json(&self) -> Result<&str, Refusal> {
-        if is_plain(&self.text) {
-            return Ok(&self.text);
-        }
-        match serde_json::from_str::<IgnoredAny>(&self.text) {
-            Ok(_) => Ok(&self.text),
-            Err(error) => Err(Refusal::Malformed(error.to_string())),
-        }
+    /// The text of the arguments.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
@@ -140,8 +140,7 @@ impl Input {
     #[cold]
     fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
         let schema = self.schema();
-        let respelled = normalise(schema, self.json()?, self.is_lenient)
-            .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
+        let respelled = normalise(schema, &self.text, self.is_lenient)?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill(&respelled.text, schema.properties(), slots, Trust::All);
         filled.map_err(|stop| {
@@ -159,7 +158,7 @@ impl Input {
                 }
                 Stop::Shape => Violations::one(String::new(), "could not be read"),
             };
-            Refusal::Invalid(Box::new(InvalidArguments(violations)))
+            Unfit::Mistakes(violations).into()
         })
     }
 }

@@ -14,12 +14,12 @@ use jsonschema::Validator;
 use serde_json::{Number, Value};
 
 use self::violations::violations;
-use crate::args::{Input, InvalidArguments, Refusal};
+use crate::args::{Input, Refusal};
 use crate::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
-use crate::schema::validate::normalise;
+use crate::schema::validate::{Unfit, normalise};
 use crate::spec::ToolSpec;
 use crate::tool::{Begun, ToolEntry};
 use crate::violation::Violations;
@@ -144,7 +144,7 @@ impl Checked {
 /// Begins a call of any of these tools.
 fn invoke(input: &Input) -> Begun<'_> {
     let body: &Body = input.receiver();
-    let arguments = read(input.json()?, &body.parameters)?;
+    let arguments = read(input.text(), &body.parameters)?;
     let call: &CallContext = input.context()?;
     Ok((body.run)(arguments, call.clone()))
 }
@@ -152,12 +152,11 @@ fn invoke(input: &Input) -> Begun<'_> {
 /// The arguments as a value, when they fit.
 fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
     const OPEN: &Schema = &Schema::map(&Schema::ANY);
-    let invalid = |violations| Refusal::Invalid(Box::new(InvalidArguments(violations)));
     // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
-    normalise(OPEN, text, false).map_err(invalid)?;
+    normalise(OPEN, text, false)?;
     let mut arguments =
         serde_json::from_str(text).map_err(|error| Refusal::Malformed(error.to_string()))?;
-    parameters.judge(&arguments).map_err(invalid)?;
+    parameters.judge(&arguments).map_err(Unfit::Mistakes)?;
     respell(&mut arguments);
     Ok(arguments)
 }

@@ -192,10 +192,13 @@ impl<'t> Cursor<'t> {
                     self.at += 2;
                 }
                 // A control character, which `serde_json` refuses.
-                [_, ..] => self.at += 1,
+                [_, ..] => {
+                    escapes = escapes.max(Escapes::Simple);
+                    self.at += 1;
+                }
                 [] => {
                     self.at = bytes.len();
-                    return escapes;
+                    return escapes.max(Escapes::Simple);
                 }
             }
         }
@@ -268,7 +271,7 @@ pub(crate) fn before_special(bytes: &[u8]) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Escapes {
     None,
-    /// Of one character each.
+    /// Of one character each, or what is no string in JSON.
     Simple,
     /// `\u` among them, so that it might be half of a surrogate pair.
     Unicode,
@@ -294,6 +297,11 @@ impl<'t> Quoted<'t> {
             return Some(Cow::Borrowed(inner));
         }
         serde_json::from_str(self.json).ok().map(Cow::Owned)
+    }
+
+    /// Whether it is JSON without an escape. Any other string may be JSON.
+    pub(crate) fn is_plain(self) -> bool {
+        self.escapes == Escapes::None && self.json.starts_with('"')
     }
 
     /// Whether it is text, provided that it is JSON.

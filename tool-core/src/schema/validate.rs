@@ -7,7 +7,10 @@ mod lenient;
 mod path;
 mod respell;
 mod scalars;
+mod steps;
 mod unions;
+
+use serde::de::IgnoredAny;
 
 #[cfg(feature = "dynamic")]
 pub(crate) use self::compounds::repeated;
@@ -38,25 +41,34 @@ pub(crate) struct Normal {
     pub(crate) coercions: Vec<Coercion>,
 }
 
+/// Why a text is no arguments for a tool.
+pub(crate) enum Unfit {
+    /// What `serde_json` says of a text that is no JSON.
+    NoJson(String),
+    Mistakes(Violations),
+}
+
 /// The same arguments in the form that decoding wants, or everything that is wrong with them.
 ///
 /// The form differs where the schema is laxer than serde: an integer spelled `20.0`, `null` for a
-/// member that may be left out, an absent `Option` in a newtype, an enum value in another case. `is_lenient` adds what
-/// [`lenient`] knows.
-pub(crate) fn normalise(
-    schema: &Schema,
-    text: &str,
-    is_lenient: bool,
-) -> Result<Normal, Violations> {
+/// member that may be left out, an absent `Option` in a newtype, an enum value in another case.
+/// `is_lenient` adds what [`lenient`] knows.
+pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result<Normal, Unfit> {
     let mut walker = Walker::new(text, true);
     walker.is_lenient = is_lenient;
     walker.value(schema, &Path::ROOT, 0);
+    // Of what is no JSON the walk knows nothing.
+    if !walker.is_plain_to_the_end()
+        && let Err(problem) = serde_json::from_str::<IgnoredAny>(text)
+    {
+        return Err(Unfit::NoJson(problem.to_string()));
+    }
     match walker.output {
         Some(output) if walker.found.is_empty() => Ok(Normal {
             text: output.finish(),
             coercions: walker.coercions,
         }),
-        _ => Err(walker.found),
+        _ => Err(Unfit::Mistakes(walker.found)),
     }
 }
 
@@ -66,6 +78,8 @@ struct Walker<'t> {
     /// What differs in the normal form of the arguments, when that is wanted.
     output: Option<Respelling<'t>>,
     is_lenient: bool,
+    /// Whether nothing was passed that may be no JSON, if that matters; see [`steps`].
+    is_plain: bool,
     /// Whether a value of an enum may differ by case. Only where it can be respelled, and in a
     /// union only when nothing fits as it is.
     folds: bool,
@@ -82,6 +96,7 @@ impl<'t> Walker<'t> {
             found: Violations::default(),
             output: respells.then(|| Respelling::new(text)),
             is_lenient: false,
+            is_plain: respells,
             folds: respells,
             coercions: Vec::new(),
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
@@ -115,7 +130,7 @@ impl<'t> Walker<'t> {
 
     fn described(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         if depth > DEPTH {
-            self.cursor.value();
+            self.pass();
             return self.report(path, |words| {
                 push(words, format_args!("nested deeper than {DEPTH} levels"));
             });
@@ -123,9 +138,10 @@ impl<'t> Walker<'t> {
         let first = self.cursor.peek();
         match (&schema.kind, first) {
             (Kind::Any, _) => self.any(path, depth),
-            (Kind::Nullable(_) | Kind::Null, b'n') => self.pass(),
+            (Kind::Nullable(_) | Kind::Null, b'n') | (Kind::Boolean, b't' | b'f') => {
+                self.pass();
+            }
             (Kind::Nullable(inner), _) => self.value(inner, path, depth),
-            (Kind::Boolean, b't' | b'f') => self.pass(),
             (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, range, path),
             (Kind::Number(range), b'-' | b'0'..=b'9') => self.number(range, path),
             (Kind::String(rule), b'"') => self.string(schema, rule, path),
@@ -142,7 +158,7 @@ impl<'t> Walker<'t> {
     }
 
     fn mismatch(&mut self, schema: &Schema, path: &Path<'_>) {
-        let text = self.cursor.value();
+        let text = self.pass();
         self.unlike(schema, text, path);
     }
 
@@ -154,11 +170,6 @@ impl<'t> Walker<'t> {
     fn report(&mut self, path: &Path<'_>, message: impl FnOnce(&mut String)) {
         self.found
             .push_with(|| Violation::new(path.text(), message));
-    }
-
-    /// Steps over a value that needs no look.
-    fn pass(&mut self) {
-        self.cursor.value();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::schema::seen::{Keys, Seen};
 use crate::schema::words::{expected, push, shorten, unknown};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
 
-impl<'t> Walker<'t> {
+impl Walker<'_> {
     pub(super) fn array(
         &mut self,
         schema: &Schema,
@@ -54,14 +54,13 @@ impl<'t> Walker<'t> {
         schema: impl Fn(usize) -> Option<&'s Schema>,
     ) -> usize {
         let mut count = 0;
-        self.cursor.eat(b'[');
-        while !self.cursor.eat(b']') && self.cursor.peek() != 0 {
-            if count > 0 {
-                self.cursor.eat(b',');
-            }
+        self.open(b'[');
+        while self.goes_on(b']', count == 0) {
             match schema(count) {
                 Some(schema) => self.value(schema, &path.index(count), depth + 1),
-                None => self.pass(),
+                None => {
+                    self.pass();
+                }
             }
             count += 1;
         }
@@ -70,8 +69,10 @@ impl<'t> Walker<'t> {
 
     pub(super) fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
         let mut seen = Keys::default();
-        self.cursor.eat(b'{');
-        while self.is_before_member() {
+        let mut is_first = true;
+        self.open(b'{');
+        while self.goes_on(b'}', is_first) {
+            is_first = false;
             if let Some(key) = self.key() {
                 let path = path.key(&key);
                 if seen.contains(&key) {
@@ -79,7 +80,7 @@ impl<'t> Walker<'t> {
                 } else if is_key(rule.keys, &key) {
                     self.value(rule.values, &path, depth + 1);
                 } else {
-                    self.cursor.value();
+                    self.pass();
                     self.report(&path, |words| {
                         words.push_str("unknown; a key must be ");
                         expected(words, rule.keys);
@@ -87,7 +88,6 @@ impl<'t> Walker<'t> {
                 }
                 seen.insert(key);
             }
-            self.cursor.eat(b',');
         }
         if !rule.lengths.admits(seen.len()) {
             let count = seen.len();
@@ -106,8 +106,10 @@ impl<'t> Walker<'t> {
         let mut seen_others = Keys::default();
         // A model mostly keeps to the order of the schema.
         let mut next = 0;
-        self.cursor.eat(b'{');
-        while self.is_before_member() {
+        let mut is_first = true;
+        self.open(b'{');
+        while self.goes_on(b'}', is_first) {
+            is_first = false;
             let start = self.cursor.position();
             if let Some(property) = known.get(next)
                 && self.cursor.eat_key(property.name.json)
@@ -130,12 +132,11 @@ impl<'t> Walker<'t> {
                         seen_others.insert(key);
                     }
                 } else {
-                    self.cursor.value();
+                    self.pass();
                     let names = known.iter().map(Property::name);
                     self.report(&path.key(&key), |words| unknown(words, &key, names));
                 }
             }
-            self.cursor.eat(b',');
         }
         for (place, property) in known.iter().enumerate() {
             if seen.contains(place) {
@@ -171,7 +172,8 @@ impl<'t> Walker<'t> {
                 return self.leave_out(start);
             }
             if property.nullable {
-                return self.pass();
+                self.pass();
+                return;
             }
         }
         self.value(property.schema, path, depth + 1);
@@ -200,28 +202,14 @@ impl<'t> Walker<'t> {
             b'[' => self.array(ANY, ITEMS, path, depth),
             b'"' => self.string(ANY, text, path),
             b'-' | b'0'..=b'9' => self.number(number, path),
-            _ => self.pass(),
+            _ => {
+                self.pass();
+            }
         }
-    }
-
-    /// Whether another member of an object comes; steps over its end if none does.
-    fn is_before_member(&mut self) -> bool {
-        !self.cursor.eat(b'}') && self.cursor.peek() != 0
-    }
-
-    /// Steps over the next key. What is no text is reported, and its value passed.
-    fn key(&mut self) -> Option<Cow<'t, str>> {
-        let key = self.cursor.key();
-        let text = key.text();
-        if text.is_none() {
-            self.cursor.value();
-            self.no_text(&Path::ROOT.key(key.json()));
-        }
-        text
     }
 
     fn duplicate(&mut self, path: &Path<'_>) {
-        self.cursor.value();
+        self.pass();
         self.report(path, |words| words.push_str("given twice; give it once"));
     }
 }

@@ -9,7 +9,7 @@ impl Walker<'_> {
     /// Takes a value of another kind for what it plainly means, and notes that.
     pub(super) fn coerce(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         let start = self.cursor.clone();
-        let text = self.cursor.value();
+        let text = self.pass();
         if let Some(inner) = unquote(text)
             && let inner = inner.trim_ascii()
             && means(schema, inner)

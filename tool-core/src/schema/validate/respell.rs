@@ -79,14 +79,17 @@ impl Walker<'_> {
         }
     }
 
-    /// Leaves out the member that was passed since `start`, with one comma.
+    /// Leaves out the member that was passed since `start`, with the comma behind it or before it.
     pub(super) fn leave_out(&mut self, start: usize) {
-        let is_last = !self.cursor.eat(b',');
-        self.respell(start, "");
-        if is_last && let Some(output) = &mut self.output {
-            let before = output.text.trim_end();
-            let before = before.strip_suffix(',').unwrap_or(before);
-            output.text.truncate(before.len());
+        let is_last = self.cursor.peek() != b',';
+        let end = self.cursor.position();
+        if let Some(output) = &mut self.output {
+            output.replace(start..end + usize::from(!is_last), "");
+            if is_last {
+                let before = output.text.trim_end();
+                let before = before.strip_suffix(',').unwrap_or(before);
+                output.text.truncate(before.len());
+            }
         }
     }
 

@@ -14,7 +14,7 @@ impl Walker<'_> {
         let (number, digits) = match self.cursor.eat_integer() {
             Some(number) => (i128::from(number), Cow::Borrowed("")),
             None => {
-                let text = self.cursor.scalar();
+                let text = self.scalar();
                 let Some(digits) = whole_number(text) else {
                     return self.unlike(schema, text, path);
                 };
@@ -39,7 +39,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
-        let text = self.cursor.scalar();
+        let text = self.scalar();
         let is_bounded =
             range.minimum.is_some() || range.maximum.is_some() || range.multiple_of.is_some();
         if !is_bounded && is_small(text) {
@@ -90,7 +90,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn string(&mut self, schema: &Schema, rule: &StringRule, path: &Path<'_>) {
-        let quoted = self.cursor.string();
+        let quoted = self.quoted();
         if rule.lengths.is_any() && rule.pattern.is_empty() && quoted.is_text() {
             return;
         }
@@ -113,7 +113,7 @@ impl Walker<'_> {
 
     pub(super) fn one_of(&mut self, schema: &Schema, strings: &Strings, path: &Path<'_>) {
         let start = self.cursor.position();
-        let quoted = self.cursor.string();
+        let quoted = self.quoted();
         let (quoted, text) = (quoted.json(), quoted.text());
         let Some(text) = text else {
             return self.no_text(path);

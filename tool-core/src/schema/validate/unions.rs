@@ -18,7 +18,7 @@ impl Walker<'_> {
         depth: usize,
     ) {
         let start = self.cursor.clone();
-        let text = self.cursor.value();
+        let text = self.pass();
         let end = self.cursor.clone();
         let members = members(text);
         // Where it is plain which is meant, its mistakes are the mistakes.
