@@ -39,17 +39,13 @@ impl Walker<'_> {
     }
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
-        let text = self.scalar();
-        let is_bounded =
-            range.minimum.is_some() || range.maximum.is_some() || range.multiple_of.is_some();
-        if !is_bounded && is_small(text) {
-            return;
-        }
-        let Some(number) = text
-            .parse::<f64>()
-            .ok()
-            .filter(|n| n.abs() <= range.magnitude)
-        else {
+        let start = self.cursor.clone();
+        let number = match self.cursor.eat_decimal() {
+            None => self.scalar().parse().ok(),
+            plain => plain,
+        };
+        let text = start.text_to(&self.cursor);
+        let Some(number) = number.filter(|number| number.abs() <= range.magnitude) else {
             return self.report(path, |words| {
                 push(words, format_args!("{} is out of range", shorten(text)));
             });
@@ -136,14 +132,6 @@ impl Walker<'_> {
         let problem = "holds half of a surrogate pair, which is no text";
         self.report(path, |words| words.push_str(problem));
     }
-}
-
-/// Whether a number is within the range of every float, by its spelling: `f32` ends above 10^38.
-fn is_small(text: &str) -> bool {
-    text.len() <= 38
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'))
 }
 
 #[cfg(feature = "regex")]

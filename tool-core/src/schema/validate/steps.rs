@@ -30,10 +30,19 @@ impl<'t> Walker<'t> {
 
     /// Steps over a value that is no string, array or object, and gives its text. One must come.
     pub(super) fn scalar(&mut self) -> &'t str {
-        let text = self.cursor.scalar();
-        self.is_plain =
-            self.is_plain && (matches!(text, "true" | "false" | "null") || is_plain_number(text));
-        text
+        let first = self.cursor.peek();
+        let start = self.cursor.clone();
+        let is_plain = match first {
+            b't' => self.cursor.eat_word("true"),
+            b'f' => self.cursor.eat_word("false"),
+            b'n' => self.cursor.eat_word("null"),
+            _ => self.cursor.eat_integer().is_some() || self.cursor.eat_decimal().is_some(),
+        };
+        if is_plain {
+            return start.text_to(&self.cursor);
+        }
+        self.is_plain = false;
+        self.cursor.scalar()
     }
 
     /// Steps over a string.
@@ -51,13 +60,17 @@ impl<'t> Walker<'t> {
     /// Whether an array or an object goes on. Steps over the comma before what comes next, or over
     /// the end.
     pub(super) fn goes_on(&mut self, end: u8, is_first: bool) -> bool {
-        if self.cursor.eat(end) {
+        let mut next = self.cursor.peek();
+        if next == end {
+            self.cursor.skip(1);
             return false;
         }
-        self.is_plain &= is_first || self.cursor.eat(b',');
-        let next = self.cursor.peek();
-        // Something must come: behind a comma no end, and elsewhere one.
-        self.is_plain &= next != end && next != 0;
+        if !is_first {
+            self.is_plain &= self.cursor.eat(b',');
+            next = self.cursor.peek();
+            self.is_plain &= next != end;
+        }
+        self.is_plain &= next != 0;
         next != 0
     }
 
@@ -73,15 +86,6 @@ impl<'t> Walker<'t> {
         }
         text
     }
-}
-
-/// Whether a text is a number without an exponent.
-fn is_plain_number(text: &str) -> bool {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
-    let are_digits =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    are_digits(whole) && are_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
 #[cfg(test)]
