@@ -41,7 +41,7 @@ pub enum Refusal {
     #[doc(hidden)]
     Malformed(String),
     #[doc(hidden)]
-    Invalid(Box<InvalidArguments>),
+    Invalid(InvalidArguments),
     /// The call has no value of this type.
     #[doc(hidden)]
     Lacking(&'static str),
@@ -54,7 +54,7 @@ impl From<Unfit> for Refusal {
     fn from(unfit: Unfit) -> Self {
         match unfit {
             Unfit::NoJson(problem) => Refusal::Malformed(problem),
-            Unfit::Mistakes(violations) => Refusal::Invalid(Box::new(InvalidArguments(violations))),
+            Unfit::Mistakes(violations) => Refusal::Invalid(InvalidArguments(violations)),
         }
     }
 }

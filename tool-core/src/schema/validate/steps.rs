@@ -59,6 +59,7 @@ impl<'t> Walker<'t> {
 
     /// Whether an array or an object goes on. Steps over the comma before what comes next, or over
     /// the end.
+    #[inline]
     pub(super) fn goes_on(&mut self, end: u8, is_first: bool) -> bool {
         let mut next = self.cursor.peek();
         if next == end {

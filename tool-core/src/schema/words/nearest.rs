@@ -17,7 +17,7 @@ pub(crate) fn nearest<'a>(
             // The first of several is taken.
             most = most.min(distance.saturating_sub(1));
         }
-        if is_farther(letters, self::letters(candidate), most) {
+        if is_farther(letters, candidate, most) {
             continue;
         }
         let distance = distance(name, candidate);
@@ -28,30 +28,31 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// Which letters and digits a text holds, a bit for each, if they are all of ASCII. Some share a
-/// bit.
+/// Which letters and digits a text holds, a bit for each, if they are all of ASCII.
 fn letters(text: &str) -> Option<u64> {
-    let mut set = 0;
-    for byte in text.bytes() {
-        if !byte.is_ascii() {
-            return None;
-        }
-        // The two cases of a letter differ in this bit, and what else does may share one.
-        set |= 1 << ((byte | 0x20) & 63);
-    }
-    Some(set)
+    let bits = text.bytes().fold(0, |bits, byte| bits | bit(byte));
+    text.is_ascii().then_some(bits)
 }
 
-/// Whether the distance of two texts is surely greater than `most`: every letter that only one of
-/// them holds takes a change, and one change removes at most one letter and brings one.
-fn is_farther(left: Option<u64>, right: Option<u64>, most: usize) -> bool {
-    let (Some(left), Some(right)) = (left, right) else {
+/// The bit of a letter or digit. Some share one: the two cases of a letter always do.
+fn bit(byte: u8) -> u64 {
+    1 << ((byte | 0x20) & 63)
+}
+
+/// Whether a text is surely farther than `most` from one that holds these letters: each letter that
+/// is none of them takes a change of its own.
+fn is_farther(letters: Option<u64>, text: &str, most: usize) -> bool {
+    let Some(letters) = letters.filter(|_| text.is_ascii()) else {
         return false;
     };
-    let alone = (left & !right)
-        .count_ones()
-        .max((right & !left).count_ones());
-    alone as usize > most
+    let mut changes = most;
+    for byte in text.bytes().filter(|&byte| letters & bit(byte) == 0) {
+        match changes.checked_sub(1) {
+            Some(fewer) => changes = fewer,
+            None => return true,
+        }
+    }
+    false
 }
 
 /// How many characters must be put in, left out, replaced or swapped with the next one to make one
@@ -70,16 +71,17 @@ fn distance(one: &str, other: &str) -> usize {
 /// of both. From row to row it rises by one, falls by one or stays, which makes two bits a row, and
 /// all of the next column can be computed at once (Hyyrö's algorithm).
 fn distance_in_bits(one: &[u8], other: &[u8]) -> usize {
-    let places = |of: &u8| {
-        let bits = one.iter().rev().map(|byte| byte.eq_ignore_ascii_case(of));
-        bits.fold(0, |places, is_here| places << 1 | u64::from(is_here))
+    let places = |of: u8| {
+        let is_there = |byte: &u8| u64::from(byte.to_ascii_lowercase() == of);
+        let bytes = one.iter().rev();
+        bytes.fold(0, |places, byte| places << 1 | is_there(byte))
     };
     let last = 1 << (one.len() - 1);
     let mut distance = one.len();
     let (mut rises, mut falls) = (u64::MAX, 0_u64);
     let (mut same_before, mut free) = (0_u64, 0_u64);
     for byte in other {
-        let same = places(byte);
+        let same = places(byte.to_ascii_lowercase());
         let swapped = ((!free & same) << 1) & same_before;
         // Where a step along both names costs nothing.
         free = ((same & rises).wrapping_add(rises) ^ rises) | same | falls | swapped;
