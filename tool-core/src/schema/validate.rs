@@ -103,6 +103,7 @@ impl<'t> Walker<'t> {
         }
     }
 
+    #[inline]
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         match schema.trial {
             // Without an output a decoder follows, which says the same.

@@ -154,6 +154,7 @@ impl Walker<'_> {
     }
 
     /// Walks over the value of a member whose key was passed since `start`.
+    #[inline]
     fn member(
         &mut self,
         property: &Property,

@@ -66,10 +66,12 @@ impl<'t> Walker<'t> {
             self.cursor.skip(1);
             return false;
         }
-        if !is_first {
-            self.is_plain &= self.cursor.eat(b',');
+        if next == b',' && !is_first {
+            self.cursor.skip(1);
             next = self.cursor.peek();
             self.is_plain &= next != end;
+        } else {
+            self.is_plain &= is_first;
         }
         self.is_plain &= next != 0;
         next != 0

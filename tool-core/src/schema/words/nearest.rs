@@ -42,11 +42,17 @@ fn bit(byte: u8) -> u64 {
 /// Whether a text is surely farther than `most` from one that holds these letters: each letter that
 /// is none of them takes a change of its own.
 fn is_farther(letters: Option<u64>, text: &str, most: usize) -> bool {
-    let Some(letters) = letters.filter(|_| text.is_ascii()) else {
+    let Some(letters) = letters else {
         return false;
     };
     let mut changes = most;
-    for byte in text.bytes().filter(|&byte| letters & bit(byte) == 0) {
+    for byte in text.bytes() {
+        if !byte.is_ascii() {
+            return false;
+        }
+        if letters & bit(byte) != 0 {
+            continue;
+        }
         match changes.checked_sub(1) {
             Some(fewer) => changes = fewer,
             None => return true,
