@@ -58,8 +58,8 @@ pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result
     walker.is_lenient = is_lenient;
     walker.value(schema, &Path::ROOT, 0);
     // Of what is no JSON the walk knows nothing.
-    if !walker.is_plain_to_the_end()
-        && let Err(problem) = serde_json::from_str::<IgnoredAny>(text)
+    if !walker.is_json_to_the_end()
+        && let Some(Err(problem)) = walker.verdict
     {
         return Err(Unfit::NoJson(problem.to_string()));
     }
@@ -73,6 +73,7 @@ pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result
 }
 
 struct Walker<'t> {
+    text: &'t str,
     cursor: Cursor<'t>,
     found: Violations,
     /// What differs in the normal form of the arguments, when that is wanted.
@@ -80,6 +81,8 @@ struct Walker<'t> {
     is_lenient: bool,
     /// Whether nothing was passed that may be no JSON, if that matters; see [`steps`].
     is_plain: bool,
+    /// What `serde_json` said of the text, if it was asked.
+    verdict: Option<serde_json::Result<IgnoredAny>>,
     /// Whether a value of an enum may differ by case. Only where it can be respelled, and in a
     /// union only when nothing fits as it is.
     folds: bool,
@@ -92,11 +95,13 @@ struct Walker<'t> {
 impl<'t> Walker<'t> {
     fn new(text: &'t str, respells: bool) -> Self {
         Walker {
+            text,
             cursor: Cursor::new(text),
             found: Violations::default(),
             output: respells.then(|| Respelling::new(text)),
             is_lenient: false,
             is_plain: respells,
+            verdict: None,
             folds: respells,
             coercions: Vec::new(),
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),

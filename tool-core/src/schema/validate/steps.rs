@@ -5,14 +5,27 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
+
 use super::{Path, Walker};
 use crate::schema::cursor::Quoted;
 
 impl<'t> Walker<'t> {
-    /// Whether the text is known to be JSON, now that all of it should have been passed.
-    pub(super) fn is_plain_to_the_end(&mut self) -> bool {
+    /// Whether the text is JSON. `serde_json` is asked once, where the walk can't tell.
+    pub(super) fn is_json(&mut self) -> bool {
+        if self.is_plain || self.output.is_none() {
+            return true;
+        }
+        let text = self.text;
+        let judge = || serde_json::from_str::<IgnoredAny>(text);
+        self.verdict.get_or_insert_with(judge).is_ok()
+    }
+
+    /// The same once all of it should have been passed.
+    pub(super) fn is_json_to_the_end(&mut self) -> bool {
         self.cursor.peek();
-        self.is_plain && self.cursor.rest().is_empty()
+        self.is_plain &= self.cursor.rest().is_empty();
+        self.is_json()
     }
 
     /// Steps over one whole value and gives its text.
@@ -69,7 +82,6 @@ impl<'t> Walker<'t> {
         if next == b',' && !is_first {
             self.cursor.skip(1);
             next = self.cursor.peek();
-            self.is_plain &= next != end;
         } else {
             self.is_plain &= is_first;
         }

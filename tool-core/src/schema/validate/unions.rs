@@ -19,6 +19,10 @@ impl Walker<'_> {
     ) {
         let start = self.cursor.clone();
         let text = self.pass();
+        // What is looked at again and again had better be JSON.
+        if !self.is_json() {
+            return;
+        }
         let end = self.cursor.clone();
         let members = members(text);
         // Where it is plain which is meant, its mistakes are the mistakes.
