@@ -12,15 +12,13 @@ mod slot;
 use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
-use serde::de::IgnoredAny;
-
 use self::fill::{Stop, fill, fill_trusted};
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
 use crate::context::{CallContext, CancellationToken};
 use crate::schema::trial::refused;
-use crate::schema::validate::{Normal, normalise, path_at};
+use crate::schema::validate::{Normal, Unfit, normalise, path_at};
 use crate::tool::ToolEntry;
 use crate::violation::{Coercion, Violations};
 
@@ -42,7 +40,7 @@ pub enum Refusal {
     #[doc(hidden)]
     Malformed(String),
     #[doc(hidden)]
-    Invalid(Box<InvalidArguments>),
+    Invalid(InvalidArguments),
     /// The call has no value of this type.
     #[doc(hidden)]
     Lacking(&'static str),
@@ -50,6 +48,15 @@ pub enum Refusal {
 
 /// The mistakes in a call's arguments.
 pub struct InvalidArguments(pub(crate) Violations);
+
+impl From<Unfit> for Refusal {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::NoJson(problem) => Refusal::Malformed(problem),
+            Unfit::Mistakes(violations) => Refusal::Invalid(InvalidArguments(violations)),
+        }
+    }
+}
 
 impl Input {
     #[inline]
@@ -123,12 +130,10 @@ impl Input {
         }
     }
 
-    /// The text of the arguments, if it is JSON.
-    pub(crate) fn json(&self) -> Result<&str, Refusal> {
-        match serde_json::from_str::<IgnoredAny>(&self.text) {
-            Ok(_) => Ok(&self.text),
-            Err(error) => Err(Refusal::Malformed(error.to_string())),
-        }
+    /// The text of the arguments.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
@@ -136,8 +141,7 @@ impl Input {
     #[cold]
     fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
         let schema = self.tool.spec().parameters();
-        let respelled = normalise(&schema, self.json()?, self.is_lenient)
-            .map_err(|violations| Refusal::Invalid(Box::new(InvalidArguments(violations))))?;
+        let respelled = normalise(&schema, &self.text, self.is_lenient)?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill_trusted(&respelled.text, schema.properties(), slots);
         filled.map_err(|stop| {
@@ -151,11 +155,11 @@ impl Input {
                         true => refused(&problem.to_string(), Some(property.schema)),
                         false => refused(&problem.to_string(), None),
                     };
-                    Violations::one(&path, refused)
+                    Violations::one(path, &refused)
                 }
-                Stop::Shape => Violations::one("", "could not be read".into()),
+                Stop::Shape => Violations::one(String::new(), "could not be read"),
             };
-            Refusal::Invalid(Box::new(InvalidArguments(violations)))
+            Unfit::Mistakes(violations).into()
         })
     }
 }

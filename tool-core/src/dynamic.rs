@@ -15,12 +15,12 @@ use jsonschema::Validator;
 use serde_json::{Number, Value};
 
 use self::violations::violations;
-use crate::args::{Input, InvalidArguments, Refusal};
+use crate::args::{Input, Refusal};
 use crate::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
-use crate::schema::validate::normalise;
+use crate::schema::validate::{Unfit, normalise};
 use crate::spec::ToolSpec;
 use crate::tool::{Begun, ToolEntry};
 use crate::violation::Violations;
@@ -147,7 +147,7 @@ impl Checked {
 /// Begins a call of any of these tools.
 fn invoke(input: &Input) -> Begun<'_> {
     let body: &Body = input.receiver();
-    let arguments = read(input.json()?, &body.parameters)?;
+    let arguments = read(input.text(), &body.parameters)?;
     let call: &CallContext = input.context()?;
     Ok((body.run)(arguments, call.clone()))
 }
@@ -155,12 +155,11 @@ fn invoke(input: &Input) -> Begun<'_> {
 /// The arguments as a value, when they fit.
 fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
     const OPEN: &Schema = &Schema::map(&Schema::ANY);
-    let invalid = |violations| Refusal::Invalid(Box::new(InvalidArguments(violations)));
     // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
-    normalise(OPEN, text, false).map_err(invalid)?;
+    normalise(OPEN, text, false)?;
     let mut arguments =
         serde_json::from_str(text).map_err(|error| Refusal::Malformed(error.to_string()))?;
-    parameters.judge(&arguments).map_err(invalid)?;
+    parameters.judge(&arguments).map_err(Unfit::Mistakes)?;
     respell(&mut arguments);
     Ok(arguments)
 }
@@ -174,7 +173,7 @@ pub(crate) fn judge(schema: &str, arguments: &str) -> Result<(), Violations> {
         Ok(Checked { schema, validator })
     });
     let judged = checked.and_then(|checked| Ok(checked.judge(&parse(arguments)?)));
-    judged.unwrap_or_else(|problem| Err(Violations::one("", problem)))
+    judged.unwrap_or_else(|problem| Err(Violations::one(String::new(), &problem)))
 }
 
 /// Spells whole numbers as integers: `20.0` is one to JSON Schema, and none to `Value::as_i64`.
@@ -202,9 +201,12 @@ fn held_to(outcome: Outcome, output: &Checked) -> Outcome {
     let judged = match &outcome {
         Outcome::Json(json) => match serde_json::from_str(json) {
             Ok(value) => output.judge(&value),
-            Err(error) => Err(Violations::one("", error.to_string())),
+            Err(error) => Err(Violations::one(String::new(), &error.to_string())),
         },
-        Outcome::Text(_) => Err(Violations::one("", "expected an object, got text".into())),
+        Outcome::Text(_) => Err(Violations::one(
+            String::new(),
+            "expected an object, got text",
+        )),
         Outcome::Failed { .. } => Ok(()),
     };
     match judged {

@@ -1,21 +1,21 @@
 //! What goes wrong with a call, told to two audiences: the model and the operator.
 
 mod earlier;
+mod reference;
 mod transient;
 
 use std::error::Error;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::{ToolCall, cut};
 use crate::payload::{self, Payload};
-use crate::schema::words::{self, nearest};
+use crate::schema::words::{self, nearest, push};
 use crate::violation::{Violation, Violations};
 
 use earlier::Earlier;
+use reference::Reference;
 use transient::AGAIN;
 
 pub use transient::Transient;
@@ -76,7 +76,7 @@ impl fmt::Display for ToolErrorKind {
 /// `source` are for the operator alone, who finds the same reference in the log.
 #[derive(Debug)]
 pub struct ToolError {
-    id: String,
+    id: Reference,
     kind: ToolErrorKind,
     message: String,
     /// The message before the application changed it.
@@ -92,7 +92,7 @@ impl ToolError {
     /// The reference that the model's text and the operator's event share: six characters that
     /// can be read out over a telephone.
     pub fn id(&self) -> &str {
-        &self.id
+        self.id.as_str()
     }
 
     /// What kind of failure it is.
@@ -131,18 +131,23 @@ impl ToolError {
 
     /// The parts of the headline stand before the reference, those of the body behind it.
     fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
-        let id = reference();
+        let mut error = ToolError::headed(kind, headline, body[0].len() + body[1].len());
+        error.message.push_str(body[0]);
+        error.message.push_str(body[1]);
+        error
+    }
+
+    /// An error that says no more than its headline, with room for a body of so many bytes.
+    fn headed(kind: ToolErrorKind, headline: [&str; 2], body: usize) -> ToolError {
+        let id = Reference::new();
+        let parts = [headline[0], headline[1], " [ref ", id.as_str(), "]"];
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let mut message = String::with_capacity(length + body);
+        for part in parts {
+            message.push_str(part);
+        }
         ToolError {
-            message: [
-                headline[0],
-                headline[1],
-                " [ref ",
-                &id,
-                "]",
-                body[0],
-                body[1],
-            ]
-            .concat(),
+            message,
             id,
             kind,
             original: None,
@@ -155,9 +160,9 @@ impl ToolError {
 
     /// Cuts the text to so many bytes. The reference comes early, and stays.
     pub(crate) fn cut(&mut self, cap: usize) {
-        let reference = self.message.find(&self.id).unwrap_or_default();
+        let reference = self.message.find(self.id()).unwrap_or_default();
         let mut text = self.message.clone();
-        if cut(&mut text, cap.max(reference + self.id.len() + 1)) {
+        if cut(&mut text, cap.max(reference + self.id().len() + 1)) {
             self.retell(text);
         }
     }
@@ -166,9 +171,9 @@ impl ToolError {
     pub(crate) fn retell(&mut self, message: String) {
         let before = std::mem::replace(&mut self.message, message);
         self.original.get_or_insert(before);
-        if !self.message.contains(&self.id) {
+        if !self.message.contains(self.id()) {
             self.message.push_str(" [ref ");
-            self.message.push_str(&self.id);
+            self.message.push_str(self.id.as_str());
             self.message.push(']');
         }
     }
@@ -201,23 +206,21 @@ impl ToolError {
 
     pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
         let (listed, more) = violations.into_parts();
-        let mut list = String::with_capacity(64 * listed.len());
-        for violation in &listed {
-            list.push_str("\n- ");
-            if !violation.path().is_empty() {
-                list.push_str(violation.path());
-                list.push_str(": ");
-            }
-            list.push_str(violation.message());
-        }
-        if more > 0 {
-            list.push_str(&format!("\n- and {more} more"));
-        }
-        let mut error = ToolError::new(
+        let each = listed.iter().map(|violation| violation.as_str().len() + 3);
+        // What follows the list is rare.
+        let mut error = ToolError::headed(
             ToolErrorKind::InvalidArguments,
             ["invalid arguments for ", tool],
-            [":", &list],
+            1 + each.sum::<usize>(),
         );
+        error.message.push(':');
+        for violation in &listed {
+            error.message.push_str("\n- ");
+            error.message.push_str(violation.as_str());
+        }
+        if more > 0 {
+            push(&mut error.message, format_args!("\n- and {more} more"));
+        }
         error.violations = listed;
         error
     }
@@ -302,20 +305,4 @@ impl Error for ToolError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
     }
-}
-
-/// Six characters without those that are mistaken for others (Crockford's base 32).
-///
-/// Unlike in practice rather than secret: a process draws from its own random sequence.
-fn reference() -> String {
-    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    static KEYS: OnceLock<RandomState> = OnceLock::new();
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
-    let mut id = String::with_capacity(6);
-    for byte in &hash.to_le_bytes()[..6] {
-        id.push(char::from(ALPHABET[usize::from(byte & 31)]));
-    }
-    id
 }

@@ -8,35 +8,59 @@ use crate::schema::words::shorten;
 const LISTED: usize = 20;
 
 /// One thing that is wrong with the arguments of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Violation {
-    path: String,
-    message: String,
+    /// As it is displayed: the path, and what is wrong behind it.
+    text: String,
+    path: usize,
+    message: usize,
 }
 
 impl Violation {
-    pub(crate) fn new(path: String, message: String) -> Violation {
-        Violation { path, message }
+    /// A mistake at this place. The text of the path becomes that of it all.
+    pub(crate) fn new(path: String, message: impl FnOnce(&mut String)) -> Violation {
+        let mut text = path;
+        let path = text.len();
+        if path > 0 {
+            text.push_str(": ");
+        }
+        let start = text.len();
+        message(&mut text);
+        Violation {
+            text,
+            path,
+            message: start,
+        }
     }
 
     /// Where: `city`, `stops[2].name`; empty for the arguments as a whole.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.text[..self.path]
     }
 
     /// What is wrong and what was expected, in words for a model.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.text[self.message..]
+    }
+
+    /// Both.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
     }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            f.write_str(&self.path)?;
-            f.write_str(": ")?;
-        }
-        f.write_str(&self.message)
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Violation")
+            .field("path", &self.path())
+            .field("message", &self.message())
+            .finish()
     }
 }
 
@@ -48,9 +72,9 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    pub(crate) fn one(path: &str, message: String) -> Violations {
+    pub(crate) fn one(path: String, message: &str) -> Violations {
         Violations {
-            listed: vec![Violation::new(path.into(), message)],
+            listed: vec![Violation::new(path, |words| words.push_str(message))],
             more: 0,
         }
     }

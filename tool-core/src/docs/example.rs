@@ -4,7 +4,7 @@ mod scalars;
 
 use crate::json::Json;
 use crate::json::keywords::is_opaque;
-use crate::schema::validate::normalise;
+use crate::schema::validate::{Unfit, normalise};
 use crate::spec::ToolSpec;
 use crate::violation::Violations;
 
@@ -43,7 +43,11 @@ fn judge(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
         return crate::dynamic::judge(tool.parameters_json(), arguments);
     }
-    normalise(&tool.parameters(), arguments, false).map(|_| ())
+    match normalise(&tool.parameters(), arguments, false) {
+        Ok(_) => Ok(()),
+        Err(Unfit::Mistakes(violations)) => Err(violations),
+        Err(Unfit::NoJson(problem)) => Err(Violations::one(String::new(), &problem)),
+    }
 }
 
 struct Maker<'s> {

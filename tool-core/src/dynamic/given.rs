@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::schema::validate::normalise;
+use crate::schema::validate::{Unfit, normalise};
 
 /// A schema, in the order of its keys if that is known.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Given {
             }
         };
         // Of a key that comes twice, one reader may take the first and another the last.
-        if let Err(violations) = normalise(&Schema::ANY, &text, false) {
+        if let Err(Unfit::Mistakes(violations)) = normalise(&Schema::ANY, &text, false) {
             for violation in violations.into_parts().0 {
                 report(violation.path(), violation.message());
             }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::words::{expected, typed};
 use crate::schema::validate::repeated;
-use crate::schema::words::{name, nearest, one_of, shorten, unknown};
+use crate::schema::words::{did_you_mean, name, one_of, shorten, text, unknown};
 use crate::violation::{Violation, Violations};
 
 /// Everything that is wrong with a value; what is missing comes last.
@@ -37,44 +37,43 @@ struct Teller<'s> {
 impl Teller<'_> {
     fn tell(&mut self, error: &ValidationError<'_>) {
         let path = path(error.instance_path().as_str(), self.value);
-        let holder = holder(error, self.schema);
+        let root = self.schema;
+        let holder = holder(error, root);
         match error.kind() {
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
                 for key in unexpected {
-                    self.report(join(&path, key), || unknown(key, names(holder)));
+                    let path = join(&path, key);
+                    self.report(path, |words| unknown(words, key, names(holder)));
                 }
             }
             Kind::Required { property } => {
                 let key = property.as_str().unwrap_or_default();
                 let schema = &holder["properties"][key];
-                self.found
-                    .push_with(|| Violation::new(join(&path, key), missing(schema, self.schema)));
+                let path = join(&path, key);
+                self.report(path, |words| *words += &missing(schema, root));
             }
             Kind::PropertyNames { error } => {
                 let key = error.instance().as_str().unwrap_or_default();
                 let problem = message(error, self.schema);
-                self.report(join(&path, key), || {
-                    format!("not accepted as a key: {problem}")
+                self.report(join(&path, key), |words| {
+                    *words += "not accepted as a key: ";
+                    *words += &problem;
                 });
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 match meant(context, error.instance_path().as_str()) {
                     // Where it is plain which is meant, its mistakes are the mistakes.
                     Some(errors) => errors.iter().for_each(|error| self.tell(error)),
-                    None => self
-                        .found
-                        .push_with(|| Violation::new(path, message(error, self.schema))),
+                    None => self.report(path, |words| *words += &message(error, root)),
                 }
             }
-            _ => self
-                .found
-                .push_with(|| Violation::new(path, message(error, self.schema))),
+            _ => self.report(path, |words| *words += &message(error, root)),
         }
     }
 
-    fn report(&mut self, path: String, message: impl FnOnce() -> String) {
-        self.found.push_with(|| Violation::new(path, message()));
+    fn report(&mut self, path: String, message: impl FnOnce(&mut String)) {
+        self.found.push_with(|| Violation::new(path, message));
     }
 }
 
@@ -91,9 +90,11 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
             let options = options.iter().filter_map(Value::as_str);
-            let meant = value.as_str().and_then(|text| nearest(text, options));
-            let hint = meant.map_or_else(String::new, |m| format!("; did you mean \"{m}\"?"));
-            unlike() + &hint
+            let mut words = unlike();
+            if let Some(text) = value.as_str() {
+                did_you_mean(&mut words, text, options);
+            }
+            words
         }
         Kind::Minimum { limit } => format!("{got} is below the minimum {limit}"),
         Kind::Maximum { limit } => format!("{got} is above the maximum {limit}"),
@@ -137,7 +138,10 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::FalseSchema => "not accepted; leave it out".into(),
         Kind::Required { property } => format!("{property} is missing"),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            format!("{} is unknown", one_of(unexpected.iter(), "\""))
+            text(|words| {
+                one_of(words, unexpected.iter(), Some('"'));
+                words.push_str(" is unknown");
+            })
         }
         Kind::OneOfMultipleValid { .. } => {
             format!("{got} is several of those that it may be one of")
@@ -169,11 +173,12 @@ fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
             let words: Vec<_> = names
                 .map(|name| typed(name.as_str(), &Value::Null))
                 .collect();
-            Some(one_of(words.iter(), ""))
+            Some(text(|text| one_of(text, words.iter(), None)))
         }
         Kind::Enum { options } => {
             let options = options.as_array()?;
-            Some(one_of(options.iter().map(Value::to_string), ""))
+            let options = options.iter().map(Value::to_string);
+            Some(text(|words| one_of(words, options, None)))
         }
         Kind::Constant { expected_value } => Some(expected_value.to_string()),
         Kind::AnyOf { context } => {

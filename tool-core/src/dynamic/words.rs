@@ -1,10 +1,8 @@
 //! A JSON Schema in words for a model, as [`crate::schema::words`] has them for a tree.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
-use crate::schema::words::{integer, number_between, one_of, sized, with_pattern};
+use crate::schema::words::{integer, number_between, one_of, pattern, sized, text};
 use crate::schema::{IntegerRange, Lengths};
 
 /// How many references are followed.
@@ -26,7 +24,7 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
             .map(|schema| words(schema, root, depth))
             .collect();
         words.dedup();
-        one_of(words.iter(), "")
+        text(|text| one_of(text, words.iter(), None))
     };
     if let Some(reference) = schema["$ref"].as_str() {
         let target = reference.strip_prefix('#');
@@ -39,14 +37,14 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
         return value.to_string();
     }
     if let Some(values) = schema["enum"].as_array() {
-        return one_of(values.iter().map(Value::to_string), "");
+        return text(|text| one_of(text, values.iter().map(Value::to_string), None));
     }
     match &schema["type"] {
         Value::String(name) => typed(name, schema),
         Value::Array(names) => {
             let names = names.iter().filter_map(Value::as_str);
             let words: Vec<_> = names.map(|name| typed(name, schema)).collect();
-            one_of(words.iter(), "")
+            text(|text| one_of(text, words.iter(), None))
         }
         _ => {
             for keyword in ["anyOf", "oneOf"] {
@@ -82,7 +80,10 @@ pub(super) fn typed(name: &str, schema: &Value) -> String {
         "integer" => whole(schema),
         "number" => number(schema),
         "string" => string(schema),
-        "array" => sized("an array", lengths(schema, "minItems", "maxItems"), "item").into(),
+        "array" => {
+            let lengths = lengths(schema, "minItems", "maxItems");
+            text(|words| sized(words, "an array", lengths, "item"))
+        }
         "object" => object(schema),
         _ => "any JSON value".into(),
     }
@@ -101,38 +102,33 @@ fn object(schema: &Value) -> String {
     ) {
         return format!("an object with \"{only}\"");
     }
-    sized(
-        "an object",
-        lengths(schema, "minProperties", "maxProperties"),
-        "member",
-    )
-    .into()
+    let lengths = lengths(schema, "minProperties", "maxProperties");
+    text(|words| sized(words, "an object", lengths, "member"))
 }
 
 fn string(schema: &Value) -> String {
     let what = match schema["format"].as_str() {
-        Some(format) => Cow::Owned(format!("a string of the format {format}")),
-        None => Cow::Borrowed("a string"),
+        Some(format) => format!("a string of the format {format}"),
+        None => "a string".into(),
     };
-    let words = sized(
-        &what,
-        lengths(schema, "minLength", "maxLength"),
-        "character",
-    );
-    with_pattern(words, schema["pattern"].as_str().unwrap_or_default()).into()
+    let lengths = lengths(schema, "minLength", "maxLength");
+    text(|words| {
+        sized(words, &what, lengths, "character");
+        pattern(words, schema["pattern"].as_str().unwrap_or_default());
+    })
 }
 
 fn whole(schema: &Value) -> String {
     let limit = |keyword: &str| schema[keyword].as_i64().map(i128::from);
     let minimum = limit("minimum").or(limit("exclusiveMinimum").map(|limit| limit + 1));
     let maximum = limit("maximum").or(limit("exclusiveMaximum").map(|limit| limit - 1));
-    integer(IntegerRange {
+    let range = IntegerRange {
         shows_minimum: minimum.is_some(),
         shows_maximum: maximum.is_some(),
         multiple_of: limit("multipleOf").unwrap_or(0),
         ..IntegerRange::between(minimum.unwrap_or(i128::MIN), maximum.unwrap_or(i128::MAX))
-    })
-    .into()
+    };
+    text(|words| integer(words, &range))
 }
 
 fn number(schema: &Value) -> String {
@@ -146,7 +142,7 @@ fn number(schema: &Value) -> String {
     let step = limit("multipleOf");
     let minimum = minimum.as_ref().map(|(limit, out)| (&**limit, *out));
     let maximum = maximum.as_ref().map(|(limit, out)| (&**limit, *out));
-    number_between(minimum, maximum, step.as_deref()).into()
+    text(|words| number_between(words, minimum, maximum, step.as_deref()))
 }
 
 fn lengths(schema: &Value, minimum: &str, maximum: &str) -> Lengths {

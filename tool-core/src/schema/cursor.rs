@@ -209,10 +209,13 @@ impl<'t> Cursor<'t> {
                     self.at += 2;
                 }
                 // A control character, which `serde_json` refuses.
-                [_, ..] => self.at += 1,
+                [_, ..] => {
+                    escapes = escapes.max(Escapes::Simple);
+                    self.at += 1;
+                }
                 [] => {
                     self.at = bytes.len();
-                    return escapes;
+                    return escapes.max(Escapes::Simple);
                 }
             }
         }
@@ -286,7 +289,7 @@ pub(crate) fn before_special(bytes: &[u8]) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Escapes {
     None,
-    /// Of one character each.
+    /// Of one character each, or what is no string in JSON.
     Simple,
     /// `\u` among them, so that it might be half of a surrogate pair.
     Unicode,
@@ -305,14 +308,6 @@ impl<'t> Quoted<'t> {
         self.json
     }
 
-    /// With its escapes, but without its quotes.
-    pub(crate) fn inner(self) -> &'t str {
-        let inner = self.json.strip_prefix('"');
-        inner
-            .and_then(|inner| inner.strip_suffix('"'))
-            .unwrap_or_default()
-    }
-
     /// Its characters. `None` when its escapes make no text: half of a surrogate pair.
     pub(crate) fn text(self) -> Option<Cow<'t, str>> {
         if self.escapes == Escapes::None {
@@ -320,6 +315,11 @@ impl<'t> Quoted<'t> {
             return Some(Cow::Borrowed(inner));
         }
         serde_json::from_str(self.json).ok().map(Cow::Owned)
+    }
+
+    /// Whether it is JSON without an escape. Any other string may be JSON.
+    pub(crate) fn is_plain(self) -> bool {
+        self.escapes == Escapes::None && self.json.starts_with('"')
     }
 
     /// Whether it is text, provided that it is JSON.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::DeserializeOwned;
 
 use super::Schema;
-use super::words::expected;
+use super::words::{expected, text};
 
 /// Decodes a value and forgets it, or says why it can't.
 pub(crate) type Try = fn(&str) -> Option<String>;
@@ -63,7 +63,7 @@ pub(crate) fn refused(problem: &str, schema: Option<&Schema>) -> String {
     let Some(schema) = schema else {
         return said.to_owned();
     };
-    let expected = expected(schema);
+    let expected = text(|words| expected(words, schema));
     match schema.description() {
         "" => format!("{said}; expected {expected}"),
         described => format!("{said}; expected {expected} ({described})"),

@@ -5,16 +5,21 @@
 mod compounds;
 mod lenient;
 mod path;
+mod respell;
 mod scalars;
+mod steps;
 mod unions;
+
+use serde::de::IgnoredAny;
 
 #[cfg(feature = "dynamic")]
 pub(crate) use self::compounds::repeated;
 use self::path::Path;
 pub(crate) use self::path::path_at;
+use self::respell::Respelling;
 use super::cursor::Cursor;
 use super::trial::{Try, refused};
-use super::words::{expected, shorten};
+use super::words::{expected, push, shorten};
 use super::{Kind, Schema};
 use crate::violation::{Coercion, Violation, Violations};
 
@@ -25,7 +30,7 @@ pub(crate) const DEPTH: usize = 127;
 ///
 /// The text need not be JSON. On other text the answer means nothing, but comes soon.
 pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
-    let mut walker = Walker::new(text, None);
+    let mut walker = Walker::new(text, false);
     walker.value(schema, &Path::ROOT, 0);
     walker.found.is_empty().then(|| walker.cursor.position())
 }
@@ -36,35 +41,48 @@ pub(crate) struct Normal {
     pub(crate) coercions: Vec<Coercion>,
 }
 
+/// Why a text is no arguments for a tool.
+pub(crate) enum Unfit {
+    /// What `serde_json` says of a text that is no JSON.
+    NoJson(String),
+    Mistakes(Violations),
+}
+
 /// The same arguments in the form that decoding wants, or everything that is wrong with them.
 ///
 /// The form differs where the schema is laxer than serde: an integer spelled `20.0`, `null` for a
-/// member that may be left out, an absent `Option` in a newtype, an enum value in another case. `is_lenient` adds what
-/// [`lenient`] knows.
-pub(crate) fn normalise(
-    schema: &Schema,
-    text: &str,
-    is_lenient: bool,
-) -> Result<Normal, Violations> {
-    let mut walker = Walker::new(text, Some(String::with_capacity(text.len())));
+/// member that may be left out, an absent `Option` in a newtype, an enum value in another case.
+/// `is_lenient` adds what [`lenient`] knows.
+pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result<Normal, Unfit> {
+    let mut walker = Walker::new(text, true);
     walker.is_lenient = is_lenient;
     walker.value(schema, &Path::ROOT, 0);
-    if walker.found.is_empty() {
-        Ok(Normal {
-            text: walker.output.unwrap_or_default(),
+    // Of what is no JSON the walk knows nothing.
+    if !walker.is_json_to_the_end()
+        && let Some(Err(problem)) = walker.verdict
+    {
+        return Err(Unfit::NoJson(problem.to_string()));
+    }
+    match walker.output {
+        Some(output) if walker.found.is_empty() => Ok(Normal {
+            text: output.finish(),
             coercions: walker.coercions,
-        })
-    } else {
-        Err(walker.found)
+        }),
+        _ => Err(Unfit::Mistakes(walker.found)),
     }
 }
 
 struct Walker<'t> {
+    text: &'t str,
     cursor: Cursor<'t>,
     found: Violations,
-    /// The arguments in their normal form, when they are wanted.
-    output: Option<String>,
+    /// What differs in the normal form of the arguments, when that is wanted.
+    output: Option<Respelling<'t>>,
     is_lenient: bool,
+    /// Whether nothing was passed that may be no JSON, if that matters; see [`steps`].
+    is_plain: bool,
+    /// What `serde_json` said of the text, if it was asked.
+    verdict: Option<serde_json::Result<IgnoredAny>>,
     /// Whether a value of an enum may differ by case. Only where it can be respelled, and in a
     /// union only when nothing fits as it is.
     folds: bool,
@@ -75,18 +93,22 @@ struct Walker<'t> {
 }
 
 impl<'t> Walker<'t> {
-    fn new(text: &'t str, output: Option<String>) -> Self {
+    fn new(text: &'t str, respells: bool) -> Self {
         Walker {
+            text,
             cursor: Cursor::new(text),
             found: Violations::default(),
-            folds: output.is_some(),
-            output,
+            output: respells.then(|| Respelling::new(text)),
             is_lenient: false,
+            is_plain: respells,
+            verdict: None,
+            folds: respells,
             coercions: Vec::new(),
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
         }
     }
 
+    #[inline]
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         match schema.trial {
             // Without an output a decoder follows, which says the same.
@@ -98,31 +120,38 @@ impl<'t> Walker<'t> {
     /// A value of a type that may refuse what its schema allows.
     fn tried(&mut self, trial: Try, schema: &Schema, path: &Path<'_>, depth: usize) {
         let found = self.found.mark();
-        let start = self.output.as_ref().map_or(0, String::len);
+        self.cursor.peek();
+        let start = self.cursor.position();
+        let before = self.output.as_ref().map(Respelling::mark);
         self.described(schema, path, depth);
-        let Some(output) = self.output.as_ref().filter(|_| self.found.mark() == found) else {
+        let (Some(output), Some(before)) = (&mut self.output, before) else {
             return;
         };
-        if let Some(problem) = trial(output.get(start..).unwrap_or_default()) {
-            self.report(path, || refused(&problem, Some(schema)));
+        if self.found.mark() == found
+            && let Some(problem) = trial(output.value(before, start..self.cursor.position()))
+        {
+            self.report(path, |words| *words += &refused(&problem, Some(schema)));
         }
     }
 
     fn described(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         if depth > DEPTH {
-            self.cursor.value();
-            return self.report(path, || format!("nested deeper than {DEPTH} levels"));
+            self.pass();
+            return self.report(path, |words| {
+                push(words, format_args!("nested deeper than {DEPTH} levels"));
+            });
         }
         let first = self.cursor.peek();
         match (&schema.kind, first) {
             (Kind::Any, _) => self.any(path, depth),
-            (Kind::Nullable(_) | Kind::Null, b'n') => self.copy(),
+            (Kind::Nullable(_) | Kind::Null, b'n') | (Kind::Boolean, b't' | b'f') => {
+                self.pass();
+            }
             (Kind::Nullable(inner), _) => self.value(inner, path, depth),
-            (Kind::Boolean, b't' | b'f') => self.copy(),
-            (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, *range, path),
+            (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, range, path),
             (Kind::Number(range), b'-' | b'0'..=b'9') => self.number(range, path),
             (Kind::String(rule), b'"') => self.string(schema, rule, path),
-            (Kind::Enum(strings), b'"') => self.one_of(schema, *strings, path),
+            (Kind::Enum(strings), b'"') => self.one_of(schema, strings, path),
             (Kind::Array(rule), b'[') => self.array(schema, rule, path, depth),
             (Kind::Tuple(items), b'[') => self.tuple(schema, items, path, depth),
             (Kind::Map(rule), b'{') => self.map(schema, rule, path, depth),
@@ -135,28 +164,25 @@ impl<'t> Walker<'t> {
     }
 
     fn mismatch(&mut self, schema: &Schema, path: &Path<'_>) {
-        let text = self.cursor.value();
-        self.report(path, || unlike(schema, text));
+        let text = self.pass();
+        self.unlike(schema, text, path);
     }
 
-    fn report(&mut self, path: &Path<'_>, message: impl FnOnce() -> String) {
+    /// Reports a value that is not what was expected.
+    fn unlike(&mut self, schema: &Schema, text: &str, path: &Path<'_>) {
+        self.report(path, |words| unlike(words, schema, text));
+    }
+
+    fn report(&mut self, path: &Path<'_>, message: impl FnOnce(&mut String)) {
         self.found
-            .push_with(|| Violation::new(path.text(), message()));
-    }
-
-    fn copy(&mut self) {
-        let text = self.cursor.value();
-        self.write(text);
-    }
-
-    fn write(&mut self, text: &str) {
-        if let Some(output) = &mut self.output {
-            output.push_str(text);
-        }
+            .push_with(|| Violation::new(path.text(), message));
     }
 }
 
 /// "expected …, got …"
-fn unlike(schema: &Schema, text: &str) -> String {
-    ["expected ", &expected(schema), ", got ", &shorten(text)].concat()
+fn unlike(words: &mut String, schema: &Schema, text: &str) {
+    words.push_str("expected ");
+    expected(words, schema);
+    words.push_str(", got ");
+    words.push_str(&shorten(text));
 }

@@ -2,7 +2,7 @@
 
 use super::JsonWriter;
 use super::style::Style;
-use crate::schema::words::expected;
+use crate::schema::words::{expected, text};
 use crate::schema::{
     ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
     StringRule, Text,
@@ -94,8 +94,12 @@ fn words(schema: &Schema, style: &Style) -> Vec<String> {
     }
 }
 
+fn in_words(schema: &Schema) -> String {
+    text(|words| expected(words, schema))
+}
+
 fn must_be(rest: Option<Kind>) -> Vec<String> {
-    let sentence = |kind| format!("Must be {}.", expected(&Schema::of(kind)));
+    let sentence = |kind| format!("Must be {}.", in_words(&Schema::of(kind)));
     rest.map(sentence).into_iter().collect()
 }
 
@@ -157,7 +161,8 @@ fn array(rule: ArrayRule, style: &Style) -> Vec<String> {
 }
 
 fn tuple(schemas: &[&'static Schema]) -> String {
-    let items: Vec<_> = schemas.iter().map(|schema| expected(schema)).collect();
+    let items = schemas.iter().map(|schema| in_words(schema));
+    let items: Vec<_> = items.collect();
     match &items[..] {
         [] => "Must be an empty array.".into(),
         [only] => format!("Must be an array of exactly 1 item: {only}."),
@@ -178,7 +183,7 @@ fn map(rule: MapRule, style: &Style) -> Vec<String> {
         _ => false,
     };
     if !is_told {
-        words.push(format!("Each key must be {}.", expected(rule.keys)));
+        words.push(format!("Each key must be {}.", in_words(rule.keys)));
     }
     words
 }

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use super::{Path, Walker};
 use crate::schema::property::Members;
 use crate::schema::seen::{Keys, Seen};
-use crate::schema::words::{expected, shorten, unknown};
+use crate::schema::words::{expected, push, shorten, unknown};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
 
-impl<'t> Walker<'t> {
+impl Walker<'_> {
     pub(super) fn array(
         &mut self,
         schema: &Schema,
@@ -20,15 +20,14 @@ impl<'t> Walker<'t> {
         let start = self.cursor.clone();
         let count = self.items(path, depth, |_| Some(rule.items));
         if !rule.lengths.admits(count) {
-            self.report(path, || {
-                format!("expected {}, got {count}", expected(schema))
-            });
+            self.unlike(schema, &count.to_string(), path);
         }
         if rule.is_unique {
             let array = start.text_to(&self.cursor);
             if let Some(twice) = repeated(array) {
-                self.report(path, || {
-                    format!("holds {} twice; give it once", shorten(&twice))
+                self.report(path, |words| {
+                    let twice = shorten(&twice);
+                    push(words, format_args!("holds {twice} twice; give it once"));
                 });
             }
         }
@@ -43,9 +42,7 @@ impl<'t> Walker<'t> {
     ) {
         let count = self.items(path, depth, |at| items.get(at).copied());
         if count != items.len() {
-            self.report(path, || {
-                format!("expected {}, got {count}", expected(schema))
-            });
+            self.unlike(schema, &count.to_string(), path);
         }
     }
 
@@ -57,52 +54,44 @@ impl<'t> Walker<'t> {
         schema: impl Fn(usize) -> Option<&'s Schema>,
     ) -> usize {
         let mut count = 0;
-        self.write("[");
-        self.cursor.eat(b'[');
-        while !self.cursor.eat(b']') && self.cursor.peek() != 0 {
-            if count > 0 {
-                self.cursor.eat(b',');
-                self.write(",");
-            }
+        self.open(b'[');
+        while self.goes_on(b']', count == 0) {
             match schema(count) {
                 Some(schema) => self.value(schema, &path.index(count), depth + 1),
-                None => self.copy(),
+                None => {
+                    self.pass();
+                }
             }
             count += 1;
         }
-        self.write("]");
         count
     }
 
     pub(super) fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
         let mut seen = Keys::default();
-        let mut first = true;
-        self.write("{");
-        self.cursor.eat(b'{');
-        while self.is_before_member() {
-            if let Some((quoted, key)) = self.key() {
+        let mut is_first = true;
+        self.open(b'{');
+        while self.goes_on(b'}', is_first) {
+            is_first = false;
+            if let Some(key) = self.key() {
                 let path = path.key(&key);
                 if seen.contains(&key) {
                     self.duplicate(&path);
                 } else if is_key(rule.keys, &key) {
-                    self.write_key(quoted, &mut first);
                     self.value(rule.values, &path, depth + 1);
                 } else {
-                    self.cursor.value();
-                    self.report(&path, || {
-                        format!("unknown; a key must be {}", expected(rule.keys))
+                    self.pass();
+                    self.report(&path, |words| {
+                        words.push_str("unknown; a key must be ");
+                        expected(words, rule.keys);
                     });
                 }
                 seen.insert(key);
             }
-            self.cursor.eat(b',');
         }
-        self.write("}");
         if !rule.lengths.admits(seen.len()) {
             let count = seen.len();
-            self.report(path, || {
-                format!("expected {}, got {count}", expected(schema))
-            });
+            self.unlike(schema, &count.to_string(), path);
         }
     }
 
@@ -115,49 +104,48 @@ impl<'t> Walker<'t> {
         let Members { known, others } = Members::of(properties);
         let mut seen = Seen::default();
         let mut seen_others = Keys::default();
-        let mut first = true;
         // A model mostly keeps to the order of the schema.
         let mut next = 0;
-        self.write("{");
-        self.cursor.eat(b'{');
-        while self.is_before_member() {
+        let mut is_first = true;
+        self.open(b'{');
+        while self.goes_on(b'}', is_first) {
+            is_first = false;
+            let start = self.cursor.position();
             if let Some(property) = known.get(next)
                 && self.cursor.eat_key(property.name.json())
             {
-                let key = (property.name.json(), property.name());
-                self.member(property, key, seen.insert(next), &mut first, path, depth);
+                let path = path.key(property.name());
+                self.member(property, start, seen.insert(next), &path, depth);
                 next += 1;
-            } else if let Some((quoted, key)) = self.key() {
+            } else if let Some(key) = self.key() {
                 let place = known.iter().position(|property| property.is_called(&key));
                 if let Some(place) = place {
                     let (property, is_new) = (&known[place], seen.insert(place));
-                    self.member(property, (quoted, &key), is_new, &mut first, path, depth);
+                    self.member(property, start, is_new, &path.key(&key), depth);
                     next = place + 1;
                 } else if let Some(values) = others {
                     let path = path.key(&key);
                     if seen_others.contains(&key) {
                         self.duplicate(&path);
                     } else {
-                        self.write_key(quoted, &mut first);
                         self.value(values, &path, depth + 1);
                         seen_others.insert(key);
                     }
                 } else {
-                    self.cursor.value();
+                    self.pass();
                     let names = known.iter().map(Property::name);
-                    self.report(&path.key(&key), || unknown(&key, names));
+                    self.report(&path.key(&key), |words| unknown(words, &key, names));
                 }
             }
-            self.cursor.eat(b',');
         }
-        self.write("}");
         for (place, property) in known.iter().enumerate() {
             if seen.contains(place) {
                 continue;
             }
             if property.required {
-                self.report(&path.key(property.name()), || {
-                    ["missing; expected ", &expected(property.schema)].concat()
+                self.report(&path.key(property.name()), |words| {
+                    words.push_str("missing; expected ");
+                    expected(words, property.schema);
                 });
             } else if property.takes_null() {
                 self.add_null(property);
@@ -165,43 +153,31 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Walks over the value of a member whose key, as it stands in JSON and as text, was passed.
+    /// Walks over the value of a member whose key was passed since `start`.
+    #[inline]
     fn member(
         &mut self,
         property: &Property,
-        (quoted, key): (&str, &str),
+        start: usize,
         is_new: bool,
-        first: &mut bool,
         path: &Path<'_>,
         depth: usize,
     ) {
-        let path = path.key(key);
         if !is_new {
-            return self.duplicate(&path);
+            return self.duplicate(path);
         }
         let may_be_null = !property.required || property.nullable;
         if may_be_null && self.cursor.peek() == b'n' {
             if property.drops_null() {
-                self.cursor.value();
-                return;
+                self.pass();
+                return self.leave_out(start);
             }
             if property.nullable {
-                self.write_key(quoted, first);
-                return self.copy();
+                self.pass();
+                return;
             }
         }
-        self.write_key(quoted, first);
-        self.value(property.schema, &path, depth + 1);
-    }
-
-    /// Adds a member to the object that was written last. serde lets an `Option` be absent, but
-    /// not a newtype of one, nor one that is read `with` a function.
-    fn add_null(&mut self, property: &Property) {
-        if let Some(output) = &mut self.output {
-            output.pop();
-            let comma = if output.ends_with('{') { "" } else { "," };
-            output.push_str(&format!("{comma}\"{}\":null}}", property.name.json()));
-        }
+        self.value(property.schema, path, depth + 1);
     }
 
     /// Any value: only its depth and the uniqueness of its keys are judged.
@@ -227,39 +203,15 @@ impl<'t> Walker<'t> {
             b'[' => self.array(ANY, ITEMS, path, depth),
             b'"' => self.string(ANY, text, path),
             b'-' | b'0'..=b'9' => self.number(number, path),
-            _ => self.copy(),
+            _ => {
+                self.pass();
+            }
         }
-    }
-
-    /// Whether another member of an object comes; steps over its end if none does.
-    fn is_before_member(&mut self) -> bool {
-        !self.cursor.eat(b'}') && self.cursor.peek() != 0
-    }
-
-    /// Steps over the next key: how it stands between its quotes, and as text. What is no text is
-    /// reported, and its value passed.
-    fn key(&mut self) -> Option<(&'t str, Cow<'t, str>)> {
-        let key = self.cursor.key();
-        let text = key.text();
-        if text.is_none() {
-            self.cursor.value();
-            self.no_text(&Path::ROOT.key(key.json()));
-        }
-        Some((key.inner(), text?))
     }
 
     fn duplicate(&mut self, path: &Path<'_>) {
-        self.cursor.value();
-        self.report(path, || "given twice; give it once".into());
-    }
-
-    fn write_key(&mut self, quoted: &str, first: &mut bool) {
-        if let Some(output) = &mut self.output {
-            output.push_str(if *first { "\"" } else { ",\"" });
-            output.push_str(quoted);
-            output.push_str("\":");
-        }
-        *first = false;
+        self.pass();
+        self.report(path, |words| words.push_str("given twice; give it once"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a lenient registry forgives: values in quotes, one value where a list is wanted.
 
-use super::{Path, Walker, unlike};
+use super::{Path, Walker};
 use crate::schema::cursor::unquote;
 use crate::schema::{Kind, Schema};
 use crate::violation::Coercion;
@@ -9,20 +9,22 @@ impl Walker<'_> {
     /// Takes a value of another kind for what it plainly means, and notes that.
     pub(super) fn coerce(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         let start = self.cursor.clone();
-        let text = self.cursor.value();
+        let text = self.pass();
         if let Some(inner) = unquote(text)
             && let inner = inner.trim_ascii()
             && means(schema, inner)
         {
             let (found, coercions) = (self.found.mark(), self.coercions.len());
-            let mut walker = Walker::new(inner, self.output.is_some().then(String::new));
+            let mut walker = Walker::new(inner, self.output.is_some());
             walker.is_lenient = true;
             walker.budget = self.budget / 2;
             walker.value(schema, path, depth);
             self.note(path, text, "text was taken for the value that it spells");
             self.found.append(walker.found);
             self.coercions.append(&mut walker.coercions);
-            self.write(&walker.output.unwrap_or_default());
+            if let Some(respelled) = walker.output {
+                self.respell(start.position(), &respelled.finish());
+            }
             if self.found.mark() != found {
                 self.coercions.truncate(coercions);
             }
@@ -33,11 +35,11 @@ impl Walker<'_> {
         {
             self.cursor = start;
             self.note(path, text, "one value was taken for a list of one");
-            self.write("[");
+            self.respell(self.cursor.position(), "[");
             self.value(rule.items, path, depth + 1);
-            return self.write("]");
+            return self.respell(self.cursor.position(), "]");
         }
-        self.report(path, || unlike(schema, text));
+        self.unlike(schema, text, path);
     }
 
     fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {

@@ -35,9 +35,9 @@ impl Path<'_> {
         }
     }
 
-    /// `stops[2].name`
+    /// `stops[2].name`, with room for what is to be said of it.
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(128);
         self.write(&mut text);
         text
     }

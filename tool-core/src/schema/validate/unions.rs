@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Path, Walker, unlike};
+use super::respell::Respelling;
+use super::{Path, Walker};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
-use crate::schema::words::expected;
+use crate::schema::words::{expected, one_of, push, text};
 use crate::schema::{Kind, Property, Schema};
 
 impl Walker<'_> {
@@ -17,7 +18,11 @@ impl Walker<'_> {
         depth: usize,
     ) {
         let start = self.cursor.clone();
-        let text = self.cursor.value();
+        let text = self.pass();
+        // What is looked at again and again had better be JSON.
+        if !self.is_json() {
+            return;
+        }
         let end = self.cursor.clone();
         let members = members(text);
         // Where it is plain which is meant, its mistakes are the mistakes.
@@ -26,7 +31,8 @@ impl Walker<'_> {
             .filter(|schema| leads(schema, text, &members, false));
         let meant = meant.next().filter(|_| meant.next().is_none());
         let mut mistakes = None;
-        let (found, written) = (self.found.mark(), self.output.as_ref().map(String::len));
+        let found = self.found.mark();
+        let written = self.output.as_ref().map(Respelling::mark);
         // First as it is: what fits a later candidate exactly is no earlier one in another case.
         let folds = self.folds;
         for round in [false, true].into_iter().filter(|round| folds || !round) {
@@ -37,9 +43,8 @@ impl Walker<'_> {
             {
                 let Some(left) = self.budget.checked_sub(text.len()) else {
                     self.folds = folds;
-                    return self.report(path, || {
-                        "too intricate to be checked; make it simpler".into()
-                    });
+                    let problem = "too intricate to be checked; make it simpler";
+                    return self.report(path, |words| words.push_str(problem));
                 };
                 self.budget = left;
                 let coercions = self.coercions.len();
@@ -54,8 +59,8 @@ impl Walker<'_> {
                     mistakes = Some(own);
                 }
                 self.coercions.truncate(coercions);
-                if let (Some(output), Some(length)) = (&mut self.output, written) {
-                    output.truncate(length);
+                if let (Some(output), Some(written)) = (&mut self.output, written) {
+                    output.back_to(written);
                 }
             }
         }
@@ -81,12 +86,12 @@ impl Walker<'_> {
             Some((tag, values)) if leads_none && text.starts_with('{') => {
                 let path = path.key(tag);
                 let got = members.iter().find(|(key, _)| key == tag);
-                self.report(&path, || match got {
-                    Some((_, value)) => format!("expected {values}, got {value}"),
-                    None => format!("missing; expected {values}"),
+                self.report(&path, |words| match got {
+                    Some((_, value)) => push(words, format_args!("expected {values}, got {value}")),
+                    None => push(words, format_args!("missing; expected {values}")),
                 });
             }
-            _ => self.report(path, || unlike(schema, text)),
+            _ => self.unlike(schema, text, path),
         }
     }
 }
@@ -176,7 +181,7 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
             return None;
         }
         name = Some(property.name());
-        values.push(expected(property.schema));
+        values.push(text(|words| expected(words, property.schema)));
     }
-    Some((name?, crate::schema::words::one_of(values.iter(), "")))
+    Some((name?, text(|words| one_of(words, values.iter(), None))))
 }
