@@ -98,7 +98,8 @@ fn mistakes_are_told_as_those_of_a_function_are() {
         ),
         (json!({"stops": [], "people": 1, "return_trip": "yes"}), 1),
         (json!({"stop": [], "peopel": 1}), 4),
-        (json!({"stops": [], "people": 1, "pace\n": 1}), 1),
+        // Near to a known one: a value sorts its keys, so that lists of them differ.
+        (json!({"stops": [], "people": 1, "currency\n- ": 1}), 1),
         (json!([]), 1),
         (json!("Rome"), 1),
         (json!(5), 1),

@@ -162,7 +162,9 @@ fn conclude(head: CallHead, coercions: Vec<Coercion>, done: Done) -> ToolResult 
     ToolResult::new(head, given, coercions)
 }
 
+/// In a box here already, so that a success never carries the room for it.
 #[cold]
+#[allow(clippy::unnecessary_box_returns)]
 fn error(tool: &str, stop: Stop) -> Box<ToolError> {
     Box::new(match stop {
         Stop::Failed { message, source } => ToolError::failed(tool, &message, source),
