@@ -70,23 +70,6 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Steps over this byte, a member's key and its colon, if the key is just this one, as it stands
-    /// in JSON, and no white space stands anywhere.
-    #[inline]
-    pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
-        let end = self.at + name.len() + 4;
-        let Some(member) = self.text.as_bytes().get(self.at..end) else {
-            return false;
-        };
-        let found = member.first_chunk() == Some(&[before, b'"'])
-            && member.last_chunk() == Some(b"\":")
-            && is_same(&member[2..member.len() - 2], name.as_bytes());
-        if found {
-            self.at = end;
-        }
-        found
-    }
-
     /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
     #[inline]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {

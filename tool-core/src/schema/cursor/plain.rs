@@ -1,7 +1,7 @@
 //! Values that are spelled in the plainest way, which is the usual one. Here a cursor is exact: what
 //! it takes is JSON, and means what `serde_json` reads.
 
-use super::{Cursor, before_special};
+use super::{Cursor, before_special, is_same};
 
 impl<'t> Cursor<'t> {
     /// Steps over white space and a truth value, or over white space alone.
@@ -77,6 +77,23 @@ impl<'t> Cursor<'t> {
         }
         self.at += length + 2;
         rest.get(..length)
+    }
+
+    /// Steps over this byte, a member's key and its colon, if the key is just this one, as it stands
+    /// in JSON, and no white space stands anywhere.
+    #[inline]
+    pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
+        let end = self.at + name.len() + 4;
+        let Some(member) = self.text.as_bytes().get(self.at..end) else {
+            return false;
+        };
+        let found = member.first_chunk() == Some(&[before, b'"'])
+            && member.last_chunk() == Some(b"\":")
+            && is_same(&member[2..member.len() - 2], name.as_bytes());
+        if found {
+            self.at = end;
+        }
+        found
     }
 
     /// Steps over a member's key and its colon, and before them over a comma unless the member is
