@@ -57,9 +57,16 @@ enum Shape {
         a: Closed,
         b: Option<Box<Place>>,
     },
-    #[serde(other)]
-    Unknown,
 }
+
+/// A value of this in another case is the value, and serde takes it for the other.
+#[derive(Debug, PartialEq, Deserialize, ToolType)]
+enum Open {
+    Point,
+    #[serde(other)]
+    Other,
+}
+const _: () = assert!(!Open::EXACT);
 
 #[derive(Debug, PartialEq, Deserialize, ToolType)]
 struct Deep {
