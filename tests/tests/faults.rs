@@ -49,6 +49,12 @@ fn block(call: &CallContext, #[param(context)] seen: &Seen) {
     seen.note("cancelled");
 }
 
+/// Ends when it is told to.
+#[tool(unlinked)]
+async fn obey(call: &CallContext) {
+    call.cancellation().cancelled().await;
+}
+
 /// The name of its thread.
 #[tool(unlinked, blocking)]
 fn thread_name(panics: bool) -> String {
@@ -70,7 +76,7 @@ fn busy(text: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 
 fn all() -> RegistryBuilder {
     Registry::builder()
-        .tools(tools![hang, wait, block, thread_name, talk, busy])
+        .tools(tools![hang, wait, block, obey, thread_name, talk, busy])
         .context(Seen::default())
 }
 
@@ -95,10 +101,12 @@ async fn a_tool_has_its_own_time_or_that_of_the_registry() {
         "{}",
         result.content()
     );
-    // A thread goes on, and is told.
+    // A thread goes on, and is told. One that comes too late does not begin.
     let seen = Seen::default();
-    let call = ToolCall::new("3", "block", "").with(seen.clone());
-    assert_eq!(kind(&registry.call(call).await), ToolErrorKind::TimedOut);
+    while seen.0.lock().unwrap().is_empty() {
+        let call = ToolCall::new("3", "block", "").with(seen.clone());
+        assert_eq!(kind(&registry.call(call).await), ToolErrorKind::TimedOut);
+    }
     seen.wait_for("cancelled");
     // A sync tool is not stopped, and needs no clock.
     let result = registry
@@ -114,15 +122,17 @@ async fn a_call_is_cancelled_by_its_token() {
     let wait = registry.call(ToolCall::new("1", "wait", "").cancel_with(&token));
     let block = ToolCall::new("2", "block", "").with(seen.clone());
     let block = registry.call(block.cancel_with(&token));
+    let obey = registry.call(ToolCall::new("4", "obey", "").cancel_with(&token));
     let canceller = async {
         while seen.0.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;
         }
         token.cancel();
     };
-    let (wait, block, ()) = tokio::join!(wait, block, canceller);
-    assert_eq!(kind(&wait), ToolErrorKind::Cancelled);
-    assert_eq!(kind(&block), ToolErrorKind::Cancelled);
+    let (wait, block, obey, ()) = tokio::join!(wait, block, obey, canceller);
+    for result in [&wait, &block, &obey] {
+        assert_eq!(kind(result), ToolErrorKind::Cancelled);
+    }
     assert_eq!((wait.call_id(), block.call_id()), ("1", "2"));
     seen.wait_for("cancelled");
     // It does not begin any more.

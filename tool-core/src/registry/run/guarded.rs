@@ -103,9 +103,10 @@ async fn until_cancelled(
     if token.is_cancelled() {
         return (Err(Stop::Cancelled), Vec::new());
     }
-    match select(pin!(running), cancelled).await {
-        Either::Left((done, _)) => done,
-        Either::Right(_) => (Err(Stop::Cancelled), Vec::new()),
+    // The token is asked first: a tool that ends early because of it has not done its work.
+    match select(cancelled, pin!(running)).await {
+        Either::Left(_) => (Err(Stop::Cancelled), Vec::new()),
+        Either::Right((done, _)) => done,
     }
 }
 
