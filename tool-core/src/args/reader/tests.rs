@@ -53,10 +53,7 @@ enum Shape {
     Point,
     Circle(Meters),
     Line(i32, Option<Unit>),
-    Box {
-        a: Closed,
-        b: Option<Box<Place>>,
-    },
+    Box { a: Closed, b: Option<Box<Place>> },
 }
 
 /// A value of this in another case is the value, and serde takes it for the other.
