@@ -48,7 +48,7 @@ pub(crate) struct Scope(Option<tracing::Span>);
 
 #[cfg(feature = "tracing")]
 impl Scope {
-    /// Runs a sync tool inside of the span.
+    /// Runs a tool that blocks inside of the span.
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let _inside = self.0.as_ref().map(tracing::Span::enter);
         run()
@@ -65,6 +65,12 @@ impl Telemetry {
             return Telemetry(None);
         }
         Telemetry(Heard::new(call, tool))
+    }
+
+    /// Runs a sync tool inside of the span.
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        let _inside = self.0.as_ref().map(|heard| heard.span.enter());
+        run()
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -307,6 +313,10 @@ impl Scope {
 impl Telemetry {
     pub(crate) fn new(_call: &ToolCall, _tool: Option<&ToolSpec>) -> Telemetry {
         Telemetry(Scope)
+    }
+
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        run()
     }
 
     pub(crate) fn scope(&self) -> Scope {

@@ -74,9 +74,7 @@ pub(super) fn at_once(
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
     let mut input = input(inner, tool, call);
-    let ended = telemetry
-        .scope()
-        .run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
+    let ended = telemetry.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
     let coercions = input.finish();
     let result = conclude(input.take_head(), coercions, done(ended));
     telemetry.ended(&result);
