@@ -85,6 +85,16 @@ impl Capture {
         events.remove(0)
     }
 
+    /// The levels and messages of the library's events whose message holds a text.
+    pub(crate) fn events_that_say(&self, text: &str) -> Vec<(Level, String)> {
+        let kept = self.kept();
+        let ours = kept.events.iter().filter(|event| event.target == "tool_core");
+        ours.filter_map(|event| Some((event.level, event.fields.get("message")?)))
+            .filter(|(_, message)| message.contains(text))
+            .map(|(level, message)| (level, message.clone()))
+            .collect()
+    }
+
     /// Which call the event with this text is inside of, by the span that was around it.
     pub(crate) fn call_around(&self, message: &str) -> Option<String> {
         let kept = self.kept();

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use tool_core::{CallContext, CancellationToken, Gate, Progress, Registry, ToolCall, tool, tools};
 use tracing::{Instrument, Level, info, info_span};
 
+#[allow(dead_code)] // Other tests look at messages.
 #[path = "../capture.rs"]
 mod capture;
 

@@ -2,6 +2,9 @@
 
 mod agent;
 mod calls;
+#[allow(dead_code)] // Other tests look at spans.
+#[path = "../../capture.rs"]
+mod capture;
 mod hosted;
 mod oracles;
 mod responses;
