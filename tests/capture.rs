@@ -88,7 +88,10 @@ impl Capture {
     /// The levels and messages of the library's events whose message holds a text.
     pub(crate) fn events_that_say(&self, text: &str) -> Vec<(Level, String)> {
         let kept = self.kept();
-        let ours = kept.events.iter().filter(|event| event.target == "tool_core");
+        let ours = kept
+            .events
+            .iter()
+            .filter(|event| event.target == "tool_core");
         ours.filter_map(|event| Some((event.level, event.fields.get("message")?)))
             .filter(|(_, message)| message.contains(text))
             .map(|(level, message)| (level, message.clone()))

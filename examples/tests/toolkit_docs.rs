@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use examples::folder::Temporary;
 use examples::program::{assert_closed_early, assert_refused, run};
@@ -190,7 +189,6 @@ fn a_query_is_bounded_in_rows_in_size_and_in_time() {
     let long = query(&registry, "SELECT hex(zeroblob(40000))");
     assert!(long.content().len() < 1000, "{}", long.content().len());
 
-    let begin = Instant::now();
     let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
     let result = query(&registry, endless);
@@ -198,7 +196,6 @@ fn a_query_is_bounded_in_rows_in_size_and_in_time() {
     assert_eq!(kind, Some(ToolErrorKind::TimedOut));
     // The thread has ended as well, or the next query would wait for it.
     assert!(!query(&registry, "SELECT 1").is_error());
-    assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
 /// SQLite asks whether it is to go on between its own steps, and a function is one of them.
@@ -213,12 +210,10 @@ fn no_function_of_sql_goes_on_for_long() {
         format!("replace({zeros}, substr({zeros}, 1, 49000) || '1', '')"),
         format!("{zeros} LIKE '%0%0%0%0%0%0%0%0%0%0%1'"),
     ] {
-        let started = Instant::now();
         query(&registry, &format!("SELECT {function}"));
-        // To its end: the next one waits for the database.
-        query(&registry, "SELECT 1");
-        let took = started.elapsed();
-        assert!(took < Duration::from_millis(1500), "{function}: {took:?}");
+        // The next one waits for the database, and no longer than its own time.
+        let next = query(&registry, "SELECT 1");
+        assert!(!next.is_error(), "{function}: {}", next.content());
     }
     let nothing = query(&registry, "-- nothing");
     let told = nothing.content();

@@ -146,6 +146,32 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
     }
 }
 
+#[derive(Debug, Deserialize, ToolType)]
+struct Tree(Vec<Tree>);
+
+/// Lists of lists.
+#[tool(unlinked)]
+fn lists(rows: Option<Vec<Vec<u8>>>, tree: Option<Tree>) -> String {
+    format!("{rows:?} {tree:?}")
+}
+
+#[test]
+fn a_lenient_registry_makes_a_list_of_a_value_once() {
+    let builder = Registry::builder().tools(tools![lists]).lenient();
+    let lenient = builder.build().unwrap();
+    let call = |arguments: Value| lenient.call_blocking(ToolCall::new("id", "lists", arguments));
+    let taken = call(json!({"rows": [1, [2, 3]]}));
+    assert_eq!(taken.content(), "Some([[1], [2, 3]]) None");
+    let refused = call(json!({"rows": 1, "tree": 1}));
+    for said in ["rows: expected an array", "tree: expected an array"] {
+        assert!(refused.content().contains(said), "{}", refused.content());
+    }
+    // Each of them once, not once for each level that there may be.
+    let refused = call(json!({"tree": vec![1; 100]}));
+    let said = "tree[0]: expected an array, got 1\n";
+    assert!(refused.content().contains(said), "{}", refused.content());
+}
+
 #[test]
 fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
     let lenient = Registry::builder()

@@ -109,11 +109,11 @@ async fn what_may_pass_is_tried_again_and_nothing_else() {
 #[tokio::test]
 async fn time_limits_and_retries_stand_around_a_registry() {
     let seen = Arc::new(Seen::default());
-    let service = ServiceBuilder::new()
-        .timeout(Duration::from_millis(200))
-        .concurrency_limit(3)
-        .retry(Again(4))
-        .service(registry(&seen));
+    let within = |time| {
+        let stack = ServiceBuilder::new().timeout(time).concurrency_limit(3);
+        stack.retry(Again(4)).service(registry(&seen))
+    };
+    let service = within(Duration::from_secs(600));
     let calls = (0..20).map(|id| {
         let mut service = service.clone();
         let call = ToolCall::new(id.to_string(), "work", json!({"busy": 4}));
@@ -131,6 +131,7 @@ async fn time_limits_and_retries_stand_around_a_registry() {
     assert_eq!(seen.calls.load(Ordering::SeqCst), 24);
 
     let call = ToolCall::new("slow", "work", json!({"hangs": true}));
+    let service = within(Duration::from_millis(20));
     let error = service.oneshot(call).await.unwrap_err();
     assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -108,9 +107,8 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
                     }
                 }
             });
-            let end = Instant::now() + Duration::from_millis(400);
             let (mut read, mut refused, mut stolen) = (0, 0, 0);
-            while Instant::now() < end {
+            while stolen == 0 && (read + refused < 2000 || read == 0 || refused == 0) {
                 match desk.read("notes/secret.md", &ALL).as_deref() {
                     Ok("fine\n") => read += 1,
                     Ok(_) => stolen += 1,
@@ -119,7 +117,6 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
             }
             is_over.store(true, Ordering::Relaxed);
             assert_eq!(stolen, 0);
-            assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
         });
     });
 }

@@ -87,6 +87,8 @@ struct Walker<'t> {
     /// union only when nothing fits as it is.
     folds: bool,
     coercions: Vec<Coercion>,
+    /// Where a value stands that was last taken for a list of one.
+    listed: Option<usize>,
     /// How many bytes may still be looked at more than once. Unions within unions could ask for
     /// exponentially many.
     budget: usize,
@@ -104,6 +106,7 @@ impl<'t> Walker<'t> {
             verdict: None,
             folds: respells,
             coercions: Vec::new(),
+            listed: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
         }
     }

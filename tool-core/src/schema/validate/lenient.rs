@@ -30,9 +30,12 @@ impl Walker<'_> {
             }
             return;
         }
+        // Not twice: a list of lists is not plainly meant, and a list of itself has no end.
         if let Kind::Array(rule) = &schema.kind
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
+            && self.listed != Some(start.position())
         {
+            self.listed = Some(start.position());
             self.cursor = start;
             self.note(path, text, "one value was taken for a list of one");
             self.respell(self.cursor.position(), "[");
