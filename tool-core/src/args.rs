@@ -12,7 +12,7 @@ mod slot;
 use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
-use self::fill::{Stop, fill, fill_trusted};
+use self::fill::{Unread, fill, fill_trusted};
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
@@ -125,8 +125,8 @@ impl Input {
     /// Fills one slot a parameter, or says everything that is wrong.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
         match fill(&self.text, self.tool.spec().properties(), slots) {
-            Ok(()) => Ok(()),
-            Err(_) => self.settle(slots),
+            true => Ok(()),
+            false => self.settle(slots),
         }
     }
 
@@ -144,9 +144,13 @@ impl Input {
         let respelled = normalise(&schema, &self.text, self.is_lenient)?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill_trusted(&respelled.text, schema.properties(), slots);
-        filled.map_err(|stop| {
-            let violations = match *stop {
-                Stop::Value(property, problem, at) => {
+        filled.map_err(|unread| {
+            let violations = match unread {
+                Some(Unread {
+                    property,
+                    problem,
+                    at,
+                }) => {
                     let value = respelled.text.get(at.start..).unwrap_or_default();
                     let inner = path_at(value, at.len());
                     let path = format!("{}{inner}", property.name());
@@ -157,7 +161,7 @@ impl Input {
                     };
                     Violations::one(path, &refused)
                 }
-                Stop::Shape => Violations::one(String::new(), "could not be read"),
+                None => Violations::one(String::new(), "could not be read"),
             };
             Unfit::Mistakes(violations).into()
         })

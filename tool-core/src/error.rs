@@ -140,12 +140,14 @@ impl ToolError {
     /// An error that says no more than its headline, with room for a body of so many bytes.
     fn headed(kind: ToolErrorKind, headline: [&str; 2], body: usize) -> ToolError {
         let id = Reference::new();
-        let parts = [headline[0], headline[1], " [ref ", id.as_str(), "]"];
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut message = String::with_capacity(length + body);
-        for part in parts {
-            message.push_str(part);
-        }
+        let [what, which] = headline;
+        let reference = " [ref ABC123]".len();
+        let mut message = String::with_capacity(what.len() + which.len() + reference + body);
+        message.push_str(what);
+        message.push_str(which);
+        message.push_str(" [ref ");
+        message.extend(id.characters());
+        message.push(']');
         ToolError {
             message,
             id,

@@ -9,93 +9,234 @@ use crate::schema::cursor::Cursor;
 use crate::schema::seen::Seen;
 use crate::schema::validate::conforms;
 
-/// Why [`fill`] stopped. In a box, since it is rare and the way to it is not.
-type Stopped<'p> = Box<Stop<'p>>;
+/// The text is not what fills the slots.
+struct Stopped;
 
-pub(super) enum Stop<'p> {
-    /// The text is not the expected object.
-    Shape,
-    /// A parameter's value does not decode. It starts and was given up at these places of the text.
-    Value(&'p Property, Problem, Range<usize>),
+/// A value that does not decode.
+pub(super) struct Unread {
+    pub(super) property: &'static Property,
+    pub(super) problem: Problem,
+    /// Where it starts and was given up.
+    pub(super) at: Range<usize>,
 }
 
-/// Decodes every member of the object in `text` into the slot of its property.
+/// Decodes every member of the object in `text` into the slot of its property, if it can.
 #[inline]
-pub(super) fn fill<'a, 'p>(
+pub(super) fn fill<'a>(
     text: &'a str,
-    properties: &'p [Property],
+    properties: &'static [Property],
     slots: &mut [&mut dyn Decode<'a>],
-) -> Result<(), Stopped<'p>> {
-    let slots = &mut slots[..properties.len()];
-    let mut reader = Reader::new(text);
-    reader.is_strict = true;
-    // A model mostly keeps to the order of the schema, and writes no white space.
-    let mut before = b'{';
-    let mut given = 0;
-    for (property, slot) in properties.iter().zip(slots.iter_mut()) {
-        if !property.name.is_plain() || !reader.cursor.eat_member(before, property.name()) {
-            break;
-        }
-        before = b',';
-        given += 1;
-        value(&mut reader, property, &mut **slot)?;
-    }
-    let is_whole = match reader.cursor.rest() {
-        "}" => given > 0,
-        "{}" => given == 0,
-        _ => false,
-    };
-    if is_whole && given == properties.len() {
-        return Ok(());
-    }
-    fill_others(&mut reader, properties, slots, given)
+) -> bool {
+    let mut pass = Pass::new(text);
+    pass.reader.is_strict = true;
+    pass.members(properties, &mut slots[..properties.len()])
+        .is_ok()
 }
 
-/// The same of a text that is known to be JSON and what the schema describes.
-pub(super) fn fill_trusted<'a, 'p>(
+/// The same of a text that is known to be JSON and what the schema describes. Gives the value that
+/// does not decode, or nothing where there is another reason.
+pub(super) fn fill_trusted<'a>(
     text: &'a str,
-    properties: &'p [Property],
+    properties: &'static [Property],
     slots: &mut [&mut dyn Decode<'a>],
-) -> Result<(), Stopped<'p>> {
-    fill_others(&mut Reader::new(text), properties, slots, 0)
+) -> Result<(), Option<Unread>> {
+    let mut pass = Pass::new(text);
+    let filled = pass.others(properties, slots, 0);
+    filled.map_err(|Stopped| pass.unread)
 }
 
-/// Goes on behind the first members, in any order.
-#[inline(never)]
-fn fill_others<'a, 'p>(
-    reader: &mut Reader<'a>,
-    properties: &'p [Property],
-    slots: &mut [&mut dyn Decode<'a>],
-    given: usize,
-) -> Result<(), Stopped<'p>> {
-    let mut seen = Seen::default();
-    for place in 0..given {
-        seen.insert(place);
-    }
-    let mut is_first = given == 0;
-    let mut next = given;
-    while let Some(place) = member(&mut reader.cursor, properties, next, is_first)? {
-        require(seen.insert(place))?;
-        value(reader, &properties[place], &mut *slots[place])?;
-        is_first = false;
-        next = place + 1;
-    }
-    reader.cursor.peek();
-    require(reader.cursor.rest().is_empty())?;
-    for (place, property) in properties.iter().enumerate() {
-        if !seen.contains(place) {
-            absent(property, &mut *slots[place])?;
+/// One pass over the arguments.
+struct Pass<'a> {
+    reader: Reader<'a>,
+    /// At which value it stopped, if it was that.
+    unread: Option<Unread>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(text: &'a str) -> Self {
+        Pass {
+            reader: Reader::new(text),
+            unread: None,
         }
     }
-    Ok(())
-}
 
-fn require(holds: bool) -> Result<(), Stopped<'static>> {
-    if holds {
+    #[inline]
+    fn members(
+        &mut self,
+        properties: &'static [Property],
+        slots: &mut [&mut dyn Decode<'a>],
+    ) -> Result<(), Stopped> {
+        // A model mostly keeps to the order of the schema, and writes no white space.
+        let mut before = b'{';
+        let mut given = 0;
+        for (property, slot) in properties.iter().zip(slots.iter_mut()) {
+            let cursor = &mut self.reader.cursor;
+            if !property.name.is_plain() || !cursor.eat_member(before, property.name()) {
+                break;
+            }
+            before = b',';
+            given += 1;
+            self.value(property, &mut **slot)?;
+        }
+        let is_whole = match self.reader.cursor.rest() {
+            "}" => given > 0,
+            "{}" => given == 0,
+            _ => false,
+        };
+        if is_whole && given == properties.len() {
+            return Ok(());
+        }
+        self.others(properties, slots, given)
+    }
+
+    /// Goes on behind the first members, in any order.
+    #[inline(never)]
+    fn others(
+        &mut self,
+        properties: &'static [Property],
+        slots: &mut [&mut dyn Decode<'a>],
+        given: usize,
+    ) -> Result<(), Stopped> {
+        let mut seen = Seen::default();
+        for place in 0..given {
+            seen.insert(place);
+        }
+        let mut is_first = given == 0;
+        let mut next = given;
+        while let Some(place) = member(&mut self.reader.cursor, properties, next, is_first)? {
+            require(seen.insert(place))?;
+            self.value(&properties[place], &mut *slots[place])?;
+            is_first = false;
+            next = place + 1;
+        }
+        self.reader.cursor.peek();
+        require(self.reader.cursor.rest().is_empty())?;
+        for (place, property) in properties.iter().enumerate() {
+            if !seen.contains(place) {
+                self.absent(property, &mut *slots[place])?;
+            }
+        }
         Ok(())
-    } else {
-        Err(Stop::Shape.into())
     }
+
+    /// Decodes the value that comes next.
+    #[inline]
+    fn value(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'a>,
+    ) -> Result<(), Stopped> {
+        let may_be_null = property.nullable || !property.required;
+        if may_be_null && self.reader.cursor.peek() == b'n' {
+            return self.null(property, slot);
+        }
+        match property.exact || !self.reader.is_strict {
+            true => self.decode(property, slot),
+            false => self.checked(property, slot),
+        }
+    }
+
+    /// Decodes what seems to be `null`, where a parameter may be `null` or absent.
+    #[inline(never)]
+    fn null(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'a>,
+    ) -> Result<(), Stopped> {
+        if property.drops_null() && self.reader.cursor.eat_word("null") {
+            return self.absent(property, slot);
+        }
+        match property.exact || !self.reader.is_strict {
+            true => self.decode(property, slot),
+            false if property.nullable => self.decode_lax(property, slot),
+            false => self.checked(property, slot),
+        }
+    }
+
+    /// Decodes a value of a type that enforces less than its schema.
+    #[inline(never)]
+    fn checked(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'a>,
+    ) -> Result<(), Stopped> {
+        self.reader.cursor.peek();
+        // The walk comes first: it is bounded, and a type's own decoding might not be.
+        let start = self.reader.cursor.position();
+        let length = conforms(property.schema, self.reader.cursor.rest()).ok_or(Stopped)?;
+        self.decode_lax(property, slot)?;
+        require(start + length == self.reader.cursor.position())
+    }
+
+    /// Decodes a value without the strict way.
+    fn decode_lax(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'a>,
+    ) -> Result<(), Stopped> {
+        self.reader.is_strict = false;
+        self.decode(property, slot)?;
+        self.reader.is_strict = true;
+        Ok(())
+    }
+
+    fn decode(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'a>,
+    ) -> Result<(), Stopped> {
+        let start = self.reader.cursor.position();
+        match slot.decode(&mut self.reader) {
+            Ok(()) => Ok(()),
+            Err(problem) => {
+                let end = self.reader.cursor.position();
+                self.refused(property, problem, start..end)
+            }
+        }
+    }
+
+    #[cold]
+    fn refused(
+        &mut self,
+        property: &'static Property,
+        problem: Problem,
+        at: Range<usize>,
+    ) -> Result<(), Stopped> {
+        self.unread = Some(Unread {
+            property,
+            problem,
+            at,
+        });
+        Err(Stopped)
+    }
+
+    /// Fills the slot of a parameter that the call does not give.
+    #[inline(never)]
+    fn absent(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn Decode<'_>,
+    ) -> Result<(), Stopped> {
+        let stand_in = match property.default_json() {
+            Some(default) => default,
+            None if property.required => return Err(Stopped),
+            None if property.nullable => "null",
+            // Filled from `Default` when it is taken.
+            None => {
+                slot.reset();
+                return Ok(());
+            }
+        };
+        match slot.decode(&mut Reader::new(stand_in)) {
+            Ok(()) => Ok(()),
+            // It stands nowhere.
+            Err(problem) => self.refused(property, problem, 0..0),
+        }
+    }
+}
+
+fn require(holds: bool) -> Result<(), Stopped> {
+    if holds { Ok(()) } else { Err(Stopped) }
 }
 
 /// Steps to the value of the next member and gives the place of its property, or steps over the end
@@ -105,7 +246,7 @@ fn member(
     properties: &[Property],
     expected: usize,
     is_first: bool,
-) -> Result<Option<usize>, Stopped<'static>> {
+) -> Result<Option<usize>, Stopped> {
     if is_first {
         require(cursor.eat(b'{'))?;
     }
@@ -119,105 +260,9 @@ fn member(
     {
         return Ok(Some(expected));
     }
-    let key = cursor.string().text().ok_or(Stop::Shape)?;
+    let key = cursor.string().text().ok_or(Stopped)?;
     require(cursor.eat(b':'))?;
     let mut properties = properties.iter();
     let place = properties.position(|property| property.is_called(&key));
-    Ok(Some(place.ok_or(Stop::Shape)?))
-}
-
-/// Decodes the value that comes next.
-#[inline]
-fn value<'a, 'p>(
-    reader: &mut Reader<'a>,
-    property: &'p Property,
-    slot: &mut dyn Decode<'a>,
-) -> Result<(), Stopped<'p>> {
-    let may_be_null = property.nullable || !property.required;
-    if may_be_null && reader.cursor.peek() == b'n' {
-        return null(reader, property, slot);
-    }
-    match property.exact || !reader.is_strict {
-        true => decode(reader, property, slot),
-        false => checked(reader, property, slot),
-    }
-}
-
-/// Decodes what seems to be `null`, where a parameter may be `null` or absent.
-#[inline(never)]
-fn null<'a, 'p>(
-    reader: &mut Reader<'a>,
-    property: &'p Property,
-    slot: &mut dyn Decode<'a>,
-) -> Result<(), Stopped<'p>> {
-    if property.drops_null() && reader.cursor.eat_word("null") {
-        return absent(property, slot);
-    }
-    match property.exact || !reader.is_strict {
-        true => decode(reader, property, slot),
-        false if property.nullable => decode_lax(reader, property, slot),
-        false => checked(reader, property, slot),
-    }
-}
-
-/// Decodes a value of a type that enforces less than its schema.
-#[inline(never)]
-fn checked<'a, 'p>(
-    reader: &mut Reader<'a>,
-    property: &'p Property,
-    slot: &mut dyn Decode<'a>,
-) -> Result<(), Stopped<'p>> {
-    reader.cursor.peek();
-    // The walk comes first: it is bounded, and a type's own decoding might not be.
-    let start = reader.cursor.position();
-    let length = conforms(property.schema, reader.cursor.rest()).ok_or(Stop::Shape)?;
-    decode_lax(reader, property, slot)?;
-    require(start + length == reader.cursor.position())
-}
-
-/// Decodes a value without the strict way.
-fn decode_lax<'a, 'p>(
-    reader: &mut Reader<'a>,
-    property: &'p Property,
-    slot: &mut dyn Decode<'a>,
-) -> Result<(), Stopped<'p>> {
-    reader.is_strict = false;
-    decode(reader, property, slot)?;
-    reader.is_strict = true;
-    Ok(())
-}
-
-fn decode<'a, 'p>(
-    reader: &mut Reader<'a>,
-    property: &'p Property,
-    slot: &mut dyn Decode<'a>,
-) -> Result<(), Stopped<'p>> {
-    let start = reader.cursor.position();
-    match slot.decode(reader) {
-        Ok(()) => Ok(()),
-        Err(problem) => refused(property, problem, start..reader.cursor.position()),
-    }
-}
-
-#[cold]
-fn refused(property: &Property, problem: Problem, at: Range<usize>) -> Result<(), Stopped<'_>> {
-    Err(Box::new(Stop::Value(property, problem, at)))
-}
-
-/// Fills the slot of a parameter that the call does not give.
-#[inline(never)]
-fn absent<'p>(property: &'p Property, slot: &mut dyn Decode<'_>) -> Result<(), Stopped<'p>> {
-    let stand_in = match property.default_json() {
-        Some(default) => default,
-        None if property.required => return Err(Stop::Shape.into()),
-        None if property.nullable => "null",
-        // Filled from `Default` when it is taken.
-        None => {
-            slot.reset();
-            return Ok(());
-        }
-    };
-    slot.decode(&mut Reader::new(stand_in))
-        // It stands nowhere.
-        .map_err(|problem| Box::new(Stop::Value(property, problem, 0..0)))
+    Ok(Some(place.ok_or(Stopped)?))
 }

@@ -9,17 +9,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Reference([u8; 6]);
 
 impl Reference {
-    /// Unlike in practice rather than secret: a process draws from its own random sequence.
+    /// Unlike in practice rather than secret: a process begins at a random place of a sequence whose
+    /// neighbours are far from each other.
     pub(super) fn new() -> Reference {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-        static KEYS: OnceLock<RandomState> = OnceLock::new();
+        /// 2⁶⁴ by the golden ratio.
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        static FIRST: OnceLock<u64> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let first = FIRST.get_or_init(|| RandomState::new().hash_one(0));
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let hash = KEYS.get_or_init(RandomState::new).hash_one(number);
-        let bytes = hash.to_le_bytes();
+        let place = first.wrapping_add(number.wrapping_mul(STEP));
+        // By the highest bits, in which the places differ.
         Reference(std::array::from_fn(|at| {
-            ALPHABET[usize::from(bytes[at] & 31)]
+            ALPHABET[(place >> (59 - 5 * at) & 31) as usize]
         }))
+    }
+
+    pub(super) fn characters(&self) -> impl Iterator<Item = char> {
+        self.0.iter().copied().map(char::from)
     }
 
     pub(super) fn as_str(&self) -> &str {

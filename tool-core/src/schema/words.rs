@@ -172,8 +172,10 @@ pub(crate) fn one_of<T: AsRef<str>>(
 ) {
     let total = values.len();
     for (at, value) in values.enumerate().take(LISTED) {
-        if at > 0 {
-            words.push_str(if at + 1 == total { " or " } else { ", " });
+        match at {
+            0 => {}
+            _ if at + 1 == total => words.push_str(" or "),
+            _ => words.push_str(", "),
         }
         if let Some(quote) = quote {
             words.push(quote);
@@ -231,10 +233,13 @@ pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
 /// A name as a model wrote it, shortened. One that would begin a line of its own, or turn the
 /// direction of others, is quoted: it stands in the operator's log, too.
 pub(crate) fn name(written: &str) -> Cow<'_, str> {
+    if written.len() <= SHOWN && written.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return written.into();
+    }
     let name = shorten(written);
-    match name.chars().any(steers) {
-        true => format!("{name:?}").into(),
-        false => name,
+    match !name.chars().any(steers) {
+        true => name,
+        false => format!("{name:?}").into(),
     }
 }
 

@@ -4,15 +4,14 @@ use std::fmt;
 
 use serde::de::{Error, Expected, Unexpected};
 
-/// Most of them are never put into words: the walk over the schema finds better ones. In a box,
-/// so that a value that could be read is not moved in the company of an absent problem.
+/// Nothing where it is not what the type reads, or no JSON: most of them are never put into words,
+/// since the walk over the schema finds better ones. In a box, so that a value that could be read
+/// is not moved in the company of an absent problem.
 #[derive(Debug)]
-pub struct Problem(Box<Cause>);
+pub struct Problem(Option<Box<Cause>>);
 
 #[derive(Debug)]
 enum Cause {
-    /// It is not what the type reads, or no JSON.
-    Unfit,
     /// What the type itself said of it.
     Told(String),
     /// What `serde_json` said of it.
@@ -22,21 +21,21 @@ enum Cause {
 impl Problem {
     #[cold]
     pub(super) fn unfit() -> Problem {
-        Problem(Box::new(Cause::Unfit))
+        Problem(None)
     }
 
     #[cold]
     pub(super) fn json(problem: serde_json::Error) -> Problem {
-        Problem(Box::new(Cause::Json(problem)))
+        Problem(Some(Box::new(Cause::Json(problem))))
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            Cause::Unfit => f.write_str("not accepted"),
-            Cause::Told(words) => f.write_str(words),
-            Cause::Json(problem) => problem.fmt(f),
+        match self.0.as_deref() {
+            None => f.write_str("not accepted"),
+            Some(Cause::Told(words)) => f.write_str(words),
+            Some(Cause::Json(problem)) => problem.fmt(f),
         }
     }
 }
@@ -45,7 +44,7 @@ impl std::error::Error for Problem {}
 
 impl Error for Problem {
     fn custom<T: fmt::Display>(words: T) -> Self {
-        Problem(Box::new(Cause::Told(words.to_string())))
+        Problem(Some(Box::new(Cause::Told(words.to_string()))))
     }
 
     fn invalid_type(_: Unexpected<'_>, _: &dyn Expected) -> Self {

@@ -106,13 +106,24 @@ impl Walker<'_> {
         let mut seen_others = Keys::default();
         // A model mostly keeps to the order of the schema.
         let mut next = 0;
-        let mut is_first = true;
-        self.open(b'{');
-        while self.goes_on(b'}', is_first) {
-            is_first = false;
-            let start = self.cursor.position();
-            if let Some(property) = known.get(next)
-                && self.cursor.eat_key(property.name.json())
+        let mut before = b'{';
+        loop {
+            let expected = known.get(next);
+            let mut start = self.cursor.position() + 1;
+            let is_next = expected.is_some_and(|property| self.eat_next(before, property));
+            if !is_next {
+                let is_first = before == b'{';
+                if is_first {
+                    self.open(b'{');
+                }
+                if !self.goes_on(b'}', is_first) {
+                    break;
+                }
+                start = self.cursor.position();
+            }
+            before = b',';
+            if let Some(property) = expected
+                && (is_next || self.cursor.eat_key(property.name.json()))
             {
                 let path = path.key(property.name());
                 self.member(property, start, seen.insert(next), &path, depth);
@@ -151,6 +162,13 @@ impl Walker<'_> {
                 self.add_null(property);
             }
         }
+    }
+
+    /// Steps over a brace or a comma, the key of this property and its colon, if they come without
+    /// a space.
+    #[inline]
+    fn eat_next(&mut self, before: u8, property: &Property) -> bool {
+        property.name.is_plain() && self.cursor.eat_member(before, property.name())
     }
 
     /// Walks over the value of a member whose key was passed since `start`.

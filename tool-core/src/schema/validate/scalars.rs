@@ -1,7 +1,6 @@
 //! Numbers and strings.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use super::{Path, Walker, unlike};
 use crate::schema::numbers::{is_multiple, whole_number};
@@ -27,15 +26,19 @@ impl Walker<'_> {
             }
         };
         let text = start.text_to(&self.cursor);
-        if number < range.minimum {
-            self.is_not(text, "below the minimum", range.minimum, path);
+        let (relation, limit) = if number < range.minimum {
+            ("below the minimum", range.minimum)
         } else if number > range.maximum {
-            self.is_not(text, "above the maximum", range.maximum, path);
+            ("above the maximum", range.maximum)
         } else if range.multiple_of != 0 && number % range.multiple_of != 0 {
-            self.is_not(text, "no multiple of", range.multiple_of, path);
-        } else if let Cow::Owned(digits) = digits {
-            self.respell(start.position(), &digits);
-        }
+            ("no multiple of", range.multiple_of)
+        } else {
+            if let Cow::Owned(digits) = digits {
+                self.respell(start.position(), &digits);
+            }
+            return;
+        };
+        self.is_not(text, relation, itoa::Buffer::new().format(limit), path);
     }
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
@@ -76,12 +79,13 @@ impl Walker<'_> {
     }
 
     /// Reports a number on the wrong side of a limit.
-    fn is_not(&mut self, text: &str, relation: &str, limit: impl Display, path: &Path<'_>) {
+    fn is_not(&mut self, text: &str, relation: &str, limit: &str, path: &Path<'_>) {
         self.report(path, |words| {
-            for part in [&shorten(text), " is ", relation, " "] {
-                words.push_str(part);
-            }
-            push(words, limit);
+            words.push_str(&shorten(text));
+            words.push_str(" is ");
+            words.push_str(relation);
+            words.push(' ');
+            words.push_str(limit);
         });
     }
 
