@@ -27,6 +27,7 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 ///     }
 ///
 ///     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
+///         // Of the crate `futures-channel`.
 ///         let (done, waits) = futures_channel::oneshot::channel();
 ///         thread::spawn(move || {
 ///             job();

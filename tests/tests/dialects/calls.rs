@@ -98,7 +98,7 @@ fn a_response_without_calls_is_no_error() {
         ),
         (
             &OpenAiChat::default(),
-            json!({"error": false, "choices": []}),
+            json!({"error": false, "choices": [{"message": {"content": ""}}]}),
         ),
         (
             &OpenAiResponses::default(),
@@ -249,7 +249,17 @@ fn a_call_without_a_name_or_an_id_is_an_error() {
 
 #[test]
 fn what_is_no_response_is_named() {
-    let cases: [(&dyn Dialect, Value, &str); 10] = [
+    let cases: [(&dyn Dialect, Value, &str); 12] = [
+        (
+            &OpenAiChat::default(),
+            json!({"choices": []}),
+            "not a chat completion: `choices` is empty",
+        ),
+        (
+            &Gemini::default(),
+            json!({"candidates": []}),
+            "not a response of Gemini: `candidates` is empty",
+        ),
         (
             &OpenAiChat::default(),
             json!({"id": "chatcmpl-1"}),

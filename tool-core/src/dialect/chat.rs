@@ -46,9 +46,7 @@ pub(super) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
 
 /// The calls of the first choice.
 pub(super) fn calls(layout: &Layout, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-    let Some(choice) = layout.array(response, "choices")?.first() else {
-        return Ok(Vec::new());
-    };
+    let choice = layout.first(response, "choices")?;
     // A piece of a stream has `delta` instead, and its calls must not go unseen.
     if !choice["message"].is_object() {
         return Err(layout.refuse("`choices[0].message` is missing"));

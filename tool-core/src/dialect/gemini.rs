@@ -130,12 +130,10 @@ impl Dialect for Gemini {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         // A blocked prompt has feedback and no candidates.
-        if response["candidates"].is_null() && response["promptFeedback"].is_object() {
+        if response["candidates"][0].is_null() && response["promptFeedback"].is_object() {
             return Ok(Vec::new());
         }
-        let Some(candidate) = LAYOUT.array(response, "candidates")?.first() else {
-            return Ok(Vec::new());
-        };
+        let candidate = LAYOUT.first(response, "candidates")?;
         let parts = LAYOUT.optional_array(candidate, "content.parts")?;
         let parts = parts.iter().enumerate();
         parts

@@ -63,6 +63,17 @@ impl Layout {
         }
     }
 
+    /// The first of the array `key` of a response, which has one at least.
+    pub(super) fn first<'r>(
+        &self,
+        response: &'r Value,
+        key: &str,
+    ) -> Result<&'r Value, ResponseError> {
+        let items = self.array(response, key)?;
+        let none = || self.refuse(format_args!("`{key}` is empty"));
+        items.first().ok_or_else(none)
+    }
+
     /// An array further inside, whose absence means that it is empty.
     pub(super) fn optional_array<'r>(
         &self,
