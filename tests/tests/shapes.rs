@@ -138,6 +138,11 @@ fn external_tags() {
     );
     subject.refuses(json!({"Number": 1, "Pair": [1, "a"]}), "value");
     subject.refuses(json!("Something"), "did you mean \"Nothing\"?");
+    // The name of a variant that is an object.
+    subject.refuses(
+        json!("Number"),
+        "value: expected \"Nothing\", an object with \"Number\"",
+    );
 }
 
 #[derive(Debug, Deserialize, ToolType)]

@@ -6,8 +6,8 @@ use super::respell::Respelling;
 use super::{Path, Walker};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
-use crate::schema::words::{expected, one_of, push, text};
-use crate::schema::{Kind, Property, Schema};
+use crate::schema::words::{expected, nearest, one_of, push, text};
+use crate::schema::{Kind, Property, Schema, Text};
 
 impl Walker<'_> {
     pub(super) fn any_of(
@@ -30,6 +30,7 @@ impl Walker<'_> {
             .iter()
             .filter(|schema| leads(schema, text, &members, false));
         let meant = meant.next().filter(|_| meant.next().is_none());
+        let meant = meant.filter(|schema| !is_far(schema, text));
         let mut mistakes = None;
         let found = self.found.mark();
         let written = self.output.as_ref().map(Respelling::mark);
@@ -143,6 +144,19 @@ fn leads(schema: &Schema, text: &str, members: &[(Cow<'_, str>, &str)], all_of_i
         Kind::Map(_) => first == b'{',
         Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) => true,
         Kind::Reference(reference) => leads((reference.target)(), text, members, all_of_it),
+    }
+}
+
+/// Whether a text is none of the strings of an enum, and none of them mistyped. It may be the name of
+/// a variant that is an object.
+fn is_far(schema: &Schema, text: &str) -> bool {
+    match schema.kind {
+        Kind::Enum(strings) => unquote(text).is_some_and(|text| {
+            let values = strings.values.iter().map(Text::as_str);
+            !strings.admits(&text) && nearest(&text, values).is_none()
+        }),
+        Kind::Reference(reference) => is_far((reference.target)(), text),
+        _ => false,
     }
 }
 
