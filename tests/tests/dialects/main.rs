@@ -7,6 +7,7 @@ mod calls;
 mod capture;
 mod hosted;
 mod oracles;
+mod refusals;
 mod responses;
 mod results;
 mod strict;

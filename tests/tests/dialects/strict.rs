@@ -3,6 +3,8 @@
 // The fields are read by the schema alone.
 #![allow(dead_code)]
 
+mod refused;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -10,7 +12,6 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Dialect, Gemini, JsonWriter, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::rules::{Target, broken};
 use tool_core::{Registry, ToolCall, ToolEntry, ToolType, tool, tools};
 
 /// How loud.
@@ -275,24 +276,6 @@ fn a_recursive_type_is_referred_to_where_that_is_possible() {
     assert_eq!(tool[0]["input_schema"], plain);
 }
 
-/// One tool that strict mode can't take must not cost a request all the others.
-#[test]
-fn a_tool_that_strict_mode_cannot_take_is_sent_as_it_is() {
-    let tools = tools![count, set_alarm];
-    let registry = Registry::builder().tools(tools).build().unwrap();
-    let tools = json!(registry.render(&OpenAiResponses::strict()));
-    assert_eq!(tools[0]["name"], "count");
-    assert_eq!(tools[0]["strict"], false);
-    assert_eq!(
-        tools[0]["parameters"]["properties"]["words"]["additionalProperties"]["type"],
-        "integer"
-    );
-    assert_eq!(tools[1]["strict"], true);
-    let tools = json!(registry.render(&Anthropic::strict()));
-    assert_eq!(tools[0]["strict"], false);
-    assert_eq!(tools[1]["strict"], true);
-}
-
 #[test]
 fn xai_is_told_what_an_open_object_may_hold() {
     let tool = render(&XAi::default(), ToolEntry::of::<count>());
@@ -332,52 +315,4 @@ fn a_call_that_came_through_a_strict_mode_is_accepted() {
         "sound": {"name": "Reveille", "speed": 2},
     });
     assert_eq!(call(other_case), call(same));
-}
-
-#[test]
-fn too_many_tools_are_told_in_words() {
-    let tools = vec![alarm(); 129];
-    let messages = |target| -> Vec<_> {
-        let broken = broken(target, &tools).into_iter();
-        broken.map(|broken| broken.to_string()).collect()
-    };
-    assert_eq!(
-        messages(Target::OpenAiStrict),
-        [
-            "OpenAI takes at most 128 tools, and there are 129; send fewer tools (rule openai.tools_max)"
-        ]
-    );
-    assert_eq!(messages(Target::Gemini).len(), 1);
-    assert_eq!(messages(Target::Mistral), [""; 0]);
-    assert!(broken(Target::OpenAiStrict, &tools[1..]).is_empty());
-    assert_eq!(OpenAiChat::default().broken_rules(&tools, &[]).len(), 1);
-    assert_eq!(Anthropic::default().broken_rules(&tools, &[]), []);
-
-    // Each has six that may be left out and two unions: `when` and `sound`.
-    let broken = Anthropic::strict().broken_rules(&tools[..21], &[]);
-    let rules: Vec<_> = broken
-        .iter()
-        .map(|broken| (broken.rule.id, &*broken.message))
-        .collect();
-    assert_eq!(
-        rules,
-        [
-            (
-                "anthropic.strict.max_strict_tools_per_request",
-                "Anthropic's strict mode takes at most 20 tools, and there are 21; send fewer tools"
-            ),
-            (
-                "anthropic.strict.max_optional_parameters_total",
-                "Anthropic's strict mode takes at most 24 parameters and fields that may be left out, \
-              and there are 126; require some of them, or send fewer tools"
-            ),
-            (
-                "anthropic.strict.max_union_parameters_total",
-                "Anthropic's strict mode takes at most 16 unions, and there are 42; send fewer tools"
-            ),
-        ]
-    );
-    // What is not strict counts for nothing.
-    let counts = vec![ToolEntry::of::<count>(); 40];
-    assert_eq!(Anthropic::strict().broken_rules(&counts, &[]), []);
 }
