@@ -179,9 +179,9 @@ impl RegistryBuilder {
 /// What holds for every call.
 impl RegistryBuilder {
     /// Forgives what models get wrong most: a number, a truth value, an array or an object that
-    /// comes in quotes, and one value where a list is wanted. Each case is told by
-    /// [`ToolResult::coercions`](crate::ToolResult::coercions). A `DynamicTool` is held to its schema
-    /// all the same.
+    /// comes in quotes, and one value where a list is wanted, unless it is a list of lists. Each case
+    /// is told by [`ToolResult::coercions`](crate::ToolResult::coercions). A `DynamicTool` is held to
+    /// its schema all the same.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
