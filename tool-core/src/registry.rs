@@ -150,7 +150,9 @@ impl Registry {
     /// added then.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
         let tools: Vec<_> = tools.into_iter().collect();
-        self.change(|current| (current.iter().cloned().chain(tools).collect(), ()))
+        // What is refused is dropped after the change: a tool may hold something that changes this
+        // registry at its end.
+        self.change(|current| (current.iter().chain(&tools).cloned().collect(), ()))
     }
 
     /// Puts a tool in the place of the one of its name, if there is one, and gives that back. No
