@@ -109,10 +109,13 @@ impl CallContext {
     }
 
     /// Tells whoever made the call how far it is; see
-    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Nothing happens when nobody asked.
+    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Nothing happens when nobody asked,
+    /// nor once the call [is cancelled](CallContext::is_cancelled): it has its result by then, and
+    /// protocols such as MCP allow no progress after it.
     pub fn report(&self, progress: &Progress) {
         let given = self.given.as_ref();
-        if let Some(sink) = given.and_then(|given| given.progress.as_ref()) {
+        let sink = given.and_then(|given| given.progress.as_ref());
+        if let Some(sink) = sink.filter(|_| !self.is_cancelled()) {
             sink.tell(progress);
         }
     }
