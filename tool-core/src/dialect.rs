@@ -139,6 +139,25 @@ pub trait Dialect {
 
     /// The calls in a whole response (not a piece of a stream), in order; none is not an error.
     ///
+    /// Where a response was cut short in the middle of its last call, by its limit of tokens or by a
+    /// filter, what came of the arguments may look whole, and as if there were none. The tool is not
+    /// run on it: the call gets a result that says so, and
+    /// [`parse_error`](crate::ToolCall::parse_error) says so as well.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({
+    ///     "role": "assistant",
+    ///     "content": [{"type": "tool_use", "id": "call_1", "name": "delete_notes", "input": {}}],
+    ///     "stop_reason": "max_tokens",
+    /// });
+    /// let calls = Anthropic::default().calls(&response)?;
+    /// assert!(calls[0].parse_error().unwrap().starts_with("the response was cut short"));
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When the JSON is not a response of this provider, is one of its error messages, or holds a
@@ -150,7 +169,7 @@ pub trait Dialect {
     fn turn(&self, response: &Value) -> Vec<Value>;
 
     /// What the model says in words, beside its calls and without its reasoning; empty when it says
-    /// nothing.
+    /// nothing. Words with which it refuses to answer are among them.
     ///
     /// ```
     /// use serde_json::json;

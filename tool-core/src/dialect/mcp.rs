@@ -68,6 +68,8 @@ const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "params.name",
     arguments: "params.arguments",
+    stop: "",
+    cut_short: &[],
 };
 
 /// JSON-RPC's "invalid params", which MCP wants for an unknown tool (`server/tools`, "Error
@@ -114,11 +116,9 @@ impl Dialect for Mcp {
                 std::slice::from_ref(message)
             }
         };
-        let messages = messages.iter().enumerate();
-        messages
-            .filter(|(_, message)| message["method"] == "tools/call")
-            .map(|(place, message)| LAYOUT.call(place, message))
-            .collect()
+        LAYOUT.calls(response, messages, |message| {
+            message["method"] == "tools/call"
+        })
     }
 
     /// Nothing: every request stands for itself.
