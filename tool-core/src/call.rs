@@ -138,7 +138,21 @@ impl ToolCall {
 
     /// Why the arguments are no JSON object, if they are none. Absent arguments, `null` and empty
     /// text count as the empty object, unless the provider says that it was
-    /// [cut short](crate::dialect::Dialect::calls).
+    /// [cut short](crate::dialect::Dialect::calls):
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({
+    ///     "role": "assistant",
+    ///     "content": [{"type": "tool_use", "id": "call_1", "name": "delete_notes", "input": {}}],
+    ///     "stop_reason": "max_tokens",
+    /// });
+    /// let calls = Anthropic::default().calls(&response)?;
+    /// assert!(calls[0].parse_error().unwrap().starts_with("the response was cut short"));
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
     pub fn parse_error(&self) -> Option<String> {
         if self.is_cut_short {
             return Some(CUT_SHORT.into());
@@ -249,6 +263,9 @@ impl ToolResult {
 
     /// The same result with another text for the model. It is text and no longer
     /// [structured](ToolResult::structured); an error stays one, and its reference goes with it.
+    ///
+    /// A client of the Model Context Protocol may refuse text where the tool has an output schema.
+    /// Tools whose results are put into other words had better return a `String`.
     pub fn with_content(mut self, text: impl Into<String>) -> ToolResult {
         match &mut self.error {
             Some(error) => error.retell(text.into()),

@@ -120,6 +120,12 @@ impl Dialect for Anthropic {
         words(&response["content"])
     }
 
+    /// Where its server tools were at work for as long as one response may take (Anthropic's guide
+    /// "Stop reasons and fallback").
+    fn is_paused(&self, response: &Value) -> bool {
+        response["stop_reason"] == "pause_turn"
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let block = |result: &ToolResult| {
             let mut block = json!({

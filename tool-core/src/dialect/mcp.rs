@@ -16,6 +16,10 @@ use crate::tool::ToolEntry;
 ///
 /// The protocol version is 2026-07-28 unless said otherwise. In 2025-11-25 a result is only
 /// structured when it is an object.
+///
+/// A message that [`calls`](Dialect::calls) refuses is answered by the server: a `tools/call` without
+/// a name with the error -32602 under its id. One without an id is a notification, which nobody
+/// waits for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mcp {
     version: Version,
