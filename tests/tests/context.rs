@@ -1,10 +1,13 @@
 //! What an application gives its tools: no model sees it, and none can forge it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 
 use serde_json::json;
 use tool_core::dialect::Mcp;
-use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, tool, tools};
+use tool_core::{
+    CallContext, CancellationToken, Progress, Registry, Tool, ToolCall, ToolErrorKind, tool, tools,
+};
 
 struct Db(Vec<&'static str>);
 struct User(&'static str);
@@ -179,4 +182,36 @@ fn a_call_without_what_it_should_bring_is_refused() {
             .message()
             .ends_with("an internal error, which has been reported")
     );
+}
+
+/// Goes on when nobody waits any more.
+#[tool(unlinked, blocking)]
+fn go_on(call: &CallContext, #[param(context)] ended: &mpsc::SyncSender<()>) {
+    call.report(&Progress::new(1.0));
+    while !call.is_cancelled() {
+        thread::yield_now();
+    }
+    call.report(&Progress::new(2.0));
+    ended.send(()).unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_reported_of_a_call_that_has_its_result() {
+    let (sender, ended) = mpsc::sync_channel::<()>(1);
+    let registry = Registry::builder()
+        .tools(tools![go_on])
+        .context(sender)
+        .build()
+        .unwrap();
+    let (token, heard) = (CancellationToken::new(), Arc::new(Mutex::new(Vec::new())));
+    let (stop, sink) = (token.clone(), Arc::clone(&heard));
+    let call = ToolCall::new("1", "go_on", "").cancel_with(&token);
+    let result = registry.call(call.on_progress(move |progress| {
+        sink.lock().unwrap().push(progress.done);
+        stop.cancel();
+    }));
+    let kind = result.await.error().unwrap().kind();
+    assert_eq!(kind, ToolErrorKind::Cancelled);
+    ended.recv().unwrap();
+    assert_eq!(*heard.lock().unwrap(), [1.0]);
 }

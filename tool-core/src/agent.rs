@@ -105,7 +105,9 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The model called nothing more, and said this.
+    /// The model called nothing more, and said this. It is empty when the provider let nothing
+    /// through, and may end in the middle of a sentence: the reason is in the response, which
+    /// [`Model::ask`] has seen.
     Answered(String),
     /// The model was asked as often as it may be, and called tools to the last. They were run, and
     /// it has not seen their results: another run goes on from there.
@@ -179,7 +181,7 @@ impl<D: Dialect> Agent<D> {
     }
 
     /// Asks the model and runs its calls, those of one response side by side, until it calls
-    /// nothing. The transcript grows with every round.
+    /// nothing and has not [paused](Dialect::is_paused). The transcript grows with every round.
     ///
     /// Dropping the future stops the run. The transcript then holds whole rounds alone, no call
     /// without its result.
@@ -204,7 +206,7 @@ impl<D: Dialect> Agent<D> {
                 .await
                 .map_err(|error| AgentError::Model(error.into()))?;
             let calls = self.dialect.calls(&response)?;
-            let is_last = calls.is_empty();
+            let is_last = calls.is_empty() && !self.dialect.is_paused(&response);
             let prepared = calls.iter().cloned().map(|call| match &self.prepare {
                 Some(prepare) => prepare(call),
                 None => call,

@@ -3,25 +3,84 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-struct Unpark(Thread);
+struct Unpark {
+    thread: Thread,
+    /// Of this future alone. A tool that runs another call on the same thread parks it too, and
+    /// takes what was meant for this one.
+    is_woken: AtomicBool,
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_woken.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let unpark = Arc::new(Unpark {
+        thread: thread::current(),
+        is_woken: AtomicBool::new(false),
+    });
+    let waker = Waker::from(Arc::clone(&unpark));
     let mut context = Context::from_waker(&waker);
     loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
         }
+        while !unpark.is_woken.swap(false, Ordering::Acquire) {
+            thread::park();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Wakes whoever waits first, and ends at its own second poll.
+    async fn wake(other: &Waker) {
+        let mut is_first = true;
+        poll_fn(|context| {
+            if std::mem::take(&mut is_first) {
+                other.wake_by_ref();
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    #[test]
+    fn a_future_inside_of_another_takes_no_wake_from_it() {
+        let (told, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let mut polls = 0;
+            block_on(poll_fn(|context| {
+                polls += 1;
+                if polls == 1 {
+                    block_on(wake(context.waker()));
+                    return Poll::Pending;
+                }
+                Poll::Ready(())
+            }));
+            told.send(polls)
+        });
+        // Where the wake is lost it never ends.
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(2));
     }
 }

@@ -27,6 +27,8 @@ pub struct ToolCall {
     /// The arguments, as text or as JSON.
     pub arguments: Arguments,
     pub(crate) wire_id: WireId,
+    /// Whether the response ended before the arguments did.
+    pub(crate) is_cut_short: bool,
     /// In a box, since most calls have none and all are moved.
     pub(crate) given: Option<Box<Given>>,
 }
@@ -37,6 +39,7 @@ impl PartialEq for ToolCall {
             && self.name == other.name
             && self.arguments == other.arguments
             && self.wire_id == other.wire_id
+            && self.is_cut_short == other.is_cut_short
     }
 }
 
@@ -72,6 +75,7 @@ impl ToolCall {
             name: name.into(),
             arguments: arguments.into(),
             wire_id: WireId::Text,
+            is_cut_short: false,
             given: None,
         }
     }
@@ -133,8 +137,26 @@ impl ToolCall {
     }
 
     /// Why the arguments are no JSON object, if they are none. Absent arguments, `null` and empty
-    /// text count as the empty object.
+    /// text count as the empty object, unless the provider says that it was
+    /// [cut short](crate::dialect::Dialect::calls):
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({
+    ///     "role": "assistant",
+    ///     "content": [{"type": "tool_use", "id": "call_1", "name": "delete_notes", "input": {}}],
+    ///     "stop_reason": "max_tokens",
+    /// });
+    /// let calls = Anthropic::default().calls(&response)?;
+    /// assert!(calls[0].parse_error().unwrap().starts_with("the response was cut short"));
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
     pub fn parse_error(&self) -> Option<String> {
+        if self.is_cut_short {
+            return Some(CUT_SHORT.into());
+        }
         let text = match &self.arguments {
             Arguments::Json(Value::Object(_) | Value::Null) => return None,
             Arguments::Json(_) => return Some(NOT_AN_OBJECT.into()),
@@ -151,6 +173,9 @@ impl ToolCall {
     }
 }
 
+/// What a model is told of a call that its response had no room for.
+pub(crate) const CUT_SHORT: &str = "the response was cut short before their end; make the call \
+    again, in a response that is shorter";
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 
 /// How the id of a call stood in the provider's message, so that its result answers in kind.
@@ -238,6 +263,9 @@ impl ToolResult {
 
     /// The same result with another text for the model. It is text and no longer
     /// [structured](ToolResult::structured); an error stays one, and its reference goes with it.
+    ///
+    /// A client of the Model Context Protocol may refuse text where the tool has an output schema.
+    /// Tools whose results are put into other words had better return a `String`.
     pub fn with_content(mut self, text: impl Into<String>) -> ToolResult {
         match &mut self.error {
             Some(error) => error.retell(text.into()),

@@ -45,6 +45,38 @@ pub(crate) use values::Values;
 /// assert_eq!(registry.call_blocking(call).content(), "Ada has 2 notes");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
+///
+/// # Calls inside of calls
+///
+/// A tool that makes calls of its own gets the registry as it gets any other value, best with the
+/// call: a registry that holds itself is never dropped. What the call was given is handed on by
+/// hand. A registry with a [limit](crate::RegistryBuilder::concurrency) is a trap for such tools.
+///
+/// ```
+/// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// /// Rolls two dice.
+/// #[tool]
+/// async fn roll_dice(#[param(context)] registry: &Registry, call: &CallContext) -> String {
+///     let inner = |id| ToolCall::new(id, "roll_die", "").cancel_with(call.cancellation());
+///     let rolled = registry.call_all([inner("a"), inner("b")]).await;
+///     format!("{} and {}", rolled[0].content(), rolled[1].content())
+/// }
+///
+/// let registry = Registry::builder()
+///     .tools(tools![roll_die, roll_dice])
+///     .context_per_call::<Registry>()
+///     .build()?;
+/// let call = ToolCall::new("call_1", "roll_dice", "").with(registry.clone());
+/// assert_eq!(registry.call_blocking(call).content(), "4 and 4");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 pub struct CallContext {
     pub(crate) head: CallHead,
     pub(crate) given: Option<Box<Given>>,
@@ -109,10 +141,13 @@ impl CallContext {
     }
 
     /// Tells whoever made the call how far it is; see
-    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Nothing happens when nobody asked.
+    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Nothing happens when nobody asked,
+    /// nor once the call [is cancelled](CallContext::is_cancelled): it has its result by then, and
+    /// protocols such as MCP allow no progress after it.
     pub fn report(&self, progress: &Progress) {
         let given = self.given.as_ref();
-        if let Some(sink) = given.and_then(|given| given.progress.as_ref()) {
+        let sink = given.and_then(|given| given.progress.as_ref());
+        if let Some(sink) = sink.filter(|_| !self.is_cancelled()) {
             sink.tell(progress);
         }
     }

@@ -51,15 +51,12 @@ mod mcp;
 mod mistral;
 mod openai_chat;
 mod openai_responses;
+mod rendered;
 mod reshape;
 mod response;
 mod writer;
 mod xai;
 
-use std::fmt;
-
-use serde::ser::{Error, Serialize, Serializer};
-use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
 use self::reshape::Style;
@@ -79,6 +76,7 @@ pub use mcp::Mcp;
 pub use mistral::Mistral;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
+pub use rendered::Rendered;
 pub use response::ResponseError;
 pub use writer::JsonWriter;
 pub use xai::XAi;
@@ -139,6 +137,11 @@ pub trait Dialect {
 
     /// The calls in a whole response (not a piece of a stream), in order; none is not an error.
     ///
+    /// Where a response was cut short in the middle of its last call, by its limit of tokens or by a
+    /// filter, what came of the arguments may look whole, and as if there were none. The tool is not
+    /// run on it: the call gets a result that says so, and
+    /// [`parse_error`](crate::ToolCall::parse_error) says so as well.
+    ///
     /// # Errors
     ///
     /// When the JSON is not a response of this provider, is one of its error messages, or holds a
@@ -150,7 +153,7 @@ pub trait Dialect {
     fn turn(&self, response: &Value) -> Vec<Value>;
 
     /// What the model says in words, beside its calls and without its reasoning; empty when it says
-    /// nothing.
+    /// nothing. Words with which it refuses to answer are among them.
     ///
     /// ```
     /// use serde_json::json;
@@ -161,6 +164,12 @@ pub trait Dialect {
     /// ```
     fn text(&self, _response: &Value) -> String {
         String::new()
+    }
+
+    /// Whether the provider paused in the middle of its turn, with tools that it runs itself: it
+    /// goes on when the next request repeats the turn. No, unless a dialect says otherwise.
+    fn is_paused(&self, _response: &Value) -> bool {
+        false
     }
 
     /// The results as messages or items of the next request.
@@ -205,6 +214,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).text(response)
     }
 
+    fn is_paused(&self, response: &Value) -> bool {
+        (**self).is_paused(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         (**self).results(results)
     }
@@ -216,94 +229,6 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
         (**self).broken_rules(tools, hosted)
     }
-}
-
-/// The value of a request's `tools` field, as JSON text.
-///
-/// Made by [`Registry::render`](crate::Registry::render). It serializes as the JSON that it
-/// holds, so it can stand in `serde_json::json!` and in a request struct.
-///
-/// The text keeps the order of the parameters, in which some providers let a model fill them. A
-/// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rendered {
-    json: String,
-    broken: Vec<BrokenRule>,
-    refused: Vec<RefusedTool>,
-}
-
-impl Rendered {
-    pub(crate) fn new(
-        dialect: &(impl Dialect + ?Sized),
-        tools: &[ToolEntry],
-        hosted: &[HostedTool],
-    ) -> Rendered {
-        let room = tools.iter().map(|tool| room(tool)).sum();
-        let mut out = JsonWriter::with_capacity(room);
-        let hosted = hosted.iter().cloned();
-        let (hosted, refused): (Vec<_>, Vec<_>) = hosted.partition(|tool| dialect.hosts(tool));
-        dialect.write_tools(tools, &hosted, &mut out);
-        let refused = refused.iter();
-        Rendered {
-            json: out.into_string(),
-            broken: dialect.broken_rules(tools, &hosted),
-            refused: refused
-                .map(|tool| RefusedTool::new(tool, dialect.provider()))
-                .collect(),
-        }
-    }
-
-    /// The JSON text.
-    pub fn as_str(&self) -> &str {
-        &self.json
-    }
-
-    /// The JSON text, to keep.
-    pub fn into_string(self) -> String {
-        self.json
-    }
-
-    /// What the provider is known to refuse of these tools together, such as their number. Each of
-    /// them alone is fine.
-    ///
-    /// ```
-    /// use tool_core::{Registry, dialect::Bedrock};
-    ///
-    /// let rendered = Registry::new().render(&Bedrock::default());
-    /// assert_eq!(rendered.broken_rules()[0].rule.id, "bedrock.tools_min");
-    /// ```
-    pub fn broken_rules(&self) -> &[BrokenRule] {
-        &self.broken
-    }
-
-    /// The [hosted tools](HostedTool) that are left out, since the dialect knows of none like them.
-    pub fn refused(&self) -> &[RefusedTool] {
-        &self.refused
-    }
-}
-
-impl fmt::Display for Rendered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.json)
-    }
-}
-
-impl Serialize for Rendered {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json: &RawValue = serde_json::from_str(&self.json).map_err(|error| {
-            S::Error::custom(format_args!("the dialect wrote bad JSON: {error}"))
-        })?;
-        json.serialize(serializer)
-    }
-}
-
-/// About how many bytes a tool takes in the longest dialect.
-fn room(tool: &ToolSpec) -> usize {
-    let sections = [&tool.when_to_use, &tool.returns].into_iter().flatten();
-    let prompt = tool.description.len() + sections.map(|text| text.len()).sum::<usize>();
-    let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
-    // The keys around them, and escapes in the prompt.
-    schemas + prompt + prompt / 8 + 320
 }
 
 /// `name` and `description`, which all providers call so.

@@ -11,6 +11,7 @@ mod run;
 mod service;
 mod snapshot;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -150,7 +151,9 @@ impl Registry {
     /// added then.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
         let tools: Vec<_> = tools.into_iter().collect();
-        self.change(|current| (current.iter().cloned().chain(tools).collect(), ()))
+        // What is refused is dropped after the change: a tool may hold something that changes this
+        // registry at its end.
+        self.change(|current| (current.iter().chain(&tools).cloned().collect(), ()))
     }
 
     /// Puts a tool in the place of the one of its name, if there is one, and gives that back. No
@@ -256,7 +259,13 @@ impl Registry {
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
         let snapshot = self.0.current.load();
-        let rendered = Rendered::new(dialect, &snapshot.tools, &snapshot.hosted);
+        let mut tools = Cow::Borrowed(&snapshot.tools);
+        // A result that is cut is not what its schema says.
+        if self.0.policy.output_cap.is_some() {
+            let all = snapshot.tools.iter().cloned();
+            tools = Cow::Owned(all.map(ToolEntry::without_output).collect());
+        }
+        let rendered = Rendered::new(dialect, &tools, &snapshot.hosted);
         telemetry::rendered(&rendered);
         rendered
     }
@@ -266,7 +275,7 @@ impl Registry {
     ///
     /// The future needs no particular async runtime, and none at all for a sync tool; a tool that
     /// blocks or has a time-out needs a [`Runtime`](crate::Runtime). Dropping the future cancels
-    /// the call.
+    /// the call. A tool may make calls of [its own](crate::CallContext#calls-inside-of-calls).
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
         let inner = Arc::clone(&self.0);
@@ -293,7 +302,11 @@ impl Registry {
         }
     }
 
-    /// Runs calls side by side and gives their results in the order of the calls.
+    /// Runs calls side by side and gives their results in the order of the calls, whatever ids they
+    /// have.
+    ///
+    /// They share one task, so that sync tools run one after the other: what takes long is to be
+    /// `#[tool(blocking)]`. On several threads, spawn [`Registry::call`].
     pub fn call_all<C>(&self, calls: C) -> impl Future<Output = Vec<ToolResult>> + Send + use<C>
     where
         C: IntoIterator<Item = ToolCall>,

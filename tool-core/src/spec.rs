@@ -108,6 +108,15 @@ impl ToolSpec {
         }
     }
 
+    /// The same tool, which promises nothing of its results.
+    pub(crate) fn without_output(mut self) -> ToolSpec {
+        self.output = None;
+        if let Texts::Own(texts) = &self.texts {
+            self.texts = Texts::Own(Arc::new([texts[0].clone(), String::new()]));
+        }
+        self
+    }
+
     /// The text that a model reads: the description, when to use the tool, what it returns.
     pub fn prompt(&self) -> Cow<'_, str> {
         if self.when_to_use.is_none() && self.returns.is_none() {

@@ -167,6 +167,16 @@ impl ToolEntry {
         ToolEntry::from_live(tool)
     }
 
+    /// The same tool, which promises nothing of its results.
+    pub(crate) fn without_output(self) -> ToolEntry {
+        if self.spec().output_json().is_none() {
+            return self;
+        }
+        let mut tool = self.into_live();
+        tool.spec = tool.spec.without_output();
+        ToolEntry::from_live(tool)
+    }
+
     /// Whether it has something that the macro has not seen.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.0, Entry::Live(_))

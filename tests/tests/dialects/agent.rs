@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, AgentError, Ended, Model, Request, Transcript};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
 use tool_core::{Registry, tool, tools};
 
 use super::{dialects, registry, responses};
@@ -238,4 +238,21 @@ fn one_agent_serves_many_users() {
         agent.run_blocking(&model, &mut transcript).unwrap();
         assert_eq!(transcript.rounds()[0].results[0].content(), name);
     }
+}
+
+#[test]
+fn a_turn_in_which_the_provider_paused_goes_on() {
+    let searching = json!([{"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
+                            "input": {"query": "Lisbon"}}]);
+    let paused = json!({"role": "assistant", "content": searching, "stop_reason": "pause_turn"});
+    let answer =
+        json!({"content": [{"type": "text", "text": "Sunny."}], "stop_reason": "end_turn"});
+    let model = Scripted::new([Ok(paused), Ok(answer)]);
+    let mut transcript = question();
+    let dialect: Box<dyn Dialect> = Box::new(Anthropic::default());
+    let ended = Agent::new(registry(), dialect).run_blocking(&model, &mut transcript);
+    assert_eq!(ended.unwrap(), Ended::Answered("Sunny.".into()));
+    let asked = model.asked.lock().unwrap();
+    let repeated = json!({"role": "assistant", "content": searching});
+    assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);
 }

@@ -5,6 +5,7 @@ mod calls;
 #[allow(dead_code)] // Other tests look at spans.
 #[path = "../../capture.rs"]
 mod capture;
+mod cut_short;
 mod hosted;
 mod oracles;
 mod refusals;

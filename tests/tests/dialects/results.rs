@@ -1,12 +1,14 @@
 //! What goes back to the provider.
 
+use std::convert::Infallible;
+
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{ToolCall, ToolResult};
+use tool_core::{DynamicTool, Registry, ToolCall, ToolResult, tools};
 
-use super::{dialects, registry, responses};
+use super::{cancel_booking, dialects, get_forecast, registry, responses};
 
 /// Makes the calls of a response. The second, the fourth and the last one fail.
 async fn make_calls(dialect: &dyn Dialect, response: &Value) -> Vec<ToolResult> {
@@ -237,4 +239,37 @@ fn nothing_to_say_is_no_message() {
     assert_eq!(Gemini::default().turn(&empty), [] as [Value; 0]);
     let empty = json!({"output": {"message": {"role": "assistant", "content": []}}});
     assert_eq!(Bedrock::default().turn(&empty), [] as [Value; 0]);
+}
+
+/// Clients refuse a result without structured content where the tool has an output schema.
+#[test]
+fn where_results_are_cut_mcp_promises_no_form_of_them() {
+    let object = json!({"type": "object", "properties": {}});
+    let tool = DynamicTool::builder("dynamic").description("Answers.");
+    let tool = tool
+        .output(object)
+        .build(async |_, _| Ok::<_, Infallible>(json!({})));
+    let tools = Registry::builder().tools(tools![get_forecast, cancel_booking]);
+    let tools = tools.tool(tool.unwrap());
+    let (whole, capped) = (tools.clone(), tools.output_cap(30));
+    let (whole, capped) = (whole.build().unwrap(), capped.build().unwrap());
+    for mcp in [Mcp::default(), Mcp::v2025_11_25()] {
+        let promised = |registry: &Registry| {
+            let tools = json!(registry.render(&mcp));
+            let tools = tools.as_array().unwrap().clone().into_iter();
+            let promising = tools.filter(|tool| tool.get("outputSchema").is_some());
+            promising
+                .map(|tool| tool["name"].clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(promised(&whole), ["dynamic", "get_forecast"]);
+        assert!(promised(&capped).is_empty());
+    }
+    // They keep it for everybody else, and what is short is still structured.
+    assert!(capped.get("get_forecast").unwrap().output_json().is_some());
+    let result = capped.call_blocking(ToolCall::new("1", "dynamic", ""));
+    assert_eq!(
+        Mcp::default().results(&[result])[0]["result"]["structuredContent"],
+        json!({})
+    );
 }

@@ -1,6 +1,8 @@
 //! From the arguments to the result.
 
 use std::convert::Infallible;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -100,4 +102,44 @@ fn a_result_is_held_to_its_schema() {
             source.is_none_or(|source| source.contains("expected") || source.contains("missing"))
         );
     }
+}
+
+/// Takes the tools of its session with it.
+struct Session(Registry);
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.0.remove_group("session");
+    }
+}
+
+#[test]
+fn a_tool_may_change_the_registry_at_its_end() {
+    let tool = |name: &str, registry: &Registry| {
+        let session = Session(registry.clone());
+        let tool = DynamicTool::builder(name).description("Works.");
+        let tool = tool.build(move |_, _| {
+            let _ = &session;
+            async { Ok::<_, Infallible>("done") }
+        });
+        tool_core::ToolEntry::from(tool.unwrap())
+    };
+    let (told, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let registry = Registry::new();
+        let [kept, late] = ["work", "other"].map(|name| tool(name, &registry));
+        registry
+            .add([kept.clone(), late.in_group("session")])
+            .unwrap();
+        // One that is refused ends before the change does.
+        let refused = registry.add([tool("work", &registry)]).is_err();
+        told.send((refused, registry.len())).unwrap();
+        registry.remove("work");
+        drop(kept);
+        told.send((true, registry.len())).unwrap();
+    });
+    // Where it waits for itself, nothing is told.
+    let next = || ended.recv_timeout(Duration::from_secs(60));
+    assert_eq!(next(), Ok((true, 1)));
+    assert_eq!(next(), Ok((true, 0)));
 }

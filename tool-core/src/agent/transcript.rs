@@ -25,7 +25,8 @@ pub struct Transcript {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Round {
-    /// The calls of the response; none in the last round of a run that ended with an answer.
+    /// The calls of the response; none in the last round of a run that ended with an answer, and in
+    /// one in which the provider paused.
     pub calls: Vec<ToolCall>,
     /// Their results, in the same order.
     pub results: Vec<ToolResult>,

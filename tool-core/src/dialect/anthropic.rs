@@ -62,6 +62,14 @@ const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "name",
     arguments: "input",
+    // Anthropic's guide "Stop reasons and fallback". What has no end may come as an empty object.
+    stop: "stop_reason",
+    cut_short: &[
+        "max_tokens",
+        "model_context_window_exceeded",
+        "refusal",
+        "stop_sequence",
+    ],
 };
 
 impl Dialect for Anthropic {
@@ -94,11 +102,8 @@ impl Dialect for Anthropic {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let blocks = LAYOUT.array(response, "content")?.iter().enumerate();
-        blocks
-            .filter(|(_, block)| is_type(block, "tool_use"))
-            .map(|(place, block)| LAYOUT.call(place, block))
-            .collect()
+        let blocks = LAYOUT.array(response, "content")?;
+        LAYOUT.calls(response, blocks, |block| is_type(block, "tool_use"))
     }
 
     /// The assistant's message; nothing when it is empty, which the API would not take back.
@@ -113,6 +118,12 @@ impl Dialect for Anthropic {
 
     fn text(&self, response: &Value) -> String {
         words(&response["content"])
+    }
+
+    /// Where its server tools were at work for as long as one response may take (Anthropic's guide
+    /// "Stop reasons and fallback").
+    fn is_paused(&self, response: &Value) -> bool {
+        response["stop_reason"] == "pause_turn"
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

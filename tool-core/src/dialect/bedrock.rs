@@ -45,6 +45,17 @@ const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "toolUse.name",
     arguments: "toolUse.input",
+    // The service's model, `StopReason`.
+    stop: "stopReason",
+    cut_short: &[
+        "max_tokens",
+        "model_context_window_exceeded",
+        "malformed_tool_use",
+        "malformed_model_output",
+        "content_filtered",
+        "guardrail_intervened",
+        "stop_sequence",
+    ],
 };
 
 impl Dialect for Bedrock {
@@ -82,12 +93,11 @@ impl Dialect for Bedrock {
             });
         }
         let message = &response["output"]["message"];
-        let blocks = LAYOUT.array(message, "content")?.iter().enumerate();
-        blocks
-            .filter(|(_, block)| block["toolUse"].is_object())
-            .filter(|(_, block)| block["toolUse"]["type"] != "server_tool_use")
-            .map(|(place, block)| LAYOUT.call(place, block))
-            .collect()
+        let blocks = LAYOUT.array(message, "content")?;
+        LAYOUT.calls(response, blocks, |block| {
+            let call = &block["toolUse"];
+            call.is_object() && call["type"] != "server_tool_use"
+        })
     }
 
     /// The assistant's message; nothing when it is empty, which the API would not take back.

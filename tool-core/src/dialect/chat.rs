@@ -16,6 +16,8 @@ pub(super) const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "function.name",
     arguments: "function.arguments",
+    stop: "finish_reason",
+    cut_short: &["length", "content_filter"],
 };
 
 /// Functions, each with the keys that `schema` writes, then hosted tools.
@@ -57,12 +59,9 @@ pub(super) fn calls(layout: &Layout, response: &Value) -> Result<Vec<ToolCall>, 
 /// The calls of something that has a message.
 pub(super) fn calls_of(layout: &Layout, holder: &Value) -> Result<Vec<ToolCall>, ResponseError> {
     let calls = layout.optional_array(holder, "message.tool_calls")?;
-    let calls = calls.iter().enumerate();
-    calls
-        // Some servers leave the type out.
-        .filter(|(_, call)| is_type(call, "function") || call["type"].is_null())
-        .map(|(place, call)| layout.call(place, call))
-        .collect()
+    // Some servers leave the type out.
+    let is_call = |call: &Value| is_type(call, "function") || call["type"].is_null();
+    layout.calls(holder, calls, is_call)
 }
 
 /// The message of the first choice.
@@ -75,7 +74,13 @@ pub(super) fn turn(response: &Value) -> Vec<Value> {
 
 /// What the message of the first choice says.
 pub(super) fn text(response: &Value) -> String {
-    words(&response["choices"][0]["message"]["content"])
+    let message = &response["choices"][0]["message"];
+    let said = words(&message["content"]);
+    // It stands beside the content, which is empty then.
+    match message["refusal"].as_str() {
+        Some(refusal) if said.is_empty() => refusal.to_owned(),
+        _ => said,
+    }
 }
 
 /// One message a result.

@@ -37,6 +37,7 @@ pub struct Cohere {}
 const LAYOUT: Layout = Layout {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
+    cut_short: &["MAX_TOKENS"],
     ..chat::LAYOUT
 };
 

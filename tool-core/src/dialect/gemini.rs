@@ -97,6 +97,15 @@ const LAYOUT: Layout = Layout {
     id_is_optional: true,
     name: "functionCall.name",
     arguments: "functionCall.args",
+    stop: "finishReason",
+    cut_short: &[
+        "MAX_TOKENS",
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+    ],
 };
 
 impl Dialect for Gemini {
@@ -135,11 +144,7 @@ impl Dialect for Gemini {
         }
         let candidate = LAYOUT.first(response, "candidates")?;
         let parts = LAYOUT.optional_array(candidate, "content.parts")?;
-        let parts = parts.iter().enumerate();
-        parts
-            .filter(|(_, part)| part["functionCall"].is_object())
-            .map(|(place, part)| LAYOUT.call(place, part))
-            .collect()
+        LAYOUT.calls(candidate, parts, |part| part["functionCall"].is_object())
     }
 
     /// The model's content with its thought signatures; nothing when it has no parts, which the

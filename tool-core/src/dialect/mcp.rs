@@ -16,6 +16,10 @@ use crate::tool::ToolEntry;
 ///
 /// The protocol version is 2026-07-28 unless said otherwise. In 2025-11-25 a result is only
 /// structured when it is an object.
+///
+/// A message that [`calls`](Dialect::calls) refuses is answered by the server: a `tools/call` without
+/// a name with the error -32602 under its id. One without an id is a notification, which nobody
+/// waits for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mcp {
     version: Version,
@@ -68,6 +72,8 @@ const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "params.name",
     arguments: "params.arguments",
+    stop: "",
+    cut_short: &[],
 };
 
 /// JSON-RPC's "invalid params", which MCP wants for an unknown tool (`server/tools`, "Error
@@ -114,11 +120,9 @@ impl Dialect for Mcp {
                 std::slice::from_ref(message)
             }
         };
-        let messages = messages.iter().enumerate();
-        messages
-            .filter(|(_, message)| message["method"] == "tools/call")
-            .map(|(place, message)| LAYOUT.call(place, message))
-            .collect()
+        LAYOUT.calls(response, messages, |message| {
+            message["method"] == "tools/call"
+        })
     }
 
     /// Nothing: every request stands for itself.

@@ -45,6 +45,7 @@ const LAYOUT: Layout = Layout {
     response: "a chat completion of Mistral",
     // The SDK's `ToolCall` may come without.
     id_is_optional: true,
+    cut_short: &["length", "model_length", "error"],
     ..chat::LAYOUT
 };
 
@@ -77,8 +78,11 @@ impl Dialect for Mistral {
             messages.any(|message| message["tool_call_id"] == *call.id)
         };
         let mut open = Vec::new();
-        for message in messages {
-            let holder = json!({ "message": message });
+        for (at, message) in messages.iter().enumerate() {
+            let mut holder = json!({ "message": message });
+            if at + 1 == messages.len() {
+                holder["finish_reason"] = choice["finish_reason"].clone();
+            }
             let calls = chat::calls_of(&LAYOUT, &holder)?.into_iter();
             open.extend(calls.filter(|call| !answered(call)));
         }

@@ -78,6 +78,8 @@ const LAYOUT: Layout = Layout {
     id_is_optional: false,
     name: "name",
     arguments: "arguments",
+    stop: "status",
+    cut_short: &["incomplete"],
 };
 
 impl Dialect for OpenAiResponses {
@@ -110,11 +112,8 @@ impl Dialect for OpenAiResponses {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let items = LAYOUT.array(response, "output")?.iter().enumerate();
-        items
-            .filter(|(_, item)| is_type(item, "function_call"))
-            .map(|(place, item)| LAYOUT.call(place, item))
-            .collect()
+        let items = LAYOUT.array(response, "output")?;
+        LAYOUT.calls(response, items, |item| is_type(item, "function_call"))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::call::{ToolCall, WireId};
+use crate::call::{Arguments, ToolCall, WireId};
 use crate::schema::words::shorten;
 
 /// Why no calls can be read: the JSON is not the expected response.
@@ -43,6 +43,10 @@ pub(super) struct Layout {
     pub(super) id_is_optional: bool,
     pub(super) name: &'static str,
     pub(super) arguments: &'static str,
+    /// Where it stands why the model stopped.
+    pub(super) stop: &'static str,
+    /// Which reasons say that it did so in the middle of what it was writing.
+    pub(super) cut_short: &'static [&'static str],
 }
 
 impl Layout {
@@ -87,11 +91,40 @@ impl Layout {
         }
     }
 
+    /// The calls among the items of what holds them.
+    pub(super) fn calls(
+        &self,
+        holder: &Value,
+        items: &[Value],
+        is_call: impl Fn(&Value) -> bool,
+    ) -> Result<Vec<ToolCall>, ResponseError> {
+        let placed = items.iter().enumerate();
+        let calls = placed.filter(|(_, item)| is_call(item));
+        let calls = calls.map(|(place, item)| self.call(place, item));
+        let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
+        let stop = find(holder, self.stop).as_str();
+        let is_cut_short = stop.is_some_and(|reason| self.cut_short.contains(&reason));
+        // What the model wrote last is what has no end.
+        if let (true, Some(item), Some(call)) = (is_cut_short, items.last(), calls.last_mut())
+            && is_call(item)
+        {
+            call.is_cut_short = match &call.arguments {
+                // Text shows its end by its last brace.
+                Arguments::Text(text) => {
+                    text.trim_ascii().is_empty() || call.parse_error().is_some()
+                }
+                // The provider has closed what was open.
+                Arguments::Json(_) => true,
+            };
+        }
+        Ok(calls)
+    }
+
     /// The call that an item holds; `place` is that of the item.
     ///
     /// What can be called is called: odd arguments are for the tool to refuse, in a result that
     /// the model reads.
-    pub(super) fn call(&self, place: usize, item: &Value) -> Result<ToolCall, ResponseError> {
+    fn call(&self, place: usize, item: &Value) -> Result<ToolCall, ResponseError> {
         let Some(name) = find(item, self.name).as_str() else {
             return Err(self.incomplete(self.name));
         };
@@ -160,14 +193,16 @@ pub(super) fn is_type(item: &Value, name: &str) -> bool {
     item["type"] == name
 }
 
-/// The words of a message's content: a string, or the texts of its parts in a row.
+/// The words of a message's content: a string, or the texts of its parts in a row. In those of
+/// OpenAI a refusal has a key of its own.
 pub(super) fn words(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
             // Gemini's reasoning is a text, too.
             let said = parts.iter().filter(|part| part["thought"] != true);
-            said.filter_map(|part| part["text"].as_str()).collect()
+            said.filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()))
+                .collect()
         }
         _ => String::new(),
     }

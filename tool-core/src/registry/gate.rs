@@ -14,7 +14,8 @@ use crate::tool::ToolEntry;
 pub struct PendingCall {
     /// The tool, with its annotations.
     pub tool: ToolEntry,
-    /// The call as the model made it. Whether the arguments fit is not known yet.
+    /// The call as the model made it. Whether the arguments fit is not known yet, nor in which
+    /// spelling the tool will take them; see [`before`](crate::RegistryBuilder::before).
     pub call: ToolCall,
     pub(super) registry: Values,
 }

@@ -55,7 +55,7 @@ pub(super) enum Way {
 /// The shortest way that does what is asked of a call.
 #[inline]
 pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
-    let is_plain = inner.is_plain && call.given.is_none();
+    let is_plain = inner.is_plain && call.given.is_none() && !call.is_cut_short;
     match tool.invoke() {
         Invoke::Sync(invoke) if is_plain => Way::AtOnce(invoke),
         Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {

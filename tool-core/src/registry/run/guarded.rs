@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::{AtOnce, Done, Inner, Stop, begun, conclude, done, input};
-use crate::args::Input;
-use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::args::{Input, Refusal};
+use crate::call::{CUT_SHORT, CallHead, ToolCall, ToolResult};
 use crate::context::CancellationToken;
 use crate::error::ToolError;
 use crate::payload;
@@ -127,9 +127,16 @@ async fn admitted(
         match caught(|| hook(pending)).await {
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return (Err(Stop::Denied(reason)), Vec::new()),
-            Ok(Gate::Change(arguments)) => call.arguments = arguments,
+            Ok(Gate::Change(arguments)) => {
+                call.arguments = arguments;
+                call.is_cut_short = false;
+            }
             Err(payload) => return (Err(Stop::Panicked(payload)), Vec::new()),
         }
+    }
+    if call.is_cut_short {
+        let refusal = Refusal::Malformed(CUT_SHORT.into());
+        return (Err(Stop::Refused(refusal)), Vec::new());
     }
     // Held to the end, by the thread of a tool that blocks too.
     let turn = Turn::wait(policy).await;
