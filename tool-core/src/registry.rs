@@ -323,7 +323,11 @@ impl Registry {
 
 impl Default for Registry {
     fn default() -> Registry {
-        Registry::of(Snapshot::default(), Policy::default())
+        let policy = Policy {
+            runtime: Policy::default_runtime(),
+            ..Policy::default()
+        };
+        Registry::of(Snapshot::default(), policy)
     }
 }
 
