@@ -3,6 +3,7 @@
 mod builder;
 mod error;
 mod gate;
+mod glance;
 mod groups;
 mod names;
 mod policy;
@@ -82,8 +83,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When two tools have one name (the error names both places and the remedies), or when the
-    /// tools together are more than a [target](crate::rules::Target) of this build takes.
+    /// When two tools have one name (the error names both places and the remedies), when a tool
+    /// lacks a context or a runtime, which a [builder](RegistryBuilder::linked) can be given, or when
+    /// the tools together are more than a [target](crate::rules::Target) of this build takes.
     pub fn linked() -> Result<Registry, RegistryError> {
         Registry::builder().linked().build()
     }
