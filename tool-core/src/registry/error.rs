@@ -55,7 +55,7 @@ pub(super) struct Lack {
 }
 
 const OTHER_NAME: &str = "give one another name with `#[tool(name = \"…\")]`, \
-    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
+    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, give toolsets unlike prefixes, \
     or choose the tools with `Registry::builder().tools(tools![…])`";
 const PLAIN_NAME: &str = "start it with an ASCII letter or `_`, \
     and go on with at most 63 ASCII letters, digits, `_` or `-`";
