@@ -6,7 +6,8 @@ use std::thread;
 use serde_json::json;
 use tool_core::dialect::Mcp;
 use tool_core::{
-    CallContext, CancellationToken, Progress, Registry, Tool, ToolCall, ToolErrorKind, tool, tools,
+    CallContext, CancellationToken, Progress, Registry, Tool, ToolCall, ToolErrorKind, testing,
+    tool, tools,
 };
 
 struct Db(Vec<&'static str>);
@@ -16,7 +17,7 @@ struct Absent;
 type Ctx = CallContext;
 
 /// Finds notes.
-#[tool(unlinked)]
+#[tool]
 fn find_notes(#[param(context)] db: &Db, word: &str, call: &CallContext) -> Vec<String> {
     let owner = call.get::<User>().map_or("nobody", |user| user.0);
     let found = db.0.iter().filter(|note| note.contains(word));
@@ -52,6 +53,14 @@ counter!(count_up, &Arc<Mutex<u32>>);
 
 fn db() -> Db {
     Db(vec!["milk and bread", "bread", "call Ada"])
+}
+
+#[test]
+fn what_is_linked_is_told_without_what_it_borrows() {
+    let error = Registry::linked().unwrap_err().to_string();
+    assert!(error.contains("`find_notes`: context::Db, "), "{error}");
+    testing::assert_linked(["find_notes"]);
+    testing::assert_linked_alone(["find_notes"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Serialize, Serializer};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, Transient, tool};
 use tracing::field::{Field, Visit};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
@@ -75,6 +75,25 @@ fn fail_boxed() -> Result<String, Box<dyn Error + Send + Sync>> {
     Err(Box::new(Outage { cause: Leak }))
 }
 
+/// Fails with a boxed error that can't leave its thread.
+#[tool]
+fn fail_confined() -> Result<String, Box<dyn Error>> {
+    Err(Box::new(Outage { cause: Leak }))
+}
+
+/// Fails with such an error behind a wait.
+#[tool]
+async fn fail_confined_later() -> Result<String, Box<dyn Error>> {
+    tokio::task::yield_now().await;
+    Err(Box::new(Outage { cause: Leak }))
+}
+
+/// Fails for a while, with such an error.
+#[tool]
+fn fail_transient() -> Result<String, Box<dyn Error>> {
+    Err(Transient::new("busy").into())
+}
+
 /// Panics.
 #[tool]
 fn panic_at_once(secret: &str) -> u8 {
@@ -132,7 +151,13 @@ fn message(result: &ToolResult) -> String {
 
 #[test]
 fn an_error_reaches_the_model_by_its_display_alone() {
-    for name in ["fail", "fail_aliased", "fail_boxed"] {
+    for name in [
+        "fail",
+        "fail_aliased",
+        "fail_boxed",
+        "fail_confined",
+        "fail_confined_later",
+    ] {
         let result = call(name, "{}");
         assert_eq!(
             message(&result),
@@ -150,6 +175,8 @@ fn an_error_reaches_the_model_by_its_display_alone() {
         message(&call("fail_displayed", "")),
         "fail_displayed failed [ref …]: only words"
     );
+    let result = call("fail_transient", "");
+    assert!(result.error().unwrap().is_retryable());
 }
 
 #[test]

@@ -116,6 +116,16 @@ async fn a_tool_has_its_own_time_or_that_of_the_registry() {
 }
 
 #[tokio::test]
+async fn a_registry_that_begins_without_tools_has_timers_and_threads() {
+    let registry = Registry::new();
+    registry.add(tools![hang, thread_name]).unwrap();
+    let result = registry.call(ToolCall::new("1", "hang", "")).await;
+    assert_eq!(kind(&result), ToolErrorKind::TimedOut);
+    let call = ToolCall::new("2", "thread_name", r#"{"panics":false}"#);
+    assert!(!registry.call(call).await.is_error());
+}
+
+#[tokio::test]
 async fn a_call_is_cancelled_by_its_token() {
     let registry = all().build().unwrap();
     let (token, seen) = (CancellationToken::new(), Seen::default());

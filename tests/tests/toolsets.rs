@@ -150,6 +150,16 @@ fn every_instance_has_tools_of_its_own() {
 }
 
 #[test]
+fn two_instances_under_one_prefix_are_told_the_way_out() {
+    let twice = Registry::builder()
+        .toolset("hall_", Heating::default())
+        .toolset("hall_", Heating::default());
+    let error = twice.build().expect_err("one name twice").to_string();
+    assert!(error.contains("2 tools are named `hall_get`:"), "{error}");
+    assert!(error.contains("give toolsets unlike prefixes"), "{error}");
+}
+
+#[test]
 fn a_method_is_told_as_a_function_is() {
     let tools = Registry::builder()
         .toolset("", Heating::default())

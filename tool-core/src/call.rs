@@ -245,13 +245,13 @@ impl ToolResult {
         }
     }
 
-    /// The result as a JSON value, when the tool returned something other than a string.
+    /// The result as a JSON value, when the tool returned something other than a string or nothing.
     pub fn structured(&self) -> Option<Value> {
         self.structured_json()
             .and_then(|json| serde_json::from_str(json).ok())
     }
 
-    /// The result as JSON text, when the tool returned something other than a string.
+    /// The result as JSON text, when the tool returned something other than a string or nothing.
     pub fn structured_json(&self) -> Option<&str> {
         (self.is_json && self.error.is_none()).then_some(&*self.content)
     }

@@ -82,6 +82,7 @@ pub use error::DynamicToolError;
 ///   keys, and they reach the closure. `null` is no way to leave something out, and the values of an
 ///   enum don't fold their case. A [lenient](crate::RegistryBuilder::lenient) registry makes no
 ///   difference to it.
+/// - Its annotations are taken as they come: a server may call a tool both read-only and destructive.
 /// - `format` is enforced where the crate `jsonschema` knows it, whatever the version of JSON Schema.
 /// - Dialects send the schema as it came, and in strict modes as a tool that is not strict. The order
 ///   of its keys means something to a model: [`parameters_json`](DynamicToolBuilder::parameters_json)

@@ -1,6 +1,7 @@
 //! From what a function returns to the text that a model reads.
 
 mod text;
+mod words;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -9,6 +10,8 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
+use self::words::Words;
+use crate::error::Transient;
 use crate::schema::{Kind, Schema};
 use crate::types::ToolType;
 
@@ -94,7 +97,28 @@ impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Failure<E> {
     }
 }
 
-/// The way of an error that can only be displayed.
+/// The way of an error that only its own thread may hold, such as a `Box<dyn Error>`.
+pub trait Confined<E> {
+    /// `Display` for the model, and the words of the error and of its sources for the operator.
+    fn outcome(self) -> Outcome;
+}
+
+impl<E: Display + Into<Box<dyn Error>>> Confined<E> for Failure<E> {
+    fn outcome(self) -> Outcome {
+        let message = self.0.to_string();
+        let source: Box<dyn Error + Send + Sync> = match self.0.into().downcast::<Transient>() {
+            Ok(transient) => transient,
+            Err(error) => Box::new(Words::of(&*error)),
+        };
+        Outcome::Failed {
+            message,
+            source: Some(source),
+        }
+    }
+}
+
+/// The way of an error that can only be displayed. It is behind a reference, so that the method is
+/// found after that of [`Confined`].
 pub trait Displayed<E> {
     /// `Display` for the model.
     fn outcome(self) -> Outcome
@@ -102,7 +126,7 @@ pub trait Displayed<E> {
         E: Display;
 }
 
-impl<E> Displayed<E> for Failure<E> {
+impl<E> Displayed<E> for &Failure<E> {
     fn outcome(self) -> Outcome
     where
         E: Display,

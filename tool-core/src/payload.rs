@@ -1,6 +1,7 @@
 //! What a panic carries: for the operator, and then for nobody.
 
 use std::any::Any;
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -19,6 +20,15 @@ pub(crate) fn discard(payload: Payload) {
         // Nobody knows for how long that goes on. Better a leak than a call without a result.
         std::mem::forget(another);
     }
+}
+
+/// The words of an error behind another. It was never displayed before, and may panic at it.
+pub(crate) fn displayed(cause: &dyn Error) -> String {
+    let text = catch_unwind(AssertUnwindSafe(|| cause.to_string()));
+    text.unwrap_or_else(|payload| {
+        discard(payload);
+        "a cause that panics when it is displayed".into()
+    })
 }
 
 #[cfg(test)]

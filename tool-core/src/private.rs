@@ -24,7 +24,7 @@ pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 /// Traits of the second choice, where a type lacks the first. They come without names, so that
 /// these mean what they mean to the user.
 pub mod second_choice {
-    pub use crate::output::{Displayed as _, NoOutput as _, Plain as _};
+    pub use crate::output::{Confined as _, Displayed as _, NoOutput as _, Plain as _};
 }
 
 use std::marker::PhantomData;

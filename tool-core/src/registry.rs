@@ -3,6 +3,7 @@
 mod builder;
 mod error;
 mod gate;
+mod glance;
 mod groups;
 mod names;
 mod policy;
@@ -83,8 +84,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When two tools have one name (the error names both places and the remedies), or when the
-    /// tools together are more than a [target](crate::rules::Target) of this build takes.
+    /// When two tools have one name (the error names both places and the remedies), when a tool
+    /// lacks a context or a runtime, which a [builder](RegistryBuilder::linked) can be given, or when
+    /// the tools together are more than a [target](crate::rules::Target) of this build takes.
     pub fn linked() -> Result<Registry, RegistryError> {
         Registry::builder().linked().build()
     }
@@ -336,7 +338,11 @@ impl Registry {
 
 impl Default for Registry {
     fn default() -> Registry {
-        Registry::of(Snapshot::default(), Policy::default())
+        let policy = Policy {
+            runtime: Policy::default_runtime(),
+            ..Policy::default()
+        };
+        Registry::of(Snapshot::default(), policy)
     }
 }
 

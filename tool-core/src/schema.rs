@@ -10,6 +10,7 @@
 //! Wider, because models and strict modes send it and nothing is lost:
 //!
 //! - `null` for whatever may be left out is leaving it out;
+//! - `null`, empty text and nothing at all in the place of the arguments are no arguments;
 //! - a value of an enum may differ by case alone;
 //! - the names of `#[serde(alias)]` and `#[serde(other)]` are taken and not shown.
 //!

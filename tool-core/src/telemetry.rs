@@ -256,19 +256,13 @@ fn dropped(awaited: &Awaited) {
 #[cfg(feature = "tracing")]
 fn causes(error: &ToolError) -> Option<String> {
     use std::error::Error;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
     let mut causes = Vec::new();
     if !error.detail().is_empty() {
         causes.push(error.detail().to_owned());
     }
     let mut source = error.source();
     while let Some(cause) = source {
-        // The tool displayed its error itself; what is behind it is displayed here alone.
-        let text = catch_unwind(AssertUnwindSafe(|| cause.to_string()));
-        let text = text.unwrap_or_else(|payload| {
-            payload::discard(payload);
-            "a cause that panics when it is displayed".into()
-        });
+        let text = payload::displayed(cause);
         // The outermost error is the message itself, or at the end of that of an earlier error.
         let before = causes.last().map_or(error.original_message(), |text| text);
         if !before.contains(&text) {

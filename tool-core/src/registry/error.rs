@@ -55,9 +55,9 @@ pub(super) struct Lack {
 }
 
 const OTHER_NAME: &str = "give one another name with `#[tool(name = \"…\")]`, \
-    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
+    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, give toolsets unlike prefixes, \
     or choose the tools with `Registry::builder().tools(tools![…])`; \
-    a toolset can have another prefix, and `Registry::replace` puts a tool in the place of another";
+    `Registry::replace` puts a tool in the place of another";
 const PLAIN_NAME: &str = "start it with an ASCII letter or `_`, \
     and go on with at most 63 ASCII letters, digits, `_` or `-`";
 const GIVE_CONTEXT: &str = "give the registry a value of each type with \

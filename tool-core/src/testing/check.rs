@@ -25,6 +25,8 @@ use crate::registry::Registry;
 /// ```
 ///
 /// That the examples and the defaults in the schemas fit needs no test: they would not compile.
+/// Where tools borrow from the application, the registry is one of `Registry::builder().linked()`
+/// that was given what they borrow.
 pub fn check(registry: &Registry) -> Check<'_> {
     Check {
         registry,
