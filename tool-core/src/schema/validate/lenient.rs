@@ -31,7 +31,11 @@ impl Walker<'_> {
             return;
         }
         // Not twice: a list of lists is not plainly meant, and a list of itself has no end.
-        if let Kind::Array(rule) = &schema.kind
+        let inner = match schema.kind {
+            Kind::Nullable(inner) => inner,
+            _ => schema,
+        };
+        if let Kind::Array(rule) = &inner.kind
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
             && self.listed != Some(start.position())
         {
@@ -55,6 +59,7 @@ fn means(schema: &Schema, text: &str) -> bool {
     let first = text.bytes().next().unwrap_or(0);
     let is_kind = match schema.kind {
         Kind::Boolean => return text == "true" || text == "false",
+        Kind::Nullable(inner) => return means(inner, text),
         Kind::Integer(_) | Kind::Number(_) => matches!(first, b'-' | b'0'..=b'9'),
         Kind::Array(_) | Kind::Tuple(_) => first == b'[',
         Kind::Object(_) | Kind::Map(_) => first == b'{',
