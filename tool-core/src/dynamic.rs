@@ -23,6 +23,7 @@ use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::validate::{Unfit, normalise};
+use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
 use crate::tool::{Begun, ToolEntry};
 use crate::violation::Violations;
@@ -165,6 +166,11 @@ fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
     let arguments = serde_json::from_str(text);
     if let Ok(arguments) = &arguments {
         found.append(parameters.judge(arguments).err().unwrap_or_default());
+        // Some drafts pass over what stands beside a reference, the type of a root too.
+        if found.is_empty() && !arguments.is_object() {
+            let got = shorten(text.trim_ascii());
+            found = Violations::one(String::new(), &format!("expected an object, got {got}"));
+        }
     }
     if !found.is_empty() {
         return Err(Unfit::Mistakes(found).into());

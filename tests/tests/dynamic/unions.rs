@@ -77,6 +77,13 @@ fn arguments_that_are_no_object_are_told_what_it_holds() {
         let said = format!("expected an object with \"value\", got {got}");
         assert_eq!(told(&registry, text), [said]);
     }
+    // To this draft the reference is all there is.
+    let registry = echo(json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object", "$ref": "#/definitions/Any", "definitions": {"Any": {}},
+    }));
+    assert_eq!(call(&registry, "{}").content(), "{}");
+    assert_eq!(told(&registry, " 5"), ["expected an object, got 5"]);
 }
 
 #[test]
@@ -139,6 +146,10 @@ fn a_variant_is_known_by_its_tag() {
         (
             json!({"kind": "a", "inner": {"kind": "x", "size": "big"}}),
             "value.inner.size: expected an integer, got \"big\"",
+        ),
+        (
+            json!({"kind": "aa", "name": "n"}),
+            "value.kind: expected \"a\" or \"b\", got \"aa\"; did you mean \"a\"?",
         ),
         (json!({}), "value.kind: missing; expected \"a\" or \"b\""),
         (

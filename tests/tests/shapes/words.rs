@@ -117,6 +117,17 @@ fn a_lenient_registry_takes_what_may_be_null_too() {
         taken.content(),
         "[Some(1), None] [Some([2]), None, Some([3])]"
     );
+    // What is no item is told what stands there in its place.
+    let refused = call(json!({"numbers": "[1, x]", "rows": {}}));
+    for said in [
+        "numbers: expected an array, got \"[1, x]\"",
+        "rows: expected an array, got {}",
+    ] {
+        assert!(refused.content().contains(said), "{}", refused.content());
+    }
+    let refused = call(json!({"numbers": 300, "rows": []}));
+    let said = "numbers: 300 is above the maximum 255";
+    assert!(refused.content().contains(said), "{}", refused.content());
     let refused = call(json!({"numbers": ["one"], "rows": []}));
     let said = "numbers[0]: expected an integer from 0 to 255 or null, got \"one\"";
     assert!(refused.content().contains(said), "{}", refused.content());
@@ -139,6 +150,9 @@ fn a_tag_is_not_repeated_at_length() {
     let start = "value.kind: expected \"round\" or \"nothing\", got \"aaa";
     assert!(said[0].starts_with(start), "{said:?}");
     assert!(said[0].len() < 120, "{said:?}");
+    let said = r#"value.kind: expected "round" or "nothing", got "rond"; did you mean "round"?"#;
+    let value = json!({"kind": "rond", "radius": 1});
+    assert_eq!(told(&subject, &value), [said]);
 }
 
 /// A type of the standard library names itself where a number is too great for it.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::words::target;
-use crate::schema::words::{nearest, one_of, shorten, text};
+use crate::schema::words::{did_you_mean, nearest, one_of, shorten, text};
 
 /// How many references are followed.
 const DEPTH: usize = 16;
@@ -33,7 +33,15 @@ pub(super) fn meant(schemas: &[Value], root: &Value, value: &Value) -> Option<Me
                     Value::Null if value.get(&key).is_none() => {
                         format!("missing; expected {values}")
                     }
-                    got => format!("expected {values}, got {}", shorten(&got.to_string())),
+                    got => {
+                        let shown = got.to_string();
+                        let shown = shorten(&shown);
+                        let mut words = format!("expected {values}, got {shown}");
+                        if let Some(text) = got.as_str() {
+                            did_you_mean(&mut words, text, schemas.iter().filter_map(tag_value));
+                        }
+                        words
+                    }
                 };
                 return Some(Meant::Tag { key, problem });
             }
@@ -123,6 +131,12 @@ fn tags_of(properties: &Map<String, Value>) -> impl Iterator<Item = (&String, &s
 fn is_tag(value: &Value, tag: &str) -> bool {
     let text = value.as_str();
     text.is_some_and(|text| text.to_lowercase() == tag.to_lowercase())
+}
+
+/// What the tag of an object must be.
+fn tag_value<'s>(schema: &&'s Value) -> Option<&'s str> {
+    let (_, value) = tags_of(schema["properties"].as_object()?).next()?;
+    Some(value)
 }
 
 /// The tag that all of these objects have, and its values in words.

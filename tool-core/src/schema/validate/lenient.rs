@@ -1,5 +1,6 @@
 //! What a lenient registry forgives: values in quotes, one value where a list is wanted.
 
+use super::unions::suits;
 use super::{Path, Walker};
 use crate::schema::cursor::unquote;
 use crate::schema::{Kind, Schema};
@@ -31,19 +32,22 @@ impl Walker<'_> {
             return;
         }
         // Not twice: a list of lists is not plainly meant, and a list of itself has no end.
-        let inner = match schema.kind {
-            Kind::Nullable(inner) => inner,
-            _ => schema,
-        };
-        if let Kind::Array(rule) = &inner.kind
+        if let Kind::Array(rule) = &without_null(schema).kind
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
             && self.listed != Some(start.position())
         {
             self.listed = Some(start.position());
+            let first = start.clone().peek();
             self.cursor = start;
             self.note(path, text, "one value was taken for a list of one");
             self.respell(self.cursor.position(), "[");
+            let found = self.found.mark();
             self.value(rule.items, path, depth + 1);
+            if self.found.mark() != found && !suits(without_null(rule.items), first) {
+                // It is no item either: only a list stands there.
+                self.found.split_off(found);
+                self.unlike(schema, text, path);
+            }
             return self.respell(self.cursor.position(), "]");
         }
         self.unlike(schema, text, path);
@@ -51,6 +55,14 @@ impl Walker<'_> {
 
     fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {
         self.coercions.push(Coercion::new(path.text(), text, what));
+    }
+}
+
+/// What a schema accepts besides `null`.
+fn without_null(schema: &Schema) -> &Schema {
+    match schema.kind {
+        Kind::Nullable(inner) => inner,
+        _ => schema,
     }
 }
 

@@ -6,7 +6,7 @@ use super::respell::Respelling;
 use super::{Path, Walker};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
-use crate::schema::words::{expected, nearest, one_of, push, shorten, text};
+use crate::schema::words::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::{Kind, Property, Schema, Text};
 
 impl Walker<'_> {
@@ -93,8 +93,11 @@ impl Walker<'_> {
                 let got = members.iter().find(|(key, _)| key == tag);
                 self.report(&path, |words| match got {
                     Some((_, value)) => {
-                        let value = shorten(value);
-                        push(words, format_args!("expected {values}, got {value}"));
+                        let shown = shorten(value);
+                        push(words, format_args!("expected {values}, got {shown}"));
+                        if let Some(text) = unquote(value) {
+                            did_you_mean(words, &text, schemas.iter().flat_map(tag_values));
+                        }
                     }
                     None => push(words, format_args!("missing; expected {values}")),
                 });
@@ -203,6 +206,16 @@ fn tag(property: &Property) -> Option<&'static str> {
         Kind::Enum(strings) if strings.is_tag => Some(property.name()),
         _ => None,
     }
+}
+
+/// What the tag of an object may be.
+fn tag_values(schema: &&'static Schema) -> impl Iterator<Item = &'static str> {
+    let tags = schema.properties().iter();
+    let tags = tags.filter_map(|property| match property.schema.kind {
+        Kind::Enum(strings) if strings.is_tag => Some(strings.values),
+        _ => None,
+    });
+    tags.flatten().map(Text::as_str)
 }
 
 /// The tag that all of these objects have, and its values in words.
