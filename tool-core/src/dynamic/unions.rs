@@ -38,7 +38,8 @@ pub(super) fn meant(schemas: &[Value], root: &Value, value: &Value) -> Option<Me
                         let shown = shorten(&shown);
                         let mut words = format!("expected {values}, got {shown}");
                         if let Some(text) = got.as_str() {
-                            did_you_mean(&mut words, text, schemas.iter().filter_map(tag_value));
+                            let tags = schemas.iter().filter_map(|schema| tag_value(schema));
+                            did_you_mean(&mut words, text, tags);
                         }
                         words
                     }
@@ -134,7 +135,7 @@ fn is_tag(value: &Value, tag: &str) -> bool {
 }
 
 /// What the tag of an object must be.
-fn tag_value<'s>(schema: &&'s Value) -> Option<&'s str> {
+fn tag_value(schema: &Value) -> Option<&str> {
     let (_, value) = tags_of(schema["properties"].as_object()?).next()?;
     Some(value)
 }

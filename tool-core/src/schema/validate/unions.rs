@@ -96,7 +96,8 @@ impl Walker<'_> {
                         let shown = shorten(value);
                         push(words, format_args!("expected {values}, got {shown}"));
                         if let Some(text) = unquote(value) {
-                            did_you_mean(words, &text, schemas.iter().flat_map(tag_values));
+                            let tags = schemas.iter().flat_map(|schema| tag_values(schema));
+                            did_you_mean(words, &text, tags);
                         }
                     }
                     None => push(words, format_args!("missing; expected {values}")),
@@ -209,7 +210,7 @@ fn tag(property: &Property) -> Option<&'static str> {
 }
 
 /// What the tag of an object may be.
-fn tag_values(schema: &&'static Schema) -> impl Iterator<Item = &'static str> {
+fn tag_values(schema: &'static Schema) -> impl Iterator<Item = &'static str> {
     let tags = schema.properties().iter();
     let tags = tags.filter_map(|property| match property.schema.kind {
         Kind::Enum(strings) if strings.is_tag => Some(strings.values),
