@@ -4,7 +4,9 @@ mod builder;
 mod check;
 mod error;
 mod given;
+mod implied;
 mod portable;
+mod unions;
 mod violations;
 mod words;
 
@@ -21,6 +23,7 @@ use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::validate::{Unfit, normalise};
+use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
 use crate::tool::{Begun, ToolEntry};
 use crate::violation::Violations;
@@ -155,12 +158,25 @@ fn invoke(input: &Input) -> Begun<'_> {
 
 /// The arguments as a value, when they fit.
 fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
-    const OPEN: &Schema = &Schema::map(&Schema::ANY);
     // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
-    normalise(OPEN, text, false)?;
-    let mut arguments =
-        serde_json::from_str(text).map_err(|error| Refusal::Malformed(error.to_string()))?;
-    parameters.judge(&arguments).map_err(Unfit::Mistakes)?;
+    let mut found = match normalise(&Schema::ANY, text, false) {
+        Ok(_) => Violations::default(),
+        Err(Unfit::Mistakes(found)) => found,
+        Err(unfit) => return Err(unfit.into()),
+    };
+    let arguments = serde_json::from_str(text);
+    if let Ok(arguments) = &arguments {
+        found.append(parameters.judge(arguments).err().unwrap_or_default());
+        // Some drafts pass over what stands beside a reference, the type of a root too.
+        if found.is_empty() && !arguments.is_object() {
+            let got = shorten(text.trim_ascii());
+            found = Violations::one(String::new(), &format!("expected an object, got {got}"));
+        }
+    }
+    if !found.is_empty() {
+        return Err(Unfit::Mistakes(found).into());
+    }
+    let mut arguments = arguments.map_err(|error| Refusal::Malformed(error.to_string()))?;
     respell(&mut arguments);
     Ok(arguments)
 }

@@ -3,6 +3,7 @@
 mod making;
 mod running;
 mod sending;
+mod unions;
 mod words;
 
 use std::convert::Infallible;

@@ -28,6 +28,7 @@ mod enums;
 mod held;
 mod recursive;
 mod structs;
+mod words;
 
 struct Subject {
     parameters: Value,

@@ -1,12 +1,16 @@
 //! What `jsonschema` found, in the words that a model knows from other tools.
 
+use std::collections::HashSet;
+
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
+use super::implied::Implied;
+use super::unions::{Meant, meant};
 use super::words::{expected, typed};
 use crate::schema::validate::repeated;
-use crate::schema::words::{did_you_mean, name, one_of, shorten, text, unknown};
+use crate::schema::words::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 use crate::violation::{Violation, Violations};
 
 /// Everything that is wrong with a value; what is missing comes last.
@@ -15,26 +19,35 @@ pub(super) fn violations<'e>(
     schema: &Value,
     value: &Value,
 ) -> Violations {
-    let (missing, wrong): (Vec<_>, Vec<_>) =
-        errors.partition(|error| matches!(error.kind(), Kind::Required { .. }));
     let mut teller = Teller {
         schema,
         value,
+        told: HashSet::new(),
         found: Violations::default(),
     };
-    for error in wrong.iter().chain(&missing) {
-        teller.tell(error);
-    }
+    teller.all(&errors.collect::<Vec<_>>());
     teller.found
 }
 
 struct Teller<'s> {
     schema: &'s Value,
     value: &'s Value,
+    /// Several keywords may say the same.
+    told: HashSet<String>,
     found: Violations,
 }
 
 impl Teller<'_> {
+    fn all(&mut self, errors: &[ValidationError<'_>]) {
+        let implied = Implied::of(errors);
+        let told = errors.iter().filter(|error| !implied.has(error));
+        let (missing, wrong): (Vec<_>, Vec<_>) =
+            told.partition(|error| matches!(error.kind(), Kind::Required { .. }));
+        for error in wrong.into_iter().chain(missing) {
+            self.tell(error);
+        }
+    }
+
     fn tell(&mut self, error: &ValidationError<'_>) {
         let path = path(error.instance_path().as_str(), self.value);
         let root = self.schema;
@@ -44,7 +57,7 @@ impl Teller<'_> {
             | Kind::UnevaluatedProperties { unexpected } => {
                 for key in unexpected {
                     let path = join(&path, key);
-                    self.report(path, |words| unknown(words, key, names(holder)));
+                    self.report(path, |words| unexpected_key(words, key, holder));
                 }
             }
             Kind::Required { property } => {
@@ -62,10 +75,17 @@ impl Teller<'_> {
                 });
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                match meant(context, error.instance_path().as_str()) {
+                let schemas = holder["anyOf"].as_array().or(holder["oneOf"].as_array());
+                let schemas = schemas.map(Vec::as_slice).unwrap_or_default();
+                match meant(schemas, root, error.instance()) {
                     // Where it is plain which is meant, its mistakes are the mistakes.
-                    Some(errors) => errors.iter().for_each(|error| self.tell(error)),
-                    None => self.report(path, |words| *words += &message(error, root)),
+                    Some(Meant::Member(at)) if context.len() == schemas.len() => {
+                        self.all(&context[at]);
+                    }
+                    Some(Meant::Tag { key, problem }) => {
+                        self.report(join(&path, &key), |words| *words += &problem);
+                    }
+                    _ => self.report(path, |words| *words += &message(error, root)),
                 }
             }
             _ => self.report(path, |words| *words += &message(error, root)),
@@ -73,7 +93,10 @@ impl Teller<'_> {
     }
 
     fn report(&mut self, path: String, message: impl FnOnce(&mut String)) {
-        self.found.push_with(|| Violation::new(path, message));
+        let violation = Violation::new(path, message);
+        if self.told.insert(violation.as_str().to_owned()) {
+            self.found.push_with(|| violation);
+        }
     }
 }
 
@@ -93,6 +116,13 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             let mut words = unlike();
             if let Some(text) = value.as_str() {
                 did_you_mean(&mut words, text, options);
+            }
+            words
+        }
+        Kind::Constant { expected_value } => {
+            let mut words = unlike();
+            if let (Some(text), Some(only)) = (value.as_str(), expected_value.as_str()) {
+                did_you_mean(&mut words, text, std::iter::once(only));
             }
             words
         }
@@ -190,6 +220,24 @@ fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
     }
 }
 
+/// What is wrong with a key that an object does not take.
+fn unexpected_key(words: &mut String, key: &str, holder: &Value) {
+    let patterns = holder["patternProperties"].as_object();
+    let patterns: Vec<_> = patterns.into_iter().flatten().collect();
+    let names = names(holder);
+    if patterns.is_empty() || nearest(key, names.clone()).is_some() {
+        return unknown(words, key, names);
+    }
+    words.push_str("unknown; a key must ");
+    if names.len() > 0 {
+        words.push_str("be ");
+        one_of(words, names, Some('"'));
+        words.push_str(" or ");
+    }
+    words.push_str("match ");
+    one_of(words, patterns.iter().map(|(pattern, _)| pattern), None);
+}
+
 fn missing(schema: &Value, root: &Value) -> String {
     match schema {
         Value::Null => "missing".into(),
@@ -213,24 +261,6 @@ fn names(schema: &Value) -> impl ExactSizeIterator<Item = &str> + Clone {
         .map(|(key, _)| &**key)
         .collect();
     names.into_iter()
-}
-
-/// The mistakes of the one member of a union that a value comes near: it is of its type, and has
-/// its tag.
-fn meant<'c>(
-    context: &'c [Vec<ValidationError<'static>>],
-    place: &str,
-) -> Option<&'c [ValidationError<'static>]> {
-    let is_other = |error: &ValidationError<'_>| match error.kind() {
-        Kind::Type { .. } | Kind::Enum { .. } => error.instance_path().as_str() == place,
-        Kind::Constant { .. } => true,
-        _ => false,
-    };
-    let mut near = context.iter().filter(|errors| !errors.iter().any(is_other));
-    match (near.next(), near.next()) {
-        (Some(only), None) => Some(only),
-        _ => None,
-    }
 }
 
 fn count(value: &Value) -> usize {

@@ -26,9 +26,8 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
         words.dedup();
         text(|text| one_of(text, words.iter(), None))
     };
-    if let Some(reference) = schema["$ref"].as_str() {
-        let target = reference.strip_prefix('#');
-        return match target.and_then(|pointer| root.pointer(pointer)) {
+    if schema["$ref"].is_string() {
+        return match target(schema, root) {
             Some(target) => words(target, root, depth),
             None => ANY.into(),
         };
@@ -70,6 +69,12 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
             found.map_or(ANY.into(), |(_, name)| typed(name, schema))
         }
     }
+}
+
+/// What a schema that is a reference refers to, if that is a place in the same schema.
+pub(super) fn target<'s>(schema: &Value, root: &'s Value) -> Option<&'s Value> {
+    let pointer = schema["$ref"].as_str()?.strip_prefix('#')?;
+    root.pointer(pointer)
 }
 
 /// The words of one type, with the limits that a schema has for it.
@@ -119,7 +124,13 @@ fn string(schema: &Value) -> String {
 }
 
 fn whole(schema: &Value) -> String {
-    let limit = |keyword: &str| schema[keyword].as_i64().map(i128::from);
+    let limit = |keyword: &str| {
+        let limit = schema[keyword].as_number()?;
+        let whole = limit.as_f64().filter(|limit| limit.fract() == 0.0);
+        #[allow(clippy::cast_possible_truncation)] // it is whole, and no limit is greater
+        let whole = whole.map(|limit| limit as i128);
+        limit.as_i128().or(whole)
+    };
     let minimum = limit("minimum").or(limit("exclusiveMinimum").map(|limit| limit + 1));
     let maximum = limit("maximum").or(limit("exclusiveMaximum").map(|limit| limit - 1));
     let range = IntegerRange {

@@ -56,7 +56,9 @@ pub(crate) fn refused(problem: &str, schema: Option<&Schema>) -> String {
         "number out of range",
     ];
     let is_generic = generic.iter().any(|start| problem.starts_with(start));
-    let said = match is_generic || problem.contains("::") {
+    // As serde says it of types of the standard library, by their names.
+    let names_types = problem.contains("::") || problem.starts_with("overflow deserializing ");
+    let said = match is_generic || names_types {
         true => "not accepted",
         false => problem,
     };

@@ -17,6 +17,7 @@ pub(crate) use self::compounds::repeated;
 use self::path::Path;
 pub(crate) use self::path::path_at;
 use self::respell::Respelling;
+use self::unions::suits;
 use super::cursor::Cursor;
 use super::trial::{Try, refused};
 use super::words::{expected, push, shorten};
@@ -145,12 +146,17 @@ impl<'t> Walker<'t> {
             });
         }
         let first = self.cursor.peek();
-        match (&schema.kind, first) {
+        let kind = match &schema.kind {
+            // The words go on to say that it may be `null`.
+            Kind::Nullable(inner) if first != b'n' && is_plain(inner) => &inner.kind,
+            kind => kind,
+        };
+        match (kind, first) {
             (Kind::Any, _) => self.any(path, depth),
             (Kind::Nullable(_) | Kind::Null, b'n') | (Kind::Boolean, b't' | b'f') => {
                 self.pass();
             }
-            (Kind::Nullable(inner), _) => self.value(inner, path, depth),
+            (Kind::Nullable(inner), _) if suits(inner, first) => self.value(inner, path, depth),
             (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, range, path),
             (Kind::Number(range), b'-' | b'0'..=b'9') => self.number(range, path),
             (Kind::String(rule), b'"') => self.string(schema, rule, path),
@@ -180,6 +186,11 @@ impl<'t> Walker<'t> {
         self.found
             .push_with(|| Violation::new(path.text(), message));
     }
+}
+
+/// Whether nothing but its kind says what a schema accepts.
+fn is_plain(schema: &Schema) -> bool {
+    schema.trial.is_none() && !matches!(schema.kind, Kind::Reference(_))
 }
 
 /// "expected …, got …"

@@ -36,7 +36,7 @@ pub(crate) fn expected(words: &mut String, schema: &Schema) {
         Kind::Integer(range) => integer(words, range),
         Kind::Number(range) => number(words, range),
         Kind::String(rule) => string(words, rule),
-        Kind::Enum(strings) => one_of(words, strings.values.iter().map(Text::as_str), Some('"')),
+        Kind::Enum(strings) => one_of(words, strings.values.iter().map(Text::json), Some('"')),
         Kind::Array(rule) => sized(words, "an array", rule.lengths, "item"),
         Kind::Tuple(items) => sized(words, "an array", Lengths::exactly(items.len()), "item"),
         Kind::Map(rule) => sized(words, "an object", rule.lengths, "member"),
@@ -63,7 +63,7 @@ fn object(words: &mut String, properties: &[Property]) {
         if let Kind::Enum(strings) = property.schema.kind
             && strings.is_tag
         {
-            let (key, value) = (property.name(), strings.values[0].as_str());
+            let (key, value) = (property.name(), strings.values[0].json());
             return push(words, format_args!("an object with \"{key}\": \"{value}\""));
         }
     }
@@ -214,7 +214,8 @@ pub(crate) fn did_you_mean<'a>(
     values: impl Iterator<Item = &'a str>,
 ) {
     if let Some(value) = nearest(text, values) {
-        push(words, format_args!("; did you mean \"{value}\"?"));
+        let value = serde_json::Value::from(value);
+        push(words, format_args!("; did you mean {value}?"));
     }
 }
 

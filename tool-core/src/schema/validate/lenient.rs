@@ -1,5 +1,6 @@
 //! What a lenient registry forgives: values in quotes, one value where a list is wanted.
 
+use super::unions::suits;
 use super::{Path, Walker};
 use crate::schema::cursor::unquote;
 use crate::schema::{Kind, Schema};
@@ -31,15 +32,22 @@ impl Walker<'_> {
             return;
         }
         // Not twice: a list of lists is not plainly meant, and a list of itself has no end.
-        if let Kind::Array(rule) = &schema.kind
+        if let Kind::Array(rule) = &without_null(schema).kind
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
             && self.listed != Some(start.position())
         {
             self.listed = Some(start.position());
+            let first = start.clone().peek();
             self.cursor = start;
             self.note(path, text, "one value was taken for a list of one");
             self.respell(self.cursor.position(), "[");
+            let found = self.found.mark();
             self.value(rule.items, path, depth + 1);
+            if self.found.mark() != found && !suits(without_null(rule.items), first) {
+                // It is no item either: only a list stands there.
+                self.found.split_off(found);
+                self.unlike(schema, text, path);
+            }
             return self.respell(self.cursor.position(), "]");
         }
         self.unlike(schema, text, path);
@@ -50,11 +58,20 @@ impl Walker<'_> {
     }
 }
 
+/// What a schema accepts besides `null`.
+fn without_null(schema: &Schema) -> &Schema {
+    match schema.kind {
+        Kind::Nullable(inner) => inner,
+        _ => schema,
+    }
+}
+
 /// Whether text can be read as a value of this kind.
 fn means(schema: &Schema, text: &str) -> bool {
     let first = text.bytes().next().unwrap_or(0);
     let is_kind = match schema.kind {
         Kind::Boolean => return text == "true" || text == "false",
+        Kind::Nullable(inner) => return means(inner, text),
         Kind::Integer(_) | Kind::Number(_) => matches!(first, b'-' | b'0'..=b'9'),
         Kind::Array(_) | Kind::Tuple(_) => first == b'[',
         Kind::Object(_) | Kind::Map(_) => first == b'{',

@@ -26,19 +26,30 @@ impl Walker<'_> {
             }
         };
         let text = start.text_to(&self.cursor);
-        let (relation, limit) = if number < range.minimum {
-            ("below the minimum", range.minimum)
+        let side = if number < range.minimum {
+            Some(("below the minimum", range.minimum))
         } else if number > range.maximum {
-            ("above the maximum", range.maximum)
-        } else if range.multiple_of != 0 && number % range.multiple_of != 0 {
-            ("no multiple of", range.multiple_of)
+            Some(("above the maximum", range.maximum))
         } else {
-            if let Cow::Owned(digits) = digits {
-                self.respell(start.position(), &digits);
-            }
-            return;
+            None
         };
-        self.is_not(text, relation, itoa::Buffer::new().format(limit), path);
+        if let Some((relation, limit)) = side {
+            self.is_not(text, relation, itoa::Buffer::new().format(limit), path);
+        }
+        let step = range.multiple_of;
+        if step != 0 && number % step != 0 {
+            // Beyond 128 bits the number is another than the text.
+            if side.is_none() || !matches!(number, i128::MIN | i128::MAX) {
+                self.is_not(
+                    text,
+                    "no multiple of",
+                    itoa::Buffer::new().format(step),
+                    path,
+                );
+            }
+        } else if let (None, Cow::Owned(digits)) = (side, digits) {
+            self.respell(start.position(), &digits);
+        }
     }
 
     pub(super) fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
@@ -60,16 +71,15 @@ impl Walker<'_> {
                 true => "not above",
                 false => "below the minimum",
             };
-            return self.is_not(text, relation, bound.json, path);
-        }
-        if let Some(bound) = range.maximum
+            self.is_not(text, relation, bound.json, path);
+        } else if let Some(bound) = range.maximum
             && (number > bound.value || bound.is_exclusive && number >= bound.value)
         {
             let relation = match bound.is_exclusive {
                 true => "not below",
                 false => "above the maximum",
             };
-            return self.is_not(text, relation, bound.json, path);
+            self.is_not(text, relation, bound.json, path);
         }
         if let Some(step) = range.multiple_of
             && !is_multiple(text, step.json)

@@ -6,7 +6,7 @@ use super::respell::Respelling;
 use super::{Path, Walker};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
-use crate::schema::words::{expected, nearest, one_of, push, text};
+use crate::schema::words::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::{Kind, Property, Schema, Text};
 
 impl Walker<'_> {
@@ -26,10 +26,14 @@ impl Walker<'_> {
         let end = self.cursor.clone();
         let members = members(text);
         // Where it is plain which is meant, its mistakes are the mistakes.
-        let mut meant = schemas
+        let mut leading = schemas
             .iter()
             .filter(|schema| leads(schema, text, &members, false));
-        let meant = meant.next().filter(|_| meant.next().is_none());
+        let meant = match (leading.next(), leading.next()) {
+            (None, _) => only_of_kind(schemas, text),
+            (only, None) => only,
+            _ => None,
+        };
         let meant = meant.filter(|schema| !is_far(schema, text));
         let mut mistakes = None;
         let found = self.found.mark();
@@ -88,7 +92,14 @@ impl Walker<'_> {
                 let path = path.key(tag);
                 let got = members.iter().find(|(key, _)| key == tag);
                 self.report(&path, |words| match got {
-                    Some((_, value)) => push(words, format_args!("expected {values}, got {value}")),
+                    Some((_, value)) => {
+                        let shown = shorten(value);
+                        push(words, format_args!("expected {values}, got {shown}"));
+                        if let Some(text) = unquote(value) {
+                            let tags = schemas.iter().flat_map(|schema| tag_values(schema));
+                            did_you_mean(words, &text, tags);
+                        }
+                    }
                     None => push(words, format_args!("missing; expected {values}")),
                 });
             }
@@ -136,15 +147,31 @@ fn leads(schema: &Schema, text: &str, members: &[(Cow<'_, str>, &str)], all_of_i
                     is_tagged || known.is_empty() || required.any(has)
                 }
         }
+        Kind::Reference(reference) => leads((reference.target)(), text, members, all_of_it),
+        _ => suits(schema, first),
+    }
+}
+
+/// Whether a value that starts with this byte may be of the kind of `schema`.
+pub(super) fn suits(schema: &Schema, first: u8) -> bool {
+    match schema.kind {
         Kind::Null => first == b'n',
         Kind::Boolean => matches!(first, b't' | b'f'),
         Kind::Integer(_) | Kind::Number(_) => matches!(first, b'-' | b'0'..=b'9'),
         Kind::String(_) | Kind::Enum(_) => first == b'"',
         Kind::Array(_) | Kind::Tuple(_) => first == b'[',
-        Kind::Map(_) => first == b'{',
-        Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) => true,
-        Kind::Reference(reference) => leads((reference.target)(), text, members, all_of_it),
+        Kind::Map(_) | Kind::Object(_) => first == b'{',
+        Kind::AnyOf(schemas) => schemas.iter().any(|schema| suits(schema, first)),
+        Kind::Any | Kind::Nullable(_) => true,
+        Kind::Reference(reference) => suits((reference.target)(), first),
     }
+}
+
+/// The one schema of the kind of a value, if there is no other.
+fn only_of_kind<'s>(schemas: &'s [&'static Schema], text: &str) -> Option<&'s &'static Schema> {
+    let first = text.bytes().next().unwrap_or(0);
+    let mut found = schemas.iter().filter(|schema| suits(schema, first));
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Whether a text is none of the strings of an enum, and none of them mistyped. It may be the name of
@@ -180,6 +207,16 @@ fn tag(property: &Property) -> Option<&'static str> {
         Kind::Enum(strings) if strings.is_tag => Some(property.name()),
         _ => None,
     }
+}
+
+/// What the tag of an object may be.
+fn tag_values(schema: &'static Schema) -> impl Iterator<Item = &'static str> {
+    let tags = schema.properties().iter();
+    let tags = tags.filter_map(|property| match property.schema.kind {
+        Kind::Enum(strings) if strings.is_tag => Some(strings.values),
+        _ => None,
+    });
+    tags.flatten().map(Text::as_str)
 }
 
 /// The tag that all of these objects have, and its values in words.

@@ -10,9 +10,11 @@ pub(crate) fn nearest<'a>(
         return None;
     }
     let letters = letters(name);
+    let count = name.chars().count();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
-        let mut most = candidate.len().max(name.len()) / 2;
+        // In characters: a letter of another alphabet is no half of a word.
+        let mut most = count.max(candidate.chars().count()) / 2;
         if let Some((distance, _)) = best {
             // The first of several is taken.
             most = most.min(distance.saturating_sub(1));
@@ -106,7 +108,9 @@ mod tests {
                 let distance = strsim::osa_distance(&folded, &candidate.to_lowercase());
                 (distance, *candidate)
             })
-            .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 2)
+            .filter(|(distance, candidate)| {
+                *distance <= candidate.chars().count().max(name.chars().count()) / 2
+            })
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, candidate)| candidate)
     }
@@ -127,6 +131,16 @@ mod tests {
                 assert_eq!(distance(&one, other), of_table, "{one} {other}");
             }
         }
+    }
+
+    #[test]
+    fn a_word_of_another_alphabet_is_near_to_none() {
+        let names = ["c", "t", "days"];
+        for name in ["é", "日", "日本語", "\u{1f980}"] {
+            assert_eq!(nearest(name, names.into_iter()), None, "{name}");
+        }
+        let names = ["größe", "naïve"];
+        assert_eq!(nearest("grosse", names.into_iter()), Some("größe"));
     }
 
     #[test]
@@ -158,6 +172,8 @@ mod tests {
             "_",
             "__",
             "İ",
+            "é",
+            "日本語",
         ];
         for name in names {
             for end in 0..=names.len() {
