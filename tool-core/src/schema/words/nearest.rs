@@ -10,17 +10,19 @@ pub(crate) fn nearest<'a>(
         return None;
     }
     let letters = letters(name);
-    let count = name.chars().count();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
-        // In characters: a letter of another alphabet is no half of a word.
-        let mut most = count.max(candidate.chars().count()) / 2;
+        let mut most = candidate.len().max(name.len()) / 2;
         if let Some((distance, _)) = best {
             // The first of several is taken.
             most = most.min(distance.saturating_sub(1));
         }
         if is_farther(letters, candidate, most) {
             continue;
+        }
+        if letters.is_none() || !candidate.is_ascii() {
+            // A letter of another alphabet is no half of a word.
+            most = most.min(candidate.chars().count().max(name.chars().count()) / 2);
         }
         let distance = distance(name, candidate);
         if distance <= most && best.is_none_or(|(least, _)| distance < least) {
