@@ -50,7 +50,7 @@ pub(crate) use values::Values;
 ///
 /// A tool that makes calls of its own gets the registry as it gets any other value, best with the
 /// call: a registry that holds itself is never dropped. What the call was given is handed on by
-/// hand. A registry with a [limit](crate::RegistryBuilder::concurrency) is a trap for such tools.
+/// hand. A registry with a limit (`RegistryBuilder::concurrency`) is a trap for such tools.
 ///
 /// ```
 /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
