@@ -7,7 +7,7 @@ use super::{Path, Walker};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::property::Members;
 use crate::schema::words::{did_you_mean, expected, nearest, one_of, push, shorten, text};
-use crate::schema::{Kind, Property, Schema, Text};
+use crate::schema::{Kind, Property, Schema, Strings, Text};
 
 impl Walker<'_> {
     pub(super) fn any_of(
@@ -189,34 +189,27 @@ fn is_far(schema: &Schema, text: &str) -> bool {
 
 /// Whether a property is no tag, or the tag is right.
 fn has_tag(members: &[(Cow<'_, str>, &str)], property: &Property) -> bool {
-    let Kind::Enum(strings) = property.schema.kind else {
+    let Some(strings) = tag(property) else {
         return true;
     };
-    if !strings.is_tag {
-        return true;
-    }
     let found = members.iter().find(|(key, _)| property.is_called(key));
     found.is_some_and(|(_, value)| {
         unquote(value).is_some_and(|value| strings.admits(&value) || strings.fold(&value).is_some())
     })
 }
 
-/// The tag that a property holds, if it tells variants apart.
-fn tag(property: &Property) -> Option<&'static str> {
+/// What a property may be, if it is a tag that tells variants apart.
+fn tag(property: &Property) -> Option<Strings> {
     match property.schema.kind {
-        Kind::Enum(strings) if strings.is_tag => Some(property.name()),
+        Kind::Enum(strings) if strings.is_tag => Some(strings),
         _ => None,
     }
 }
 
 /// What the tag of an object may be.
 fn tag_values(schema: &'static Schema) -> impl Iterator<Item = &'static str> {
-    let tags = schema.properties().iter();
-    let tags = tags.filter_map(|property| match property.schema.kind {
-        Kind::Enum(strings) if strings.is_tag => Some(strings.values),
-        _ => None,
-    });
-    tags.flatten().map(Text::as_str)
+    let tags = schema.properties().iter().filter_map(tag);
+    tags.flat_map(|strings| strings.values).map(Text::as_str)
 }
 
 /// The tag that all of these objects have, and its values in words.
