@@ -53,11 +53,11 @@ pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, R
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use spec::{Annotations, Location, ToolSpec};
 pub use tool::{Tool, ToolEntry};
-pub use tool_macros::ToolType;
+pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]
-pub use tool_macros::tool;
+pub use tool_core_macros::tool;
 #[doc = include_str!("toolset.md")]
-pub use tool_macros::toolset;
+pub use tool_core_macros::toolset;
 pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
 pub use violation::{Coercion, Violation};

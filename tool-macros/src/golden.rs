@@ -1,7 +1,7 @@
 //! Whole expansions, kept in `golden/`: what a change of the macros does to generated code shows
 //! in its diff.
 //!
-//! `BLESS=1 cargo test -p tool-macros` rewrites them.
+//! `BLESS=1 cargo test -p tool-core-macros` rewrites them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -31,7 +31,7 @@ fn no_expansion_changes_unseen() {
     }
     assert!(
         changed.is_empty(),
-        "if this is as it should be, bless it with `BLESS=1 cargo test -p tool-macros`\n{}",
+        "if this is as it should be, bless it with `BLESS=1 cargo test -p tool-core-macros`\n{}",
         changed.join("\n")
     );
 }
