@@ -1,8 +1,8 @@
-//! Any JSON as the arguments of a call.
+//! Arbitrary JSON as the arguments of a call.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofs::probe;
+use properties::probe;
 
 fuzz_target!(|data: &[u8]| probe::one(data, |subject, random, _| probe::json(subject, random)));

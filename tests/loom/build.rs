@@ -1,5 +1,6 @@
-//! Copies the source of the token, with the locks and atomics of the model checker in the place of
-//! those of the standard library, so that what is checked is what is shipped.
+//! Copies the source of `CancellationToken` and replaces the locks and atomics of the standard
+//! library
+//! with those of loom, so that the shipped source is what is checked.
 
 use std::path::Path;
 use std::{env, fs};

@@ -1,4 +1,4 @@
-//! What a function returns: the text that the model reads, and an output schema that is true.
+//! Return values: the text for the model, and an output schema that holds.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ fn text_is_bare_and_everything_else_is_json() {
 }
 
 #[test]
-fn every_result_is_what_its_output_schema_says() {
+fn every_result_matches_its_output_schema() {
     let registry = Registry::linked().unwrap();
     let mut judged = 0;
     for tool in registry.specs() {
@@ -122,7 +122,7 @@ fn every_result_is_what_its_output_schema_says() {
 }
 
 #[test]
-fn an_output_schema_shows_what_a_result_may_leave_out() {
+fn an_output_schema_shows_members_that_a_result_may_omit() {
     let schema = Registry::linked().unwrap().get("forecast").unwrap();
     assert_eq!(
         schema.output_json(),

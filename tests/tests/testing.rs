@@ -1,4 +1,4 @@
-//! The whole test of a program's tools in one function.
+//! `tool_core::testing`: one function that tests all tools of a program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn registry(tools: impl IntoIterator<Item = ToolEntry>) -> Registry {
     registry.expect("their names are unlike")
 }
 
-/// A folder with the lock and the catalogue of a registry.
+/// Creates a folder with the lock file and the catalogue of a registry.
 fn folder(name: &str, registry: &Registry) -> PathBuf {
     let folder = env::temp_dir().join(format!("tool-core-testing-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("there is room");
@@ -51,7 +51,7 @@ fn failure(run: impl FnOnce()) -> String {
 }
 
 #[test]
-fn tools_that_are_as_they_should_be_pass() {
+fn valid_tools_pass() {
     let registry = registry(tools![add, roll]);
     let folder = folder("good", &registry);
     testing::check(&registry)
@@ -66,7 +66,7 @@ fn tools_that_are_as_they_should_be_pass() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn every_problem_is_reported_at_once() {
     let folder = folder("bad", &registry(tools![add]));
     let said = failure(|| {
         testing::check(&registry(tools![roll]))
@@ -92,7 +92,7 @@ fn everything_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
-fn a_tool_without_an_example_call_is_told_of_when_that_is_asked() {
+fn a_tool_without_an_example_call_is_reported_on_request() {
     let tools = registry(tools![add, open_door]);
     testing::check(&tools).run();
     assert_eq!(
@@ -125,8 +125,8 @@ fn a_budget_counts_what_a_request_repeats() {
 }
 
 #[test]
-fn files_are_written_when_that_is_asked_for() {
-    // The variable is of the whole process, so that another one runs the check.
+fn files_are_written_on_request() {
+    // Environment variables belong to the process, so another process runs the check.
     const FOLDER: &str = "TOOL_CORE_TESTING_FOLDER";
     let tools = registry(tools![add, roll]);
     if let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) {

@@ -125,7 +125,7 @@ fn call(tools: &Registry, name: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn every_instance_has_tools_of_its_own() {
+fn every_instance_has_its_own_tools() {
     let hall = Arc::new(Heating::default());
     let tools = Registry::builder()
         .toolset("kitchen_", Heating::default())
@@ -150,7 +150,7 @@ fn every_instance_has_tools_of_its_own() {
 }
 
 #[test]
-fn two_instances_under_one_prefix_are_told_the_way_out() {
+fn two_instances_with_one_prefix_are_reported_with_a_remedy() {
     let twice = Registry::builder()
         .toolset("hall_", Heating::default())
         .toolset("hall_", Heating::default());
@@ -160,7 +160,7 @@ fn two_instances_under_one_prefix_are_told_the_way_out() {
 }
 
 #[test]
-fn a_method_is_told_as_a_function_is() {
+fn a_method_is_described_like_a_function() {
     let tools = Registry::builder()
         .toolset("", Heating::default())
         .build()
@@ -174,7 +174,7 @@ fn a_method_is_told_as_a_function_is() {
         tool.parameters_json(),
         r#"{"type":"object","properties":{"degrees":{"type":"integer","minimum":5,"maximum":30,"description":"In Celsius."}},"required":["degrees"],"additionalProperties":false}"#
     );
-    // Each is where its own attribute stands.
+    // Each has the place of its own attribute.
     let line = |name: &str| {
         let place = tools.get(name).expect("it is there").location;
         let source = include_str!("toolsets.rs");
@@ -188,7 +188,7 @@ fn a_method_is_told_as_a_function_is() {
 }
 
 #[test]
-fn what_goes_wrong_in_a_method_is_told_as_of_any_tool() {
+fn failures_of_a_method_are_reported_as_of_any_tool() {
     let heating = Arc::new(Heating::default());
     let tools = Registry::builder()
         .shared_toolset("home_", Arc::clone(&heating))
@@ -247,7 +247,7 @@ impl User {
 }
 
 #[test]
-fn what_the_application_gives_comes_beside_the_value() {
+fn context_values_are_passed_beside_self() {
     let tools = || Registry::builder().toolset("a_", User("Ada"));
     let error = tools().build().expect_err("nobody gave a `User`");
     assert!(error.to_string().contains("a_greet"), "{error}");
@@ -258,7 +258,7 @@ fn what_the_application_gives_comes_beside_the_value() {
 }
 
 #[test]
-fn a_toolset_may_stand_anywhere() {
+fn a_toolset_can_be_defined_anywhere() {
     mod inner {
         pub(super) struct Generic<T, const N: usize>(pub T);
 
@@ -311,6 +311,6 @@ fn a_toolset_may_stand_anywhere() {
 }
 
 #[test]
-fn no_method_is_linked() {
+fn methods_are_never_linked() {
     assert!(Registry::linked().expect("unlike names").is_empty());
 }

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_unlinked_are_linked() {
+    fn all_tools_but_unlinked_ones_are_linked() {
         let linked = Registry::linked().expect("unlike names");
         for tool in super::list() {
             let is_linked = linked.get(&tool.name).is_some();

@@ -221,10 +221,7 @@ pub fn schema_size(data: &Data) -> Vec<Figure> {
             Some(if is_right { size } else { f64::INFINITY })
         })?;
         let (name, any) = least(PEERS, |peer| of(peer)?[measure].as_f64())?;
-        let theirs = match right.1.is_finite() {
-            true => format!("{} {}", right.0, right.1),
-            false => format!("no peer is right, {name} has {any}"),
-        };
+        let theirs = if right.1.is_finite() { format!("{} {}", right.0, right.1) } else { format!("no peer is right, {name} has {any}") };
         Some(figure(
             ours / right.1,
             format!("{measure}: {ours}; {theirs}"),
