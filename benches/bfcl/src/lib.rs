@@ -1,4 +1,4 @@
-//! Real functions as tools, to be started and listed: see `bfcl.rs` of the report.
+//! The functions of the Berkeley Function Calling Leaderboard as tools: see `src/bfcl.rs`.
 
 #[allow(warnings, reason = "nobody here wrote them")]
 pub mod tools {

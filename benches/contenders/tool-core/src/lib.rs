@@ -1,4 +1,4 @@
-//! tool-core: the registry of everything that is linked, called with the text as it came.
+//! tool-core: a registry of all linked tools, called with the arguments as text.
 
 #[allow(
     dead_code,

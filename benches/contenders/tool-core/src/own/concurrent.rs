@@ -1,4 +1,4 @@
-//! A thousand calls of an async tool that waits once, beside the same functions without a registry.
+//! A thousand concurrent calls of an async tool that waits once, and the same without a registry.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use crate::tools::Unit;
 
 const CALLS: usize = 1000;
 
-/// Ready when polled for the second time.
+/// Ready at its second poll.
 struct Once(bool);
 
 impl Future for Once {
@@ -51,7 +51,7 @@ async fn flat_later(
     "stored".into()
 }
 
-/// From the text of the arguments to the results.
+/// Calls by `call_all`, from the text of the arguments to the results.
 pub fn calls() -> Work {
     let registry = Registry::builder().tools(tools![flat_later]).build();
     let registry = registry.expect("one tool");
@@ -63,7 +63,7 @@ pub fn calls() -> Work {
     })
 }
 
-/// The functions with their arguments at hand, joined.
+/// Joins the functions directly, with decoded arguments.
 pub fn bare() -> Work {
     Work::new(CALLS, || {
         let calls = (0..CALLS).map(|_| {

@@ -1,16 +1,18 @@
-//! Judges the `tools` of a request: how large they are, what their schemas let through, and which
-//! of the texts that were written for the model did not arrive.
+//! Checks the `tools` of a request: their size, the arguments that their schemas wrongly allow or
+//! reject,
+//! and the docs that are missing.
 //!
-//! A program of its own, so that who counts instructions needs no tokenizer and no validator.
+//! A separate program, so that programs that count instructions need no tokenizer and no validator.
 
 use serde_json::{Map, Value, json};
 use tiktoken_rs::o200k_base_singleton;
 
-/// By tool: arguments that are right, arguments that are wrong by what is wrong with them, and the
-/// texts of its documentation.
+/// For each tool: valid arguments, invalid arguments by what is wrong with them, and the texts of
+/// its
+/// documentation.
 const PROBES: &str = include_str!("../probes.json");
 
-/// The keys under which contenders send a schema.
+/// The keys of the schema in the contenders' formats.
 const SCHEMA_KEYS: &[&str] = &[
     "inputSchema",
     "input_schema",
@@ -19,7 +21,7 @@ const SCHEMA_KEYS: &[&str] = &[
     "parametersJsonSchema",
 ];
 
-/// `judge <file>` with the `tools` of a request.
+/// `schema-check <file>`, where the file holds the `tools` of a request.
 fn main() {
     let path = std::env::args().nth(1).expect("a file");
     let text = std::fs::read_to_string(path).expect("the file");
@@ -88,11 +90,12 @@ fn count(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
 }
 
-/// What a tool without a schema says of its arguments.
+/// Stands in for the schema of a tool without one.
 static ANYTHING: Value = Value::Bool(true);
 
-/// Every object that is a tool, with its schema. Gemini's have a name and a description alone when
-/// there are no arguments.
+/// Collects every object that is a tool, with its schema. Gemini's tools without parameters have
+/// only a
+/// name and a description.
 fn find<'v>(value: &'v Value, out: &mut Vec<(&'v Value, &'v Value)>) {
     match value {
         Value::Object(members) => {
