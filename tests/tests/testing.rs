@@ -138,7 +138,7 @@ fn files_are_written_on_request() {
     let folder = folder("update", &registry(tools![add]));
     let child = |update: Option<&str>| {
         let mut command = std::process::Command::new(env::current_exe().expect("this is a file"));
-        command.args(["--exact", "files_are_written_when_that_is_asked_for"]);
+        command.args(["--exact", "files_are_written_on_request"]);
         command.env(FOLDER, &folder).env_remove("TOOL_CORE_UPDATE");
         command.envs(update.map(|value| ("TOOL_CORE_UPDATE", value)));
         command.output().expect("it runs").status.success()

@@ -64,9 +64,9 @@ fn dropping_a_waker_may_drop_a_wait_for_the_same_token() {
         drop(waker);
         // The token holds the last reference to the task now.
         if is_dropped {
-            drop(wait)
+            drop(wait);
         } else {
-            assert!(pin!(&mut wait).poll(&mut context).is_pending())
+            assert!(pin!(&mut wait).poll(&mut context).is_pending());
         }
     }
 }
