@@ -9,7 +9,7 @@ const SOURCE: &str = "../../tool-core/src/call/context/cancellation.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
-    let source = fs::read_to_string(SOURCE).expect("the source is where it was");
+    let source = fs::read_to_string(SOURCE).expect("the source of the token");
     let (source, _) = source
         .split_once("#[cfg(test)]")
         .expect("its own tests come last");
@@ -17,7 +17,7 @@ fn main() {
     let lines: Vec<_> = lines.collect();
     let source = lines.join("\n").replace("std::sync::", "crate::sync::");
     assert!(source.contains("crate::sync::"), "it has no locks");
-    let folder = env::var_os("OUT_DIR").expect("cargo gives one");
+    let folder = env::var_os("OUT_DIR").expect("cargo sets it");
     let copy = Path::new(&folder).join("cancellation.rs");
     fs::write(copy, source).expect("the folder can be written");
 }

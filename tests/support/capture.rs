@@ -48,7 +48,7 @@ pub(crate) fn capture() -> &'static Capture {
     CAPTURE.get_or_init(|| {
         let capture = Capture::default();
         let subscriber = tracing_subscriber::registry().with(capture.clone());
-        tracing::subscriber::set_global_default(subscriber).expect("it is the first");
+        tracing::subscriber::set_global_default(subscriber).expect("the first subscriber");
         capture
     })
 }

@@ -22,6 +22,6 @@ pub(crate) fn other_words() -> Option<String> {
 
 fn rustc(arguments: &[&str]) -> String {
     let output = Command::new("rustc").args(arguments).output();
-    let output = output.expect("rustc is there, since this was compiled");
+    let output = output.expect("rustc runs");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }

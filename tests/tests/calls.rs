@@ -50,7 +50,7 @@ fn nested(stops: Vec<Stop>, labels: std::collections::BTreeMap<String, i64>) -> 
 
 fn call(name: &str, arguments: &str) -> ToolResult {
     Registry::linked()
-        .expect("unlike names")
+        .expect("unique names")
         .call_blocking(ToolCall::new("id", name, arguments))
 }
 

@@ -94,7 +94,7 @@ pub fn odd(number: &[u8; if true { 1 } else { 2 }]) -> [u8; if true { 1 } else {
     *number
 }
 
-/// No symbol has a hyphen, so this name could be taken for the next.
+/// Symbols have no hyphens, so this name could clash with the next.
 #[tool_core::tool(name = "fore-cast")]
 pub fn with_a_hyphen() {}
 

@@ -1,4 +1,4 @@
-//! Conditional compilation: a macro sees `#[cfg]` on parameters before rustc has judged it.
+//! Conditional compilation: a macro sees `#[cfg]` on parameters before rustc evaluates it.
 
 #![allow(clippy::non_minimal_cfg, clippy::unused_async)]
 

@@ -32,7 +32,7 @@ fn a_tool_can_be_local_to_a_function() {
     let [tool] = tools![local];
     assert_eq!(call(tool, r#"{"text":"abc"}"#), "3");
     assert_eq!(call(in_a_closure(), r#"{"number":9}"#), "9");
-    let linked = Registry::linked().expect("unlike names");
+    let linked = Registry::linked().expect("unique names");
     assert!(linked.get("local").is_some() && linked.get("more_local").is_some());
 }
 

@@ -227,7 +227,7 @@ fn call(name: &str, arguments: &str) -> String {
         ])
         .toolset("home_", bare::Home(3))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }

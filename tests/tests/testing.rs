@@ -27,15 +27,15 @@ fn open_door(#[param(pattern = "^[0-9]{4}$")] code: &str) {
 
 fn registry(tools: impl IntoIterator<Item = ToolEntry>) -> Registry {
     let registry = Registry::builder().tools(tools).build();
-    registry.expect("their names are unlike")
+    registry.expect("unique names")
 }
 
 /// Creates a folder with the lock file and the catalogue of a registry.
 fn folder(name: &str, registry: &Registry) -> PathBuf {
     let folder = env::temp_dir().join(format!("tool-core-testing-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("there is room");
+    fs::create_dir_all(&folder).expect("a writable folder");
     let write =
-        |name: &str, text: String| fs::write(folder.join(name), text).expect("there is room");
+        |name: &str, text: String| fs::write(folder.join(name), text).expect("a writable folder");
     write("tools.lock.json", registry.lock().to_string());
     write("TOOLS.md", registry.docs().to_markdown());
     write("tools.html", registry.docs().to_html());
@@ -62,7 +62,7 @@ fn valid_tools_pass() {
         .examples()
         .budget_bytes(400)
         .run();
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn every_problem_is_reported_at_once() {
     ] {
         assert!(said.contains(part), "{part:?} is missing in\n{said}");
     }
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }
 
 #[test]
@@ -150,5 +150,5 @@ fn files_are_written_on_request() {
     assert!(child(Some("1")));
     assert_eq!(lock(), tools.lock().to_string());
     assert!(child(None));
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }

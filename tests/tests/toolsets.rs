@@ -59,7 +59,7 @@ struct Heating {
     log: Mutex<Vec<String>>,
 }
 
-/// What the block tells is for people.
+/// Docs of the block are not sent to the model.
 #[toolset]
 #[allow(clippy::missing_const_for_fn)]
 impl Heating {
@@ -131,7 +131,7 @@ fn every_instance_has_its_own_tools() {
         .toolset("kitchen_", Heating::default())
         .shared_toolset("hall_", Arc::clone(&hall))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(
         call(&tools, "kitchen_set-degrees", r#"{"degrees":20}"#),
         "0"
@@ -164,7 +164,7 @@ fn a_method_is_described_like_a_function() {
     let tools = Registry::builder()
         .toolset("", Heating::default())
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let tool = tools.get("set-degrees").expect("it is there");
     assert_eq!(tool.description, "Sets the temperature.");
     assert_eq!(tool.returns.as_deref(), Some("The temperature before."));
@@ -174,7 +174,7 @@ fn a_method_is_described_like_a_function() {
         tool.parameters_json(),
         r#"{"type":"object","properties":{"degrees":{"type":"integer","minimum":5,"maximum":30,"description":"In Celsius."}},"required":["degrees"],"additionalProperties":false}"#
     );
-    // Each has the place of its own attribute.
+    // Each tool has the place of its attribute.
     let line = |name: &str| {
         let place = tools.get(name).expect("it is there").location;
         let source = include_str!("toolsets.rs");
@@ -193,7 +193,7 @@ fn failures_of_a_method_are_reported_as_of_any_tool() {
     let tools = Registry::builder()
         .shared_toolset("home_", Arc::clone(&heating))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let kind = |name: &str, arguments: &str| {
         let result = tools.call_blocking(ToolCall::new("id", name, arguments));
         let error = result.error().expect("it failed");
@@ -217,7 +217,7 @@ fn self_in_a_signature_is_the_type() {
             },
         )
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(call(&tools, "is", r#"{"other":{"name":"hall"}}"#), "true");
     let joined = r#"{"others":[{"name":"way"}],"names":["a","b"]}"#;
     assert_eq!(call(&tools, "join", joined), r#"{"name":"hallwayab"}"#);
@@ -304,7 +304,7 @@ fn a_toolset_can_be_defined_anywhere() {
         .toolset("", Local(1))
         .toolset("", Counter(2))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(call(&tools, "length", ""), "2");
     assert_eq!(call(&tools, "number", r#"{"plus":2}"#), "3");
     assert_eq!(call(&tools, "count", r#"{"more":3}"#), "5");
@@ -312,5 +312,5 @@ fn a_toolset_can_be_defined_anywhere() {
 
 #[test]
 fn methods_are_never_linked() {
-    assert!(Registry::linked().expect("unlike names").is_empty());
+    assert!(Registry::linked().expect("unique names").is_empty());
 }

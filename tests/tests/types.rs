@@ -16,7 +16,7 @@ use tool_core::{Registry, Tool, ToolCall, ToolResult, ToolType, tool, tools};
 fn run(arguments: &Value) -> ToolResult {
     let call = ToolCall::new("id", "take", arguments.clone());
     Registry::linked()
-        .expect("unlike names")
+        .expect("unique names")
         .call_blocking(call)
 }
 

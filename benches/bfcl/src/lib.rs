@@ -17,7 +17,7 @@ impl harness::Contender for Bfcl {
 
     fn start() -> Self {
         Bfcl {
-            registry: Registry::linked().expect("unlike names"),
+            registry: Registry::linked().expect("unique names"),
         }
     }
 

@@ -112,7 +112,7 @@ mod tests {
                 roundabout
             ])
             .build()
-            .expect("unlike names");
+            .expect("unique names");
         let result = registry.call_blocking(ToolCall::new("id", name, arguments));
         result.content().to_owned()
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn tools_of_a_renamed_crate_are_linked() {
-        let linked = Registry::linked().expect("unlike names");
+        let linked = Registry::linked().expect("unique names");
         let linked = linked.expect(["renamed_synchronous", "renamed_asynchronous", "roundabout"]);
         assert!(linked.is_ok(), "{linked:?}");
     }

@@ -19,11 +19,11 @@ fn document(html: &str, name: &str) -> Option<String> {
     let found = env::split_paths(&folders).flat_map(|folder| NAMES.map(|name| folder.join(name)));
     let program = found.into_iter().find(|path| path.is_file())?;
     let folder = env::temp_dir().join(format!("tool-core-page-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("there is room");
+    fs::create_dir_all(&folder).expect("a writable folder");
     let page = folder.join("page.html");
-    fs::write(&page, html).expect("there is room");
+    fs::write(&page, html).expect("a writable folder");
     let document = dump(&program, &page, &folder.join("profile"));
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
     Some(document)
 }
 

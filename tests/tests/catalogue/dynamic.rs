@@ -16,7 +16,7 @@ fn registry(tools: impl IntoIterator<Item = DynamicTool>) -> Registry {
     let registry = Registry::builder()
         .group("live", tools.into_iter().map(Into::into))
         .build();
-    registry.expect("their names are unlike")
+    registry.expect("unique names")
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn wait() {}
 
 fn registry() -> Registry {
     let registry = Registry::builder().tools(tools![find_way, plant, open_door, wait]);
-    registry.build().expect("their names are unlike")
+    registry.build().expect("unique names")
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_page_has_the_same_content_and_is_well_formed() {
 #[test]
 fn a_missing_or_stale_file_is_reported() {
     let folder = std::env::temp_dir().join(format!("tool-core-docs-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("there is room");
+    std::fs::create_dir_all(&folder).expect("a writable folder");
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
         let docs = registry().docs();
@@ -173,7 +173,7 @@ fn a_missing_or_stale_file_is_reported() {
         } else {
             docs.to_html()
         };
-        std::fs::write(&path, text.replace('\n', "\r\n")).expect("there is room");
+        std::fs::write(&path, text.replace('\n', "\r\n")).expect("a writable folder");
         docs.check(&path).expect("only the ends of lines differ");
         let stale = docs
             .title("Other")
@@ -182,5 +182,5 @@ fn a_missing_or_stale_file_is_reported() {
         assert!(stale.to_string().contains("is not up to date"), "{stale}");
         assert!(stale.to_string().contains("Other"), "{stale}");
     }
-    std::fs::remove_dir_all(&folder).expect("it was made here");
+    std::fs::remove_dir_all(&folder).expect("a removable folder");
 }

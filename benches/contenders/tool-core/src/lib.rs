@@ -24,7 +24,7 @@ impl harness::Contender for ToolCore {
 
     fn start() -> Self {
         ToolCore {
-            registry: Registry::linked().expect("unlike names"),
+            registry: Registry::linked().expect("unique names"),
         }
     }
 

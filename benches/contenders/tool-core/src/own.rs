@@ -32,7 +32,7 @@ pub fn work(case: &str) -> Work {
             let tools = many::tools(size);
             Work::new(size, move || {
                 let registry = Registry::builder().tools(tools.iter().cloned()).build();
-                black_box(registry).expect("unlike names");
+                black_box(registry).expect("unique names");
             })
         }
         ("look up", Ok(size)) => {

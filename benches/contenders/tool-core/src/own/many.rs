@@ -58,7 +58,7 @@ pub fn tools(size: usize) -> Vec<ToolEntry> {
 
 pub fn registry(size: usize) -> Registry {
     let registry = Registry::builder().tools(tools(size)).build();
-    registry.expect("unlike names")
+    registry.expect("unique names")
 }
 
 /// Returns their names, in another order.
