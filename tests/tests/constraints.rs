@@ -80,8 +80,8 @@ fn constraints_are_shown_in_the_schema() {
 #[test]
 fn constraints_are_enforced_as_an_independent_validator_reads_them() {
     let parameters: Value = serde_json::from_str(bounded::SPEC.parameters_json()).unwrap();
-    let judge = jsonschema::validator_for(&parameters).unwrap();
-    assert!(judge.is_valid(&good()));
+    let validator = jsonschema::validator_for(&parameters).unwrap();
+    assert!(validator.is_valid(&good()));
     assert_eq!(
         call(&good()).content(),
         "Some(14) -5 0.5 0.3 ab 999-x_1 Some(\"a@b.c\") [\"a\", \"b\"] [Stop { name: \"Porto\", minutes: 55 }] [1,null]"
@@ -142,7 +142,7 @@ fn constraints_are_enforced_as_an_independent_validator_reads_them() {
         let result = call(&arguments);
         assert!(result.is_error(), "{place} = {value} was accepted");
         assert!(result.content().contains(said), "{}", result.content());
-        assert!(!judge.is_valid(&arguments), "{place} = {value}");
+        assert!(!validator.is_valid(&arguments), "{place} = {value}");
     }
 }
 

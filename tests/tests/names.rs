@@ -44,8 +44,8 @@ fn by_rule(rule: &str) -> impl Fn(&str) -> bool {
     let Told::Pattern(pattern) = rules::find(rule).unwrap().value else {
         panic!("{rule} has no pattern");
     };
-    let judge = jsonschema::validator_for(&json!({"pattern": pattern})).unwrap();
-    move |name| judge.is_valid(&Value::from(name))
+    let validator = jsonschema::validator_for(&json!({"pattern": pattern})).unwrap();
+    move |name| validator.is_valid(&Value::from(name))
 }
 
 #[test]

@@ -101,24 +101,24 @@ fn text_is_bare_and_everything_else_is_json() {
 #[test]
 fn every_result_matches_its_output_schema() {
     let registry = Registry::linked().unwrap();
-    let mut judged = 0;
+    let mut checked = 0;
     for tool in registry.specs() {
         let Some(schema) = tool.output_json() else {
             continue;
         };
-        let judge = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
         let result = registry.call_blocking(ToolCall::new("id", &*tool.name, ""));
         let value = result
             .structured()
             .unwrap_or_else(|| result.content().into());
         assert!(
-            judge.is_valid(&value),
+            validator.is_valid(&value),
             "{}: {value} against {schema}",
             tool.name
         );
-        judged += 1;
+        checked += 1;
     }
-    assert_eq!(judged, 13, "a schema is missing or surplus");
+    assert_eq!(checked, 13, "a schema is missing or surplus");
 }
 
 #[test]

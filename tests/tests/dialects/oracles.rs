@@ -150,11 +150,11 @@ fn mcp_tools_and_results_follow_the_schema_files() {
     ] {
         let text = fs::read_to_string(Path::new(&folder).join(file)).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();
-        let judge = |name: &str| {
+        let validator = |name: &str| {
             let schema = json!({"$ref": format!("#/$defs/{name}"), "$defs": file["$defs"]});
             jsonschema::draft202012::new(&schema).unwrap()
         };
-        let (tool, result) = (judge("Tool"), judge("CallToolResult"));
+        let (tool, result) = (validator("Tool"), validator("CallToolResult"));
         let mut out = JsonWriter::new();
         mcp.write_tools(&tools(), &[], &mut out);
         let tools: Vec<Value> = serde_json::from_str(&out.into_string()).unwrap();

@@ -71,7 +71,7 @@ fn a_violation_is_reported_once() {
 }
 
 #[test]
-fn arguments_that_are_not_an_object_are_told_its_keys() {
+fn arguments_that_are_not_an_object_list_the_expected_keys() {
     let registry = of_value(json!({"type": "string"}));
     for (text, got) in [("5", "5"), ("[\"a\"]", "[\"a\"]")] {
         let said = format!("expected an object with \"value\", got {got}");
@@ -100,7 +100,7 @@ fn a_repeated_key_is_reported_with_all_other_violations() {
 }
 
 #[test]
-fn a_key_is_told_the_pattern_that_it_must_match() {
+fn a_rejected_key_shows_the_required_pattern() {
     let keys = json!({"^[0-9]+$": {"type": "integer"}});
     let registry = of_value(
         json!({"type": "object", "patternProperties": keys, "additionalProperties": false}),

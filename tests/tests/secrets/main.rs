@@ -22,7 +22,7 @@ use capture::capture;
 use leaky_tools::{Bomb, SECRET, all};
 
 /// Returns the texts of a result in every dialect.
-fn told(result: ToolResult) -> (ToolResult, Vec<String>) {
+fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
     let dialects: [&dyn Dialect; 13] = [
         &OpenAiChat::default(),
         &OpenAiChat::strict(),
@@ -49,7 +49,7 @@ fn told(result: ToolResult) -> (ToolResult, Vec<String>) {
 
 /// Checks what the model and the operator see of one failure.
 fn check(id: &str, result: ToolResult, expected: ToolErrorKind, is_secret: bool) {
-    let (result, mut texts) = told(result);
+    let (result, mut texts) = texts_for_model(result);
     texts.push(result.content().to_owned());
     let error = result.error().unwrap_or_else(|| panic!("{id} is fine"));
     assert_eq!(error.kind(), expected, "{id}");

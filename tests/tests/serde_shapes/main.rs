@@ -50,20 +50,20 @@ impl Subject {
             .call_blocking(ToolCall::new("id", "take", arguments))
     }
 
-    fn judged(&self, value: &Value) -> bool {
-        let judge = jsonschema::validator_for(&self.parameters).unwrap();
-        judge.is_valid(&json!({ "value": value }))
+    fn is_valid(&self, value: &Value) -> bool {
+        let validator = jsonschema::validator_for(&self.parameters).unwrap();
+        validator.is_valid(&json!({ "value": value }))
     }
 
     fn accepts(&self, value: Value, seen: &str) {
         assert_eq!(self.call(&value).content(), seen, "{value}");
-        assert!(self.judged(&value), "{value} against {}", self.parameters);
+        assert!(self.is_valid(&value), "{value} against {}", self.parameters);
     }
 
     /// Accepted although the schema does not show it.
     fn accepts_unseen(&self, value: Value, seen: &str) {
         assert_eq!(self.call(&value).content(), seen, "{value}");
-        assert!(!self.judged(&value), "{value} is shown after all");
+        assert!(!self.is_valid(&value), "{value} is shown after all");
     }
 
     fn refuses(&self, value: Value, said: &str) {
@@ -74,7 +74,7 @@ impl Subject {
             "{value}: {}",
             result.content()
         );
-        assert!(!self.judged(&value), "{value}");
+        assert!(!self.is_valid(&value), "{value}");
     }
 }
 

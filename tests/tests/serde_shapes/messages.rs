@@ -38,13 +38,13 @@ enum Several {
 
 fn told(subject: &Subject, value: &Value) -> Vec<String> {
     let result = subject.call(value);
-    assert!(!subject.judged(value), "{value}");
+    assert!(!subject.is_valid(value), "{value}");
     let error = result.error().expect("a mistake");
     error.violations().iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_number_is_told_its_limit_and_its_step() {
+fn a_rejected_number_shows_its_limit_and_step() {
     #[derive(Debug, Deserialize, ToolType)]
     struct Steps {
         #[param(range = 1..=60, multiple_of = 5)]
