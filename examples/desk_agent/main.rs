@@ -219,10 +219,6 @@ fn main() -> ExitCode {
                 .action(ArgAction::SetTrue),
         )
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(LevelFilter::WARN);
     input::end("desk_agent", run(&flags))
 }

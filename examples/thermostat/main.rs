@@ -107,11 +107,7 @@ fn main() -> ExitCode {
                 .default_value("1"),
         )
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(LevelFilter::WARN);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let failures = flags.get_one("failures").copied().unwrap_or_default();
     let ended = run(text("turns"), text("script"), text("model"), failures);

@@ -106,11 +106,7 @@ fn main() -> ExitCode {
             .conflicts_with("calls"),
         )
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(LevelFilter::WARN);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let ended = run(text("calls"), text("database"), text("catalogue"));
     input::end("toolkit_docs", ended)
