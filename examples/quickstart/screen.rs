@@ -71,11 +71,9 @@ pub(crate) fn calls(
         for (line, at) in text.lines().zip(0..) {
             let indent = if at == 0 { "" } else { "                    " };
             let line = format!("{indent}{line}");
-            // An error is shown whole.
-            match result.is_error() {
-                true => writeln!(out, "{line}")?,
-                false => writeln!(out, "{}", fit(&line))?,
-            }
+            // Errors are shown in full.
+            let line = if result.is_error() { line } else { fit(&line) };
+            writeln!(out, "{line}")?;
         }
     }
     Ok(())
@@ -109,8 +107,8 @@ fn counted(count: usize, thing: &str) -> String {
 
 /// Shortens a line to the width of the screen.
 fn fit(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
-        None => line.into(),
-        Some(_) => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+    if line.chars().count() <= WIDTH {
+        return line.into();
     }
+    line.chars().take(WIDTH - 1).chain(['…']).collect()
 }

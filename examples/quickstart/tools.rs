@@ -53,7 +53,7 @@ pub(crate) struct Train {
 pub(crate) fn find_trains(
     /// Departure station in its local spelling, such as `Lisboa`.
     from: &str,
-    /// Arrival station.
+    /// Arrival station, such as `Porto`.
     to: &str,
     /// Omit for any time of day.
     departure: Option<Departure>,
@@ -90,7 +90,7 @@ pub(crate) enum Class {
 /// A passenger.
 #[derive(Deserialize, ToolType)]
 pub(crate) struct Passenger {
-    /// Name as on the passport.
+    /// Name as in the passport.
     name: String,
     class: Class,
     /// Numbers of discount cards.
@@ -121,7 +121,7 @@ impl std::error::Error for SeatError {}
 /// If the train has too few seats, no seat is reserved.
 #[tool(destructive = false, idempotent = false)]
 pub(crate) fn reserve_seats(
-    /// Train number from `find_trains`.
+    /// Train number from `find_trains`, such as `IC 523`.
     train: &str,
     passengers: &[Passenger],
 ) -> Result<String, SeatError> {
@@ -156,7 +156,7 @@ pub(crate) fn reserve_seats(
 /// Checks if a train is on time.
 #[tool(read_only, open_world)]
 pub(crate) async fn train_status(
-    /// Train number from `find_trains`.
+    /// Train number from `find_trains`, such as `IC 523`.
     train: &str,
 ) -> String {
     // In place of a request to the railway.
