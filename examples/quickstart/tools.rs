@@ -118,7 +118,7 @@ impl std::error::Error for SeatError {}
 
 /// Reserves seats on a train for all passengers.
 ///
-/// If the train has too few seats, no seat is reserved.
+/// If it has too few seats, none is reserved.
 #[tool(destructive = false, idempotent = false)]
 pub(crate) fn reserve_seats(
     /// Train number from `find_trains`, such as `IC 523`.
@@ -156,7 +156,7 @@ pub(crate) fn reserve_seats(
 /// Checks if a train is on time.
 #[tool(read_only, open_world)]
 pub(crate) async fn train_status(
-    /// Train number from `find_trains`, such as `IC 523`.
+    /// Train number, such as `IC 523`.
     train: &str,
 ) -> String {
     // In place of a request to the railway.
