@@ -1,4 +1,4 @@
-//! The quickstart as a user runs it.
+//! Runs the quickstart as a user does.
 
 use std::path::PathBuf;
 

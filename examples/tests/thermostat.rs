@@ -1,4 +1,4 @@
-//! The thermostat as a user runs it, and what a model and an operator see of a failure.
+//! Runs the thermostat as a user does, and checks what model and operator see of a failure.
 
 use examples::folder::Temporary;
 use examples::program::{assert_closed_early, assert_refused, run};
@@ -27,7 +27,7 @@ fn recorded() -> Vec<Value> {
     serde_json::from_str(include_str!("../thermostat/recorded/chat.json")).expect("responses")
 }
 
-/// Every failure becomes a result, also one of the arguments, and none of them `Debug` or a cause.
+/// Every failure becomes a result, without `Debug` output or causes. So do invalid arguments.
 #[test]
 fn the_model_reads_what_happened_and_no_more() {
     let registry = registry(1);
@@ -69,7 +69,7 @@ fn the_model_reads_what_happened_and_no_more() {
 }
 
 #[test]
-fn the_conversation_is_one_in_the_types_of_genai() {
+fn the_conversation_uses_the_types_of_genai() {
     let provider = Scripted::serve(recorded()).expect("a port");
     let model = Provider::new("scripted", Some(&provider.url())).expect("a client");
     let agent = Agent::new(registry(1), Genai);
@@ -95,7 +95,7 @@ fn the_conversation_is_one_in_the_types_of_genai() {
         read.expect("a message of genai");
     }
 
-    // The retry has an id of its own, and each call one result.
+    // The retry has its own id, and each call has one result.
     let calls = transcript.rounds().iter().flat_map(|round| &round.calls);
     let ids: Vec<_> = calls.map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
@@ -131,9 +131,9 @@ fn the_conversation_is_one_in_the_types_of_genai() {
     assert_eq!(told(4)["content"], "21.5");
 }
 
-/// Arguments are a `Value` in `genai`, which may hold the text of arguments that nobody could read.
+/// In `genai`, arguments are a `Value`: a string if they could not be parsed.
 #[test]
-fn arguments_that_are_no_json_are_answered() {
+fn arguments_that_are_not_json_get_a_result() {
     let call = GenaiCall {
         call_id: "call_1".into(),
         fn_name: "set_current_temperature".into(),
@@ -152,7 +152,7 @@ fn arguments_that_are_no_json_are_answered() {
 }
 
 #[test]
-fn the_log_has_the_cause_and_the_reference_that_the_model_was_given() {
+fn the_log_has_the_cause_and_the_reference_for_the_model() {
     let ran = run("thermostat", &[], "");
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     for part in [
@@ -183,7 +183,7 @@ fn the_log_has_the_cause_and_the_reference_that_the_model_was_given() {
 }
 
 #[test]
-fn a_sensor_that_is_well_or_that_stays_broken() {
+fn a_working_and_a_broken_sensor() {
     let ran = run("thermostat", &["--failures", "0"], "");
     assert!(!ran.out.contains("does not answer"), "{}", ran.out);
     let calls = recorded();
@@ -212,9 +212,9 @@ fn bad_input_exits_with_2() {
     };
     refused(&["--failures", "some"], "", "some");
     refused(&["--turns", "no/such"], "", "can't read no/such");
-    refused(&["--turns", "-"], "\n", "nobody says anything");
-    refused(&["--script", "-"], "{}", "the script is no JSON array");
-    refused(&["--script", "-"], "[]", "the script is at its end");
+    refused(&["--turns", "-"], "\n", "there are no turns");
+    refused(&["--script", "-"], "{}", "the script is not a JSON array");
+    refused(&["--script", "-"], "[]", "the script has ended");
     refused(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
@@ -222,7 +222,7 @@ fn bad_input_exits_with_2() {
     );
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     testing::check(&registry(0))

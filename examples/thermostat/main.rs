@@ -1,5 +1,5 @@
-//! A thermostat that a model talks to through `genai`, with a sensor that fails: what the model
-//! sees of it, what the log says, and the reference that both have.
+//! A thermostat that a model uses through `genai`, with a failing sensor: the text for the model, the
+//! log, and the reference that both share.
 //!
 //! ```text
 //! cargo run --example thermostat --features thermostat
@@ -8,8 +8,8 @@
 //!     --turns - --model claude-sonnet-4-5
 //! ```
 //!
-//! Without `--model` a scripted provider answers on this machine, with recorded responses or those of
-//! `--script`. With it, `genai` chooses the provider and takes its key from the environment.
+//! Without `--model`, a local server answers with recorded responses, or with those of `--script`.
+//! With `--model`, `genai` chooses the provider and takes its key from the environment.
 
 mod chat;
 mod tools;
@@ -42,7 +42,7 @@ fn run(
         .filter(|turn| !turn.trim().is_empty())
         .collect();
     if turns.is_empty() {
-        return Err("nobody says anything".into());
+        return Err("there are no turns".into());
     }
     let scripted;
     let provider = match model {
@@ -50,7 +50,7 @@ fn run(
         None => {
             let script = input::read(script, include_str!("recorded/chat.json"))?;
             let script: Vec<Value> = serde_json::from_str(&script)
-                .map_err(|error| format!("the script is no JSON array: {error}"))?;
+                .map_err(|error| format!("the script is not a JSON array: {error}"))?;
             scripted = Scripted::serve(script)?;
             Provider::new("scripted", Some(&scripted.url()))?
         }
@@ -68,9 +68,9 @@ fn run(
     for turn in turns {
         writeln!(out, "user: {turn}")?;
         transcript.push(json!(ChatMessage::user(turn)));
-        let told = transcript.rounds().len();
+        let shown = transcript.rounds().len();
         let ended = runtime.block_on(agent.run(&provider, &mut transcript));
-        for round in &transcript.rounds()[told..] {
+        for round in &transcript.rounds()[shown..] {
             for result in &round.results {
                 writeln!(out, "  {} {}", result.call_id(), result.name())?;
                 writeln!(out, "    {}", result.content().replace('\n', "\n    "))?;
@@ -78,7 +78,7 @@ fn run(
         }
         match ended? {
             Ended::Answered(text) => writeln!(out, "model: {text}")?,
-            Ended::OutOfRounds => writeln!(out, "stopped: the model does not come to an end")?,
+            Ended::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
         }
     }
     Ok(())
@@ -89,22 +89,29 @@ fn main() -> ExitCode {
         Arg::new(name).long(name).value_name(value).help(help)
     };
     let flags = Command::new("thermostat")
-        .about("A thermostat that a model talks to, with a sensor that fails")
+        .about("A thermostat that a model uses, with a failing sensor")
         .arg(flag(
             "turns",
             "FILE",
-            "What the user says, a turn a line; - reads standard input",
+            "What the user says, one turn per line; - for standard input",
         ))
         .arg(flag(
             "script",
             "FILE",
-            "What the scripted provider answers: a JSON array",
+            "JSON array with the responses of the scripted provider",
         ))
-        .arg(flag("model", "NAME", "A model instead of the script").conflicts_with("script"))
         .arg(
-            flag("failures", "NUMBER", "How often the sensor fails at first")
-                .value_parser(value_parser!(u32))
-                .default_value("1"),
+            flag("model", "NAME", "Name of a model, instead of the script")
+                .conflicts_with("script"),
+        )
+        .arg(
+            flag(
+                "failures",
+                "NUMBER",
+                "Number of failures of the sensor at the start",
+            )
+            .value_parser(value_parser!(u32))
+            .default_value("1"),
         )
         .get_matches();
     input::log(LevelFilter::WARN);

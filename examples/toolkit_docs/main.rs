@@ -1,5 +1,5 @@
-//! A toolkit and its catalogue: a calculator, queries of a database and an echo, each with its use,
-//! its checks and its section of the documentation, from one source.
+//! A toolkit and its catalogue: a calculator, database queries and an echo, with instructions, checks
+//! and documentation from one source.
 //!
 //! ```text
 //! cargo run --example toolkit_docs --features toolkit_docs
@@ -8,8 +8,8 @@
 //!     cargo run --example toolkit_docs --features toolkit_docs -- --calls - --database my.sqlite
 //! ```
 //!
-//! `TOOLS.md` and `tools.html` beside this file are what `--catalogue` writes; a test holds them to
-//! the tools.
+//! `--catalogue` writes `TOOLS.md` and `tools.html`. A test checks that those next to this file are
+//! up to date.
 
 mod database;
 mod tools;
@@ -30,7 +30,7 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::database::Database;
 use crate::tools::Toolkit;
 
-/// One call, as it stands in the input.
+/// A call in the input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call {
@@ -45,7 +45,7 @@ fn run(
 ) -> Result<(), Box<dyn Error>> {
     let text = input::read(calls, include_str!("calls.json"))?;
     let calls: Vec<Call> =
-        serde_json::from_str(&text).map_err(|error| format!("these are no calls: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("the calls are not valid: {error}"))?;
     let opened = Database::open(database.map(Path::new));
     let database = opened
         .map_err(|error| format!("can't open {}: {error}", database.unwrap_or("the library")))?;
@@ -86,22 +86,22 @@ fn main() -> ExitCode {
         Arg::new(name).long(name).value_name(value).help(help)
     };
     let flags = Command::new("toolkit_docs")
-        .about("Runs the calls of a toolkit, or writes its catalogue")
+        .about("Runs calls of a toolkit, or writes its catalogue")
         .arg(flag(
             "calls",
             "FILE",
-            "The calls; - reads standard input [default: recorded ones]",
+            "The calls, - for standard input [default: recorded calls]",
         ))
         .arg(flag(
             "database",
             "FILE",
-            "A SQLite file [default: a small library]",
+            "SQLite file [default: a small library]",
         ))
         .arg(
             flag(
                 "catalogue",
                 "FOLDER",
-                "Writes TOOLS.md and tools.html there, and calls nothing",
+                "Write TOOLS.md and tools.html to this folder and exit",
             )
             .conflicts_with("calls"),
         )

@@ -1,4 +1,4 @@
-//! The agent at its desk as a user runs it, and what it can't be talked into.
+//! Runs the agent as a user does, and checks what a model can't make it do.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ mod tools;
 use desk::Desk;
 use tools::SystemPrompt;
 
-/// A desk, and a secret beside it.
+/// Runs a test with a desk and a secret file next to it.
 fn at_a_desk(test: impl FnOnce(&Temporary, &Desk)) {
     let around = Temporary::new().expect("a folder");
     fs::write(around.path().join("secret.md"), "SECRET").expect("a file");
@@ -36,7 +36,7 @@ fn at_a_desk(test: impl FnOnce(&Temporary, &Desk)) {
 
 fn registry(desk: Desk, prompt: SystemPrompt) -> Registry {
     let registry = Registry::builder().linked().context(desk).context(prompt);
-    registry.build().expect("unlike names")
+    registry.build().expect("unique names")
 }
 
 fn call(registry: &Registry, name: &str, arguments: Value) -> String {
@@ -45,7 +45,7 @@ fn call(registry: &Registry, name: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_proposal_is_a_folder_and_no_tool() {
+fn a_proposal_adds_a_folder_and_no_tool() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let registry = registry(desk, SystemPrompt::new(""));
@@ -76,7 +76,7 @@ fn a_proposal_is_a_folder_and_no_tool() {
 }
 
 #[test]
-fn the_model_can_neither_see_nor_replace_what_tools_work_with() {
+fn the_model_can_neither_see_nor_replace_context_values() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let registry = registry(desk, SystemPrompt::new("Be kind."));
@@ -109,7 +109,7 @@ fn the_model_can_neither_see_nor_replace_what_tools_work_with() {
 }
 
 #[test]
-fn the_loop_sends_what_a_provider_wants() {
+fn the_loop_sends_complete_requests() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let prompt = SystemPrompt::new("Be kind.");
@@ -157,7 +157,7 @@ fn the_loop_sends_what_a_provider_wants() {
 }
 
 #[test]
-fn the_older_api_is_told_the_system_prompt_in_a_message() {
+fn the_older_api_gets_the_system_prompt_in_a_message() {
     let provider = Scripted::serve(vec![
         json!({"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}),
     ]);
@@ -194,13 +194,13 @@ fn the_recorded_task_runs_in_both_apis() {
         for part in [
             "append_file done",
             "write_file failed",
-            "only these may be written",
+            "not writable; you can write: memory.md",
             "model: Proofs are due on Friday",
             "tool_proposals/celsius_to_fahrenheit/1",
         ] {
             assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
         }
-        // Proposing it did not make it.
+        // A proposal does not add the tool.
         assert_eq!(
             ran.out
                 .matches("unknown tool celsius_to_fahrenheit")
@@ -227,7 +227,7 @@ fn the_recorded_task_runs_in_both_apis() {
 }
 
 #[test]
-fn a_task_a_script_and_a_desk_of_ones_own() {
+fn task_script_and_desk_come_from_files() {
     at_a_desk(|around, _| {
         let call = json!([
             {"output": [{"type": "function_call", "call_id": "1", "name": "read_file",
@@ -264,9 +264,9 @@ fn bad_input_exits_with_2() {
     refused(&["--task", "no/such"], "", "can't read no/such");
     refused(&["--task", "-"], " \n", "the task is empty");
     refused(&["--desk", "no/such"], "", "can't work in no/such");
-    refused(&["--script", "-"], "{}", "the script is no JSON array");
-    // The script ends before the model does, and a script that answers with an error.
-    refused(&["--script", "-"], "[]", "the script is at its end");
+    refused(&["--script", "-"], "{}", "the script is not a JSON array");
+    // The script ends too early, or answers with an error.
+    refused(&["--script", "-"], "[]", "the script has ended");
     refused(
         &["--script", "-"],
         r#"[{"error": {"message": "no quota"}}]"#,
@@ -279,7 +279,7 @@ fn bad_input_exits_with_2() {
     );
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features desk_agent --test desk_agent`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features desk_agent --test desk_agent`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     let folder = Temporary::new().expect("a folder");
