@@ -31,7 +31,6 @@ use serde_json::{Value, json};
 use tool_core::agent::{Agent, Ended, Round, Transcript};
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, tools};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::desk::Desk;
 use crate::model::{Api, OpenAi};
@@ -132,7 +131,10 @@ fn converse<D: Dialect>(
         .build()?;
     let mut out = io::stdout();
     let mut transcript = Transcript::new();
-    for turn in turns {
+    for (turn, at) in turns.iter().zip(0..) {
+        if at > 0 {
+            writeln!(out)?;
+        }
         writeln!(out, "user: {turn}")?;
         transcript.push(json!({ "role": "user", "content": turn }));
         let shown = transcript.rounds().len();
@@ -156,10 +158,13 @@ fn converse<D: Dialect>(
 fn show(round: &Round) -> io::Result<()> {
     let mut out = io::stdout();
     for (call, result) in round.calls.iter().zip(&round.results) {
-        let verdict = if result.is_error() { "failed" } else { "done" };
-        writeln!(out, "  {} {verdict}", call.name)?;
+        // An error names the tool itself.
+        if !result.is_error() {
+            writeln!(out, "  {} done", call.name)?;
+        }
+        let indent = if result.is_error() { "  " } else { "    " };
         for line in result.content().lines() {
-            writeln!(out, "    {line}")?;
+            writeln!(out, "{indent}{line}")?;
         }
     }
     Ok(())
@@ -225,7 +230,8 @@ fn main() -> ExitCode {
             )
             .action(ArgAction::SetTrue),
         )
+        .arg(input::log_flag())
         .get_matches();
-    input::log(LevelFilter::WARN);
+    input::log(&flags);
     input::end("desk_agent", run(&flags))
 }

@@ -26,7 +26,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Rendered};
-use tracing_subscriber::filter::LevelFilter;
 
 /// A provider that the program can be run for.
 struct Provider {
@@ -160,16 +159,9 @@ fn main() -> ExitCode {
                 .action(ArgAction::SetTrue)
                 .help("Print the whole request and follow-up as JSON"),
         )
-        .arg(
-            Arg::new("log")
-                .long("log")
-                .action(ArgAction::SetTrue)
-                .help("Write the operator's log to standard error"),
-        )
+        .arg(input::log_flag())
         .get_matches();
-    if flags.get_flag("log") {
-        input::log(LevelFilter::INFO);
-    }
+    input::log(&flags);
     let chosen = flags.get_one::<String>("provider");
     let provider = PROVIDERS
         .iter()

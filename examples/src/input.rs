@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::{fs, io};
 
+use clap::{Arg, ArgAction, ArgMatches};
 use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -30,10 +31,21 @@ pub fn read(source: Option<&str>, recorded: &str) -> Result<String, String> {
     }
 }
 
-/// Writes the operator's log to standard error, from this level up.
-pub fn log(level: LevelFilter) {
+/// The flag `--log`, which [`log`] reads.
+pub fn log_flag() -> Arg {
+    Arg::new("log")
+        .long("log")
+        .action(ArgAction::SetTrue)
+        .help("Write the operator's log to standard error")
+}
+
+/// Writes the operator's log to standard error if the flag `--log` is set.
+pub fn log(flags: &ArgMatches) {
+    if !flags.get_flag("log") {
+        return;
+    }
     // A span would repeat most fields of its event.
-    let events = filter_fn(move |data| !data.is_span() && *data.level() <= level);
+    let events = filter_fn(|data| !data.is_span() && *data.level() <= LevelFilter::INFO);
     let layer = fmt::layer().with_writer(io::stderr).with_ansi(false);
     let log = tracing_subscriber::registry().with(layer.with_filter(events));
     log.init();

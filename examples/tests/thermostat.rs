@@ -153,7 +153,7 @@ fn arguments_that_are_not_json_get_a_result() {
 
 #[test]
 fn the_log_has_the_cause_and_the_reference_for_the_model() {
-    let ran = run("thermostat", &[], "");
+    let ran = run("thermostat", &["--log"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     for part in [
         "call_1 get_current_temperature\n    get_current_temperature failed [ref ",

@@ -1,5 +1,5 @@
 //! A thermostat that a model uses through `genai`, with a failing sensor: the text for the model, the
-//! log, and the reference that both share.
+//! log (`--log`), and the reference that both share.
 //!
 //! ```text
 //! cargo run --example thermostat --features thermostat
@@ -25,7 +25,6 @@ use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_core::Registry;
 use tool_core::agent::{Agent, Ended, Transcript};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::chat::{Genai, Provider};
 use crate::tools::Thermostat;
@@ -65,7 +64,10 @@ fn run(
 
     let mut out = io::stdout();
     let mut transcript = Transcript::new();
-    for turn in turns {
+    for (turn, at) in turns.into_iter().zip(0..) {
+        if at > 0 {
+            writeln!(out)?;
+        }
         writeln!(out, "user: {turn}")?;
         transcript.push(json!(ChatMessage::user(turn)));
         let shown = transcript.rounds().len();
@@ -113,8 +115,9 @@ fn main() -> ExitCode {
             .value_parser(value_parser!(u32))
             .default_value("1"),
         )
+        .arg(input::log_flag())
         .get_matches();
-    input::log(LevelFilter::WARN);
+    input::log(&flags);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let failures = flags.get_one("failures").copied().unwrap_or_default();
     let ended = run(text("turns"), text("script"), text("model"), failures);

@@ -25,7 +25,6 @@ use examples::input;
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::{Registry, ToolCall};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::database::Database;
 use crate::tools::Toolkit;
@@ -73,6 +72,9 @@ fn run(
         .enable_time()
         .build()?;
     for (Call { tool, arguments }, at) in calls.into_iter().zip(1..) {
+        if at > 1 {
+            writeln!(out)?;
+        }
         writeln!(out, "{tool} {arguments}")?;
         let call = ToolCall::new(format!("call_{at}"), tool, arguments);
         let result = runtime.block_on(registry.call(call));
@@ -105,8 +107,9 @@ fn main() -> ExitCode {
             )
             .conflicts_with("calls"),
         )
+        .arg(input::log_flag())
         .get_matches();
-    input::log(LevelFilter::WARN);
+    input::log(&flags);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let ended = run(text("calls"), text("database"), text("catalogue"));
     input::end("toolkit_docs", ended)

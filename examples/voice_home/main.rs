@@ -78,9 +78,15 @@ fn main() -> ExitCode {
         .arg(
             Arg::new("provider")
                 .long("provider")
+                .value_name("NAME")
                 .value_parser(PossibleValuesParser::new(PROVIDERS))
                 .default_value("openai-chat")
-                .help("Format of the responses"),
+                .hide_possible_values(true)
+                .hide_default_value(true)
+                .help(
+                    "Format of the responses: openai-chat (default),\n\
+                     openai-responses, anthropic or gemini",
+                ),
         )
         .arg(
             Arg::new("turns")

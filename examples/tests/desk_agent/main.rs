@@ -189,7 +189,7 @@ fn the_older_api_gets_the_system_prompt_in_a_message() {
 #[test]
 fn the_recorded_task_runs_in_both_apis() {
     for api in ["responses", "chat"] {
-        let ran = run("desk_agent", &["--api", api], "");
+        let ran = run("desk_agent", &["--api", api, "--log"], "");
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         for part in [
             "append_file done",
