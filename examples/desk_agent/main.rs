@@ -28,7 +28,7 @@ use examples::folder::Temporary;
 use examples::input;
 use examples::provider::Scripted;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Ended, Round, Transcript};
+use tool_core::agent::{Agent, Round, RunOutcome, Transcript};
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, tools};
 
@@ -143,8 +143,8 @@ fn converse<D: Dialect>(
             show(round)?;
         }
         match ended? {
-            Ended::Answered(text) => writeln!(out, "model: {text}")?,
-            Ended::OutOfRounds => {
+            RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
+            RunOutcome::OutOfRounds => {
                 writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
             }
         }

@@ -5,7 +5,7 @@ use examples::program::{assert_closed_early, assert_refused, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Ended, Transcript};
+use tool_core::agent::{Agent, RunOutcome, Transcript};
 use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
 
@@ -89,7 +89,7 @@ fn the_conversation_uses_the_types_of_genai() {
         .expect("a runtime")
         .block_on(agent.run(&model, &mut transcript));
     let answer = "It is set to 21.5 degrees.".to_owned();
-    assert_eq!(ended.expect("an answer"), Ended::Answered(answer));
+    assert_eq!(ended.expect("an answer"), RunOutcome::Answered(answer));
     for message in transcript.messages() {
         let read = serde_json::from_value::<ChatMessage>(message.clone());
         read.expect("a message of genai");

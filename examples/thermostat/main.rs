@@ -24,7 +24,7 @@ use examples::provider::Scripted;
 use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_core::Registry;
-use tool_core::agent::{Agent, Ended, Transcript};
+use tool_core::agent::{Agent, RunOutcome, Transcript};
 
 use crate::chat::{Genai, Provider};
 use crate::tools::Thermostat;
@@ -79,8 +79,8 @@ fn run(
             }
         }
         match ended? {
-            Ended::Answered(text) => writeln!(out, "model: {text}")?,
-            Ended::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
+            RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
+            RunOutcome::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
         }
     }
     Ok(())

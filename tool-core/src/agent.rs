@@ -11,7 +11,7 @@
 //! use std::sync::atomic::{AtomicU32, Ordering};
 //!
 //! use serde_json::{Value, json};
-//! use tool_core::agent::{Agent, Ended, Model, Request, Transcript};
+//! use tool_core::agent::{Agent, RunOutcome, Model, Request, Transcript};
 //! use tool_core::dialect::OpenAiChat;
 //! use tool_core::{Registry, tool, tools};
 //!
@@ -44,7 +44,7 @@
 //! let mut transcript = Transcript::new();
 //! transcript.push(json!({"role": "user", "content": "What is 2 + 3?"}));
 //! let ended = agent.run_blocking(&Scripted(AtomicU32::new(0)), &mut transcript)?;
-//! assert_eq!(ended, Ended::Answered("It is 5.".into()));
+//! assert_eq!(ended, RunOutcome::Answered("It is 5.".into()));
 //! assert_eq!(transcript.rounds()[0].results[0].content(), "5");
 //! assert_eq!(transcript.messages().len(), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -61,9 +61,9 @@ use serde_json::Value;
 
 pub use self::transcript::{Round, Transcript};
 use crate::Registry;
-use crate::block_on::block_on;
 use crate::call::ToolCall;
-use crate::dialect::{Dialect, Rendered, ResponseError};
+use crate::provider::dialect::{Dialect, Rendered, ResponseError};
+use crate::runtime::block_on::block_on;
 
 /// Whoever answers a request: a provider, or a script in a test.
 pub trait Model {
@@ -104,7 +104,7 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunOutcome {
     /// The model called nothing more, and said this. It is empty when the provider let nothing
     /// through, and may end in the middle of a sentence: the reason is in the response, which
     /// [`Model::ask`] has seen.
@@ -176,7 +176,7 @@ impl<D: Dialect> Agent<D> {
         &self,
         model: &M,
         transcript: &mut Transcript,
-    ) -> Result<Ended, AgentError> {
+    ) -> Result<RunOutcome, AgentError> {
         block_on(self.run(model, transcript))
     }
 
@@ -194,7 +194,7 @@ impl<D: Dialect> Agent<D> {
         &self,
         model: &M,
         transcript: &mut Transcript,
-    ) -> Result<Ended, AgentError> {
+    ) -> Result<RunOutcome, AgentError> {
         for _ in 0..self.most_rounds {
             let tools = self.registry.render(&self.dialect);
             let request = Request {
@@ -225,10 +225,10 @@ impl<D: Dialect> Agent<D> {
             if is_last {
                 let rounds = transcript.rounds().last();
                 let text = rounds.map(|round| round.text.clone());
-                return Ok(Ended::Answered(text.unwrap_or_default()));
+                return Ok(RunOutcome::Answered(text.unwrap_or_default()));
             }
         }
-        Ok(Ended::OutOfRounds)
+        Ok(RunOutcome::OutOfRounds)
     }
 }
 

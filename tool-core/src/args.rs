@@ -2,7 +2,7 @@
 //!
 //! The usual call is read in one pass: the keys by a loop that is not generic, each value where it
 //! stands, by a decoder that all tools share for its type. Anything unusual leaves the fast path
-//! for [`Input::settle`], which finds out what it is: bad JSON, a list of mistakes, or a
+//! for [`Input::decode_slow`], which finds out what it is: bad JSON, a list of mistakes, or a
 //! spelling that serde is stricter about than JSON Schema.
 
 mod fill;
@@ -12,20 +12,22 @@ mod slot;
 use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
-use self::fill::{Unread, fill, fill_trusted};
+use self::fill::{DecodeFailure, fill, fill_trusted};
 use self::slot::Decode;
 pub use self::slot::Slot;
 use crate::call::CallHead;
-use crate::context::{CallContext, CancellationToken};
-use crate::schema::trial::refused;
-use crate::schema::validate::{Normal, Unfit, normalise, path_at};
-use crate::tool::ToolEntry;
-use crate::violation::{Coercion, Violations};
+use crate::call::context::{CallContext, CancellationToken, Shared};
+use crate::schema::decode_check::refused;
+use crate::schema::validate::{Normal, ValidateError, normalise, path_at};
+use crate::schema::violation::{Coercion, Violations};
+use crate::schema::{Property, Schema};
 
 /// What one call of a tool brings.
 pub struct Input {
-    /// Whose schema the arguments should fit, with a parameter for every slot.
-    tool: ToolEntry,
+    /// The parameters of the tool, one per slot.
+    parameters: &'static [Property],
+    /// The value that the tool is a method of.
+    receiver: Option<Shared>,
     context: CallContext,
     text: String,
     /// Whether a value in quotes is taken for the value; see
@@ -36,7 +38,7 @@ pub struct Input {
 }
 
 /// Why the arguments of a call can't be decoded.
-pub enum Refusal {
+pub enum ArgumentError {
     #[doc(hidden)]
     Malformed(String),
     #[doc(hidden)]
@@ -49,11 +51,13 @@ pub enum Refusal {
 /// The mistakes in a call's arguments.
 pub struct InvalidArguments(pub(crate) Violations);
 
-impl From<Unfit> for Refusal {
-    fn from(unfit: Unfit) -> Self {
+impl From<ValidateError> for ArgumentError {
+    fn from(unfit: ValidateError) -> Self {
         match unfit {
-            Unfit::NoJson(problem) => Refusal::Malformed(problem),
-            Unfit::Mistakes(violations) => Refusal::Invalid(InvalidArguments(violations)),
+            ValidateError::NoJson(problem) => ArgumentError::Malformed(problem),
+            ValidateError::Mistakes(violations) => {
+                ArgumentError::Invalid(InvalidArguments(violations))
+            }
         }
     }
 }
@@ -61,13 +65,15 @@ impl From<Unfit> for Refusal {
 impl Input {
     #[inline]
     pub(crate) fn new(
-        tool: ToolEntry,
+        parameters: &'static [Property],
+        receiver: Option<Shared>,
         context: CallContext,
         text: String,
         is_lenient: bool,
     ) -> Input {
         Input {
-            tool,
+            parameters,
+            receiver,
             context,
             text,
             is_lenient,
@@ -97,9 +103,9 @@ impl Input {
     }
 
     /// What the application gave: a value of this type, or the call itself.
-    pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, Refusal> {
+    pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, ArgumentError> {
         self.optional_context()
-            .ok_or_else(|| Refusal::Lacking(type_name::<T>()))
+            .ok_or_else(|| ArgumentError::Lacking(type_name::<T>()))
     }
 
     /// The same where it may be absent.
@@ -116,17 +122,17 @@ impl Input {
     ///
     /// When the tool is no method of this type.
     pub fn receiver<T: Any>(&self) -> &T {
-        let receiver = self.tool.receiver();
-        receiver
+        self.receiver
+            .as_ref()
             .and_then(|receiver| receiver.downcast_ref())
             .expect("a method is called on what its toolset was given for")
     }
 
     /// Fills one slot a parameter, or says everything that is wrong.
-    pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        match fill(&self.text, self.tool.spec().properties(), slots) {
+    pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), ArgumentError> {
+        match fill(&self.text, self.parameters, slots) {
             true => Ok(()),
-            false => self.settle(slots),
+            false => self.decode_slow(slots),
         }
     }
 
@@ -139,14 +145,14 @@ impl Input {
     /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
     /// came.
     #[cold]
-    fn settle<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), Refusal> {
-        let schema = self.tool.spec().parameters();
+    fn decode_slow<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), ArgumentError> {
+        let schema = Schema::object(self.parameters);
         let respelled = normalise(&schema, &self.text, self.is_lenient)?;
         let respelled = self.respelled.get_or_init(|| Box::new(respelled));
         let filled = fill_trusted(&respelled.text, schema.properties(), slots);
         filled.map_err(|unread| {
             let violations = match unread {
-                Some(Unread {
+                Some(DecodeFailure {
                     property,
                     problem,
                     at,
@@ -163,7 +169,7 @@ impl Input {
                 }
                 None => Violations::one(String::new(), "could not be read"),
             };
-            Unfit::Mistakes(violations).into()
+            ValidateError::Mistakes(violations).into()
         })
     }
 }

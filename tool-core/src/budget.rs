@@ -20,11 +20,11 @@
 
 use std::fmt;
 
-use crate::dialect::{
+use crate::provider::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, Rendered, XAi,
 };
-use crate::hosted::HostedTool;
+use crate::provider::hosted_tool::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 

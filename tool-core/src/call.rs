@@ -1,6 +1,9 @@
 //! A model's call, and the one result that it gets.
 
 mod arguments;
+pub(crate) mod context;
+pub(crate) mod error;
+pub(crate) mod panic_payload;
 
 use std::any::Any;
 use std::fmt;
@@ -8,9 +11,9 @@ use std::fmt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::context::{CancellationToken, Given, Progress, ProgressSink};
-use crate::error::ToolError;
-use crate::violation::Coercion;
+use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
+use crate::call::error::ToolError;
+use crate::schema::violation::Coercion;
 
 pub use arguments::Arguments;
 
@@ -30,7 +33,7 @@ pub struct ToolCall {
     /// Whether the response ended before the arguments did.
     pub(crate) is_cut_short: bool,
     /// In a box, since most calls have none and all are moved.
-    pub(crate) given: Option<Box<Given>>,
+    pub(crate) given: Option<Box<CallExtensions>>,
 }
 
 impl PartialEq for ToolCall {
@@ -132,7 +135,7 @@ impl ToolCall {
         }
     }
 
-    fn given(&mut self) -> &mut Given {
+    fn given(&mut self) -> &mut CallExtensions {
         self.given.get_or_insert_default()
     }
 
@@ -268,7 +271,7 @@ impl ToolResult {
     /// Tools whose results are put into other words had better return a `String`.
     pub fn with_content(mut self, text: impl Into<String>) -> ToolResult {
         match &mut self.error {
-            Some(error) => error.retell(text.into()),
+            Some(error) => error.map_message(text.into()),
             None => {
                 self.content = text.into();
                 self.is_json = false;
@@ -278,10 +281,10 @@ impl ToolResult {
     }
 
     /// Cuts the text for the model to so many bytes, and says so.
-    pub(crate) fn cut(&mut self, cap: usize) {
+    pub(crate) fn truncate(&mut self, cap: usize) {
         match &mut self.error {
-            Some(error) => error.cut(cap),
-            None => self.is_json &= !cut(&mut self.content, cap),
+            Some(error) => error.truncate(cap),
+            None => self.is_json &= !truncate(&mut self.content, cap),
         }
     }
 
@@ -318,7 +321,7 @@ pub(crate) struct CallHead {
 }
 
 /// Cuts a text that is longer, between two characters, and says behind it what is missing.
-pub(crate) fn cut(text: &mut String, cap: usize) -> bool {
+pub(crate) fn truncate(text: &mut String, cap: usize) -> bool {
     let length = text.len();
     if length <= cap {
         return false;

@@ -38,7 +38,7 @@ mod rows;
 use std::path::Path;
 
 use self::page::Page;
-use crate::committed;
+use crate::generated_file;
 use crate::json::Json;
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
@@ -119,7 +119,7 @@ impl Docs {
     ///
     /// When the file says something else or does not exist; the first line that differs is told.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), DocsError> {
-        self.check_or_update(path.as_ref(), committed::is_updating())
+        self.check_or_update(path.as_ref(), generated_file::is_updating())
     }
 
     fn check_or_update(&self, path: &Path, is_updating: bool) -> Result<(), DocsError> {
@@ -134,7 +134,7 @@ impl Docs {
             path: path.to_owned(),
             kind,
         };
-        let found = committed::read(path).map_err(|error| failed(DocsErrorKind::Io(error)))?;
+        let found = generated_file::read(path).map_err(|error| failed(DocsErrorKind::Io(error)))?;
         let kind = match found {
             Some(found) => match DocsErrorKind::stale(&found, &text) {
                 Some(kind) => kind,
@@ -145,7 +145,7 @@ impl Docs {
         if !is_updating {
             return Err(failed(kind));
         }
-        committed::replace(path, &text).map_err(|error| failed(DocsErrorKind::Io(error)))
+        generated_file::replace(path, &text).map_err(|error| failed(DocsErrorKind::Io(error)))
     }
 }
 

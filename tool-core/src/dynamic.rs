@@ -3,9 +3,9 @@
 mod builder;
 mod check;
 mod error;
-mod given;
 mod implied;
 mod portable;
+mod schema_input;
 mod unions;
 mod violations;
 mod words;
@@ -17,16 +17,16 @@ use jsonschema::Validator;
 use serde_json::{Number, Value};
 
 use self::violations::violations;
-use crate::args::{Input, Refusal};
-use crate::context::CallContext;
+use crate::args::{ArgumentError, Input};
+use crate::call::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
-use crate::schema::validate::{Unfit, normalise};
+use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::violation::Violations;
 use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
-use crate::tool::{Begun, ToolEntry};
-use crate::violation::Violations;
+use crate::tool::{AsyncStart, ToolEntry};
 
 pub use builder::DynamicToolBuilder;
 pub use error::DynamicToolError;
@@ -149,7 +149,7 @@ impl Checked {
 }
 
 /// Begins a call of any of these tools.
-fn invoke(input: &Input) -> Begun<'_> {
+fn invoke(input: &Input) -> AsyncStart<'_> {
     let body: &Body = input.receiver();
     let arguments = read(input.text(), &body.parameters)?;
     let call: &CallContext = input.context()?;
@@ -157,11 +157,11 @@ fn invoke(input: &Input) -> Begun<'_> {
 }
 
 /// The arguments as a value, when they fit.
-fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
+fn read(text: &str, parameters: &Checked) -> Result<Value, ArgumentError> {
     // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
     let mut found = match normalise(&Schema::ANY, text, false) {
         Ok(_) => Violations::default(),
-        Err(Unfit::Mistakes(found)) => found,
+        Err(ValidateError::Mistakes(found)) => found,
         Err(unfit) => return Err(unfit.into()),
     };
     let arguments = serde_json::from_str(text);
@@ -174,9 +174,9 @@ fn read(text: &str, parameters: &Checked) -> Result<Value, Refusal> {
         }
     }
     if !found.is_empty() {
-        return Err(Unfit::Mistakes(found).into());
+        return Err(ValidateError::Mistakes(found).into());
     }
-    let mut arguments = arguments.map_err(|error| Refusal::Malformed(error.to_string()))?;
+    let mut arguments = arguments.map_err(|error| ArgumentError::Malformed(error.to_string()))?;
     respell(&mut arguments);
     Ok(arguments)
 }

@@ -6,61 +6,53 @@ extern crate self as tool_core;
 pub mod agent;
 #[cfg(feature = "docs")]
 pub mod budget;
-pub mod dialect;
 #[cfg(feature = "docs")]
 pub mod docs;
 #[cfg(feature = "docs")]
 pub mod lock;
-pub mod rules;
 pub mod schema;
 pub mod testing;
 
 mod args;
-mod block_on;
 mod call;
-#[cfg(feature = "docs")]
-mod committed;
-mod context;
 #[cfg(feature = "dynamic")]
 mod dynamic;
-mod error;
-mod hosted;
+#[cfg(feature = "docs")]
+mod generated_file;
 #[cfg(feature = "docs")]
 mod json;
-mod lend;
 mod output;
-mod payload;
+mod provider;
 mod registry;
 mod runtime;
 mod spec;
 mod telemetry;
 mod tool;
-mod toolset;
 mod types;
-mod violation;
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
+pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
+pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Arguments, ToolCall, ToolResult};
-pub use context::{CallContext, CancellationToken, Cancelled, Progress};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
-pub use error::{ToolError, ToolErrorKind, Transient};
-pub use hosted::HostedTool;
+pub use provider::hosted_tool::HostedTool;
+pub use provider::{dialect, rules};
 pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
+pub use schema::violation::{Coercion, Violation};
 pub use spec::{Annotations, Location, ToolSpec};
+pub use tool::toolset::Toolset;
 pub use tool::{Tool, ToolEntry};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_core_macros::tool;
 #[doc = include_str!("toolset.md")]
 pub use tool_core_macros::toolset;
-pub use toolset::Toolset;
 pub use types::{MapKey, ToolType};
-pub use violation::{Coercion, Violation};
 
 /// A list of tools by the names of their functions, for a registry of chosen tools.
 ///

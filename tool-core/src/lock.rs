@@ -49,7 +49,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::committed;
+use crate::generated_file;
 use crate::json::{Json, quoted};
 use crate::registry::Registry;
 use crate::spec::{Annotations, ToolSpec};
@@ -112,7 +112,7 @@ impl Lock {
     /// When there is no file, when it can't be read, is no lock file, or one of a later version.
     pub fn read(path: impl AsRef<Path>) -> Result<Lock, LockError> {
         let path = path.as_ref();
-        let lock = committed::read(path).map_err(LockError::from);
+        let lock = generated_file::read(path).map_err(LockError::from);
         let lock = lock.and_then(|text| text.ok_or(LockErrorKind::Missing)?.parse());
         lock.map_err(|error: LockError| error.at(path))
     }
@@ -132,7 +132,7 @@ impl Lock {
     /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this test with"));
     /// ```
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), LockError> {
-        self.check_or_update(path.as_ref(), committed::is_updating())
+        self.check_or_update(path.as_ref(), generated_file::is_updating())
     }
 
     fn check_or_update(&self, path: &Path, is_updating: bool) -> Result<(), LockError> {
@@ -153,7 +153,7 @@ impl Lock {
     }
 
     fn write(&self, path: &Path) -> Result<(), LockError> {
-        let written = committed::replace(path, &self.to_string());
+        let written = generated_file::replace(path, &self.to_string());
         written.map_err(|error| LockError::from(error).at(path))
     }
 }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use serde::Serialize;
 
 use self::words::Words;
-use crate::error::Transient;
+use crate::call::error::Transient;
 use crate::schema::{Kind, Schema};
 use crate::types::ToolType;
 

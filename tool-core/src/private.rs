@@ -6,36 +6,45 @@ pub use linkme;
 
 pub use core::time::Duration;
 
-pub use crate::args::{Input, Refusal, Slot};
-pub use crate::context::Need;
-pub use crate::lend::Lend;
+pub use crate::args::{ArgumentError, Input, Slot};
+pub use crate::call::context::Need;
 pub use crate::output::{Failure, Outcome, Output, Returned};
+pub use crate::provider::check::ToolCheck;
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
-pub use crate::schema::golden::assert_schema;
-pub use crate::schema::target::Judge;
-pub use crate::schema::trial::{NoTrial, Trial, tried};
+pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
 pub use crate::spec::StaticSpec;
-pub use crate::tool::{Begun, Ended, Invoke, StaticTool, Tool, entry};
-pub use crate::toolset::Toolset;
+pub use crate::tool::json_texts::assert_schema;
+pub use crate::tool::toolset::Toolset;
+pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool};
+pub use crate::types::borrow::Lend;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
 /// Traits of the second choice, where a type lacks the first. They come without names, so that
 /// these mean what they mean to the user.
-pub mod second_choice {
+pub mod autoref_fallbacks {
     pub use crate::output::{Confined as _, Displayed as _, NoOutput as _, Plain as _};
 }
 
 use std::marker::PhantomData;
 
-use crate::schema::target::{self, Judged};
+use crate::provider::check::{self as provider_check, TypeCheck};
+use crate::schema::json::resolve;
 use crate::schema::{Kind, Reading, Reference, Strings};
 use crate::spec::Location;
 use crate::tool::Running;
 
 /// What is decoded for a borrowed parameter.
 pub type Held<'de, T> = <T as Lend>::Held<'de>;
+
+/// The entry of a tool, after a look at the whole of it: its static calls this, so that an error
+/// shows the attribute.
+pub const fn entry<T: Tool>() -> &'static StaticTool {
+    resolve(T::SOURCE.parameters, T::SOURCE.output);
+    provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
+    T::ENTRY
+}
 
 /// The future of an async tool's call.
 pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {
@@ -90,25 +99,25 @@ pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) ->
 
 /// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
 pub const fn parameter<T: ToolType + ?Sized>(
-    judge: &mut Judge,
+    check: &mut ToolCheck,
     name: &'static str,
     description: &'static str,
 ) -> Property {
     let property = property::<T>(name, description);
-    if Judged::<T>::IS_FINE {
+    if TypeCheck::<T>::IS_FINE {
         return property;
     }
-    Judged::<T>::parameter(judge, property)
+    TypeCheck::<T>::parameter(check, property)
 }
 
 /// A parameter of a tool, of type `T`, which the providers of the build are to take.
-pub const fn judged<T: ToolType + ?Sized>(judge: &mut Judge, property: Property) -> Property {
-    Judged::<T>::parameter(judge, property)
+pub const fn judged<T: ToolType + ?Sized>(check: &mut ToolCheck, property: Property) -> Property {
+    TypeCheck::<T>::parameter(check, property)
 }
 
 /// The same of a parameter whose schema is written by hand.
-pub const fn judged_alone(judge: &mut Judge, property: Property) -> Property {
-    target::parameter(judge, property, &target::verdict(property.schema))
+pub const fn judged_alone(check: &mut ToolCheck, property: Property) -> Property {
+    provider_check::parameter(check, property, &provider_check::verdict(property.schema))
 }
 
 /// The member of an `Option<&T>` parameter, made from that of a `T`.
@@ -232,5 +241,5 @@ impl Tool for Broken {
         name: "broken",
         ..StaticSpec::EMPTY
     };
-    const INVOKE: Invoke = Invoke::Sync(|_| Err(Refusal::Malformed(String::new())));
+    const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
 }

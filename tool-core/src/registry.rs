@@ -3,8 +3,8 @@
 mod builder;
 mod error;
 mod gate;
-mod glance;
 mod groups;
+mod linked_specs;
 mod names;
 mod policy;
 mod run;
@@ -21,12 +21,12 @@ use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 
 use self::policy::Policy;
-use self::run::Way;
+use self::run::CallPath;
 use self::snapshot::Snapshot;
-use crate::block_on::block_on;
 use crate::call::{ToolCall, ToolResult};
-use crate::dialect::{Dialect, Rendered};
-use crate::hosted::HostedTool;
+use crate::provider::dialect::{Dialect, Rendered};
+use crate::provider::hosted_tool::HostedTool;
+use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
@@ -287,9 +287,9 @@ impl Registry {
                 Err(snapshot) => return run::unknown(&inner, call, &snapshot),
             };
             match run::way(&inner, &tool, &call) {
-                Way::AtOnce(invoke) => run::at_once(&inner, tool, invoke, call),
-                Way::Later(invoke) => run::later(inner, tool, invoke, call).await,
-                Way::Guarded => run::guarded(inner, tool, call).await,
+                CallPath::Sync(invoke) => run::at_once(&inner, tool, invoke, call),
+                CallPath::Async(invoke) => run::later(inner, tool, invoke, call).await,
+                CallPath::Full => run::guarded(inner, tool, call).await,
             }
         }
     }

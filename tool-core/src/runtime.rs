@@ -1,5 +1,7 @@
 //! [`Runtime`]: the timers and the threads of an application.
 
+pub(crate) mod block_on;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

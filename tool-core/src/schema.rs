@@ -25,28 +25,29 @@
 
 #[doc(hidden)]
 pub mod check;
+pub(crate) mod const_string;
 #[doc(hidden)]
 pub mod constrain;
+mod constraints;
 pub(crate) mod cursor;
+pub(crate) mod decode_check;
 pub(crate) mod golden;
 pub(crate) mod json;
 pub(crate) mod numbers;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;
-mod rules;
 pub(crate) mod seen;
-#[doc(hidden)]
-pub mod target;
-pub(crate) mod trial;
+pub(crate) mod stats;
 pub(crate) mod validate;
+pub(crate) mod violation;
 pub(crate) mod words;
 
-pub use property::Property;
-pub use rules::{
+pub use constraints::{
     ArrayRule, Bound, IntegerRange, Lengths, MapRule, NumberRange, Reference, StringRule, Strings,
     Text,
 };
+pub use property::Property;
 
 /// What a type accepts: the node of a schema tree.
 ///
@@ -73,7 +74,7 @@ pub struct Schema {
     /// How serde reads it, where that differs from what the schema says.
     pub(crate) reading: Reading,
     /// What the type itself says to a value, where that may be more.
-    pub(crate) trial: Option<trial::Try>,
+    pub(crate) trial: Option<decode_check::DecodeCheckFn>,
 }
 
 /// What serde takes for a value although the schema does not describe it. The walk refuses it, but

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::schema::json::JsonTexts;
 use crate::schema::{Property, Schema};
 
 /// What a tool is: its name, its texts, its schemas and its behaviour.
@@ -241,4 +240,12 @@ impl StaticSpec {
             texts: Texts::Static(texts),
         }
     }
+}
+
+/// The JSON texts of a tool's two schemas.
+#[derive(Clone, Copy)]
+pub(crate) struct JsonTexts {
+    pub(crate) parameters: &'static str,
+    /// Empty for none.
+    pub(crate) output: &'static str,
 }

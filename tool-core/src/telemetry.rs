@@ -8,22 +8,22 @@
 
 use std::future::Future;
 
+#[cfg(feature = "tracing")]
+use crate::call::error::{ToolError, ToolErrorKind};
+#[cfg(feature = "tracing")]
+use crate::call::panic_payload;
 use crate::call::{ToolCall, ToolResult};
-use crate::dialect::Rendered;
-#[cfg(feature = "tracing")]
-use crate::error::{ToolError, ToolErrorKind};
-#[cfg(feature = "tracing")]
-use crate::payload;
+use crate::provider::dialect::Rendered;
 #[cfg(feature = "tracing")]
 use crate::schema::words;
 use crate::spec::ToolSpec;
 
 /// Nothing, where nobody listens.
 #[cfg(feature = "tracing")]
-pub(crate) struct Telemetry(Option<Box<Heard>>);
+pub(crate) struct Telemetry(Option<Box<ActiveSpan>>);
 
 #[cfg(feature = "tracing")]
-struct Heard {
+struct ActiveSpan {
     span: tracing::Span,
     /// Where somebody wants to know how the call ends, and does not yet.
     awaited: Option<Awaited>,
@@ -64,7 +64,7 @@ impl Telemetry {
         if LevelFilter::current() == LevelFilter::OFF {
             return Telemetry(None);
         }
-        Telemetry(Heard::new(call, tool))
+        Telemetry(ActiveSpan::new(call, tool))
     }
 
     /// Runs a sync tool inside of the span.
@@ -97,8 +97,8 @@ impl Telemetry {
 }
 
 #[cfg(feature = "tracing")]
-impl Heard {
-    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<Heard>> {
+impl ActiveSpan {
+    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<ActiveSpan>> {
         use tracing::Level;
         use tracing::field::Empty;
         let span = tracing::info_span!(
@@ -130,7 +130,7 @@ impl Heard {
         });
         let is_heard = awaited.is_some() || !span.is_disabled();
         is_heard.then(|| {
-            Box::new(Heard {
+            Box::new(ActiveSpan {
                 span,
                 awaited,
                 is_told: false,
@@ -158,7 +158,7 @@ impl Heard {
 
 /// The future of a call was dropped: it has no result, and an event all the same.
 #[cfg(feature = "tracing")]
-impl Drop for Heard {
+impl Drop for ActiveSpan {
     fn drop(&mut self) {
         if self.is_told {
             return;
@@ -262,7 +262,7 @@ fn causes(error: &ToolError) -> Option<String> {
     }
     let mut source = error.source();
     while let Some(cause) = source {
-        let text = payload::displayed(cause);
+        let text = panic_payload::displayed(cause);
         // The outermost error is the message itself, or at the end of that of an earlier error.
         let before = causes.last().map_or(error.original_message(), |text| text);
         if !before.contains(&text) {

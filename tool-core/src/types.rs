@@ -6,14 +6,15 @@ macro_rules! schemas {
         impl $crate::types::ToolType for $type {
             const SCHEMA: &'static $crate::schema::Schema = &{
                 #[allow(unused_imports, reason = "only what is never decoded needs it")]
-                use $crate::schema::trial::NoTrial as _;
-                let trial = $crate::schema::trial::Trial::<$type>::VALUE;
-                $crate::schema::trial::tried($schema, trial)
+                use $crate::schema::decode_check::NoDecodeCheck as _;
+                let trial = $crate::schema::decode_check::DecodeCheck::<$type>::VALUE;
+                $crate::schema::decode_check::with_decode_check($schema, trial)
             };
         }
     )*};
 }
 
+pub(crate) mod borrow;
 #[cfg(feature = "bytes")]
 mod bytes;
 #[cfg(feature = "camino")]

@@ -18,7 +18,7 @@ struct nap {}
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool_core::second_choice::*;
+    use __tool_core::autoref_fallbacks::*;
     #[automatically_derived]
     impl __tool_core::Tool for nap {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
@@ -30,7 +30,7 @@ const _: () = {
         };
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         __tool_input.read(&mut [])?;
         __tool_core::Ok(
             match __tool_core::Returned(nap()).split() {

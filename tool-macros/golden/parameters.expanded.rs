@@ -38,7 +38,7 @@ pub(crate) struct parameters {}
 const _: () = {
     use toolbox::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool_core::second_choice::*;
+    use __tool_core::autoref_fallbacks::*;
     #[automatically_derived]
     impl __tool_core::Tool for parameters {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
@@ -46,7 +46,7 @@ const _: () = {
             description: "Every way to take an argument.",
             location: __tool_core::here(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::Judge::of("parameters");
+                let mut __tool_judge = __tool_core::ToolCheck::of("parameters");
                 loop {
                     let __tool_parameters = [
                         __tool_core::parameter::<
@@ -103,7 +103,7 @@ const _: () = {
         };
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>::new();
         let mut __tool_1 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
         let mut __tool_2 = __tool_core::Slot::<Option<u8>>::new();

@@ -37,7 +37,7 @@ pub struct forecast {}
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool_core::second_choice::*;
+    use __tool_core::autoref_fallbacks::*;
     #[automatically_derived]
     impl __tool_core::Tool for forecast {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
@@ -54,7 +54,7 @@ const _: () = {
             ],
             location: __tool_core::here(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::Judge::of("get-forecast");
+                let mut __tool_judge = __tool_core::ToolCheck::of("get-forecast");
                 loop {
                     let __tool_parameters = [
                         __tool_core::parameter::<
@@ -71,7 +71,7 @@ const _: () = {
         };
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
     }
-    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Begun<'_> {
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(

@@ -31,7 +31,7 @@ impl Home {
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
-    use __tool_core::second_choice::*;
+    use __tool_core::autoref_fallbacks::*;
     const __TOOL_0: &__tool_core::StaticTool = {
         #[allow(non_camel_case_types, dead_code)]
         struct __tool_handler {}
@@ -48,7 +48,7 @@ const _: () = {
                 ],
                 location: __tool_core::here(::core::module_path!()),
                 parameters: &{
-                    let mut __tool_judge = __tool_core::Judge::of("set");
+                    let mut __tool_judge = __tool_core::ToolCheck::of("set");
                     loop {
                         let __tool_parameters = [
                             __tool_core::parameter::<
@@ -70,7 +70,7 @@ const _: () = {
             };
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
         }
-        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             let mut __tool_0 = __tool_core::Slot::<i32>::new();
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
@@ -112,7 +112,9 @@ const _: () = {
                 __tool_invoke,
             );
         }
-        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Begun<'_> {
+        fn __tool_invoke(
+            __tool_input: &__tool_core::Input,
+        ) -> __tool_core::AsyncStart<'_> {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
                 __tool_core::boxed(async move {
@@ -151,7 +153,7 @@ const _: () = {
             };
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
         }
-        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::Ended {
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
                 match __tool_core::Returned(<Home>::rooms()).split() {

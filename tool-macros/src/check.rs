@@ -7,7 +7,7 @@ use syn::{GenericArgument, GenericParam, PathArguments, Type};
 
 pub(crate) use self::toolset::{is_one_type, toolset};
 use crate::attr::{Function, ParameterKind, hides};
-use crate::model::constraints::{Constraints, StandIn};
+use crate::model::constraints::{Constraints, SchemaOverride};
 use crate::model::data::{Data, Shape, Tagging, Variant};
 use crate::model::json_schema;
 use crate::model::tool::{Owner, Tool, WhenAbsent};
@@ -319,7 +319,7 @@ fn shape_keys(shape: &Shape, errors: &mut Errors) {
 /// The texts of a `#[param]` that a constant can't judge: written schemas, and literals beside a
 /// pattern.
 fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, errors: &mut Errors) {
-    if let Some(StandIn::Schema(written)) = &constraints.stand_in
+    if let Some(SchemaOverride::Schema(written)) = &constraints.stand_in
         && let Err(problem) = json_schema::read(&written.value())
     {
         errors.at(written, problem);

@@ -2,10 +2,10 @@
 
 pub(crate) mod constraints;
 pub(crate) mod data;
+mod doc_sections;
 pub(crate) mod injected;
 pub(crate) mod json_schema;
 mod shape;
-mod told;
 pub(crate) mod tool;
 pub(crate) mod toolset;
 pub(crate) mod types;

@@ -7,7 +7,7 @@ use examples::folder::Temporary;
 use examples::program::{assert_closed_early, assert_refused, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Ended, Transcript};
+use tool_core::agent::{Agent, RunOutcome, Transcript};
 use tool_core::dialect::{OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind, testing};
 
@@ -129,7 +129,7 @@ fn the_loop_sends_complete_requests() {
             .expect("a runtime")
             .block_on(agent.run(&model, &mut transcript));
         let answer = "Proofs are due on Friday; I wrote it down.".to_owned();
-        assert_eq!(ended.expect("an answer"), Ended::Answered(answer));
+        assert_eq!(ended.expect("an answer"), RunOutcome::Answered(answer));
         assert_eq!(transcript.rounds().len(), 3);
         let results = &transcript.rounds()[1].results;
         let kinds = results
@@ -179,7 +179,10 @@ fn the_older_api_gets_the_system_prompt_in_a_message() {
     let ended = runtime
         .expect("a runtime")
         .block_on(agent.run(&model, &mut transcript));
-    assert_eq!(ended.expect("an answer"), Ended::Answered("Yes.".into()));
+    assert_eq!(
+        ended.expect("an answer"),
+        RunOutcome::Answered("Yes.".into())
+    );
     let asked = provider.asked();
     assert_eq!(asked[0].path, "/chat/completions");
     let system = json!({"role": "system", "content": "Be kind."});

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, AgentError, Ended, Model, Request, Transcript};
+use tool_core::agent::{Agent, AgentError, Model, Request, RunOutcome, Transcript};
 use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
 use tool_core::{Registry, tool, tools};
 
@@ -100,7 +100,7 @@ fn a_model_is_asked_until_it_calls_nothing() {
         let (turn, last) = (dialect.turn(&calling), dialect.turn(&answer));
         let agent = Agent::new(registry(), dialect);
         let ended = agent.run_blocking(&model, &mut transcript).unwrap();
-        assert_eq!(ended, Ended::Answered("Sunny.".into()), "{at}");
+        assert_eq!(ended, RunOutcome::Answered("Sunny.".into()), "{at}");
 
         let [first, second] = transcript.rounds() else {
             panic!("{at}: {} rounds", transcript.rounds().len());
@@ -130,7 +130,7 @@ fn a_model_that_never_stops_is_stopped_with_all_results_told() {
     let mut transcript = question();
     let agent = Agent::new(registry(), OpenAiChat::default()).rounds(2);
     let ended = agent.run_blocking(&model, &mut transcript).unwrap();
-    assert_eq!(ended, Ended::OutOfRounds);
+    assert_eq!(ended, RunOutcome::OutOfRounds);
     assert_eq!(model.asked.lock().unwrap().len(), 2);
     // The question, and twice the turn with five results.
     assert_eq!(transcript.messages().len(), 1 + 2 * 6);
@@ -139,7 +139,7 @@ fn a_model_that_never_stops_is_stopped_with_all_results_told() {
     transcript.push(json!({"role": "user", "content": "And?"}));
     let model = Scripted::new([Ok(said("Done."))]);
     let ended = agent.run_blocking(&model, &mut transcript).unwrap();
-    assert_eq!(ended, Ended::Answered("Done.".into()));
+    assert_eq!(ended, RunOutcome::Answered("Done.".into()));
     assert_eq!(transcript.rounds().len(), 3);
 }
 
@@ -192,7 +192,7 @@ fn what_goes_wrong_leaves_whole_rounds_and_can_be_tried_again() {
     let error = run().unwrap_err();
     assert!(matches!(error, AgentError::Response(_)), "{error}");
     assert!(error.to_string().contains("Rate limit reached"), "{error}");
-    assert_eq!(run().unwrap(), Ended::Answered("Sunny.".into()));
+    assert_eq!(run().unwrap(), RunOutcome::Answered("Sunny.".into()));
 
     let asked = model.asked.lock().unwrap();
     assert_eq!(asked[1].0.len(), 7);
@@ -251,7 +251,7 @@ fn a_turn_in_which_the_provider_paused_goes_on() {
     let mut transcript = question();
     let dialect: Box<dyn Dialect> = Box::new(Anthropic::default());
     let ended = Agent::new(registry(), dialect).run_blocking(&model, &mut transcript);
-    assert_eq!(ended.unwrap(), Ended::Answered("Sunny.".into()));
+    assert_eq!(ended.unwrap(), RunOutcome::Answered("Sunny.".into()));
     let asked = model.asked.lock().unwrap();
     let repeated = json!({"role": "assistant", "content": searching});
     assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);

@@ -10,10 +10,10 @@ use crate::schema::seen::Seen;
 use crate::schema::validate::conforms;
 
 /// The text is not what fills the slots.
-struct Stopped;
+struct Mismatch;
 
 /// A value that does not decode.
-pub(super) struct Unread {
+pub(super) struct DecodeFailure {
     pub(super) property: &'static Property,
     pub(super) problem: Problem,
     /// Where it starts and was given up.
@@ -39,17 +39,17 @@ pub(super) fn fill_trusted<'a>(
     text: &'a str,
     properties: &'static [Property],
     slots: &mut [&mut dyn Decode<'a>],
-) -> Result<(), Option<Unread>> {
+) -> Result<(), Option<DecodeFailure>> {
     let mut pass = Pass::new(text);
     let filled = pass.others(properties, slots, 0);
-    filled.map_err(|Stopped| pass.unread)
+    filled.map_err(|Mismatch| pass.unread)
 }
 
 /// One pass over the arguments.
 struct Pass<'a> {
     reader: Reader<'a>,
     /// At which value it stopped, if it was that.
-    unread: Option<Unread>,
+    unread: Option<DecodeFailure>,
 }
 
 impl<'a> Pass<'a> {
@@ -65,7 +65,7 @@ impl<'a> Pass<'a> {
         &mut self,
         properties: &'static [Property],
         slots: &mut [&mut dyn Decode<'a>],
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         // A model mostly keeps to the order of the schema, and writes no white space.
         let mut before = b'{';
         let mut given = 0;
@@ -96,7 +96,7 @@ impl<'a> Pass<'a> {
         properties: &'static [Property],
         slots: &mut [&mut dyn Decode<'a>],
         given: usize,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         let mut seen = Seen::default();
         for place in 0..given {
             seen.insert(place);
@@ -125,7 +125,7 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'a>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         let may_be_null = property.nullable || !property.required;
         if may_be_null && self.reader.cursor.peek() == b'n' {
             return self.null(property, slot);
@@ -142,7 +142,7 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'a>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         if property.drops_null() && self.reader.cursor.eat_word("null") {
             return self.absent(property, slot);
         }
@@ -159,11 +159,11 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'a>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         self.reader.cursor.peek();
         // The walk comes first: it is bounded, and a type's own decoding might not be.
         let start = self.reader.cursor.position();
-        let length = conforms(property.schema, self.reader.cursor.rest()).ok_or(Stopped)?;
+        let length = conforms(property.schema, self.reader.cursor.rest()).ok_or(Mismatch)?;
         self.decode_lax(property, slot)?;
         require(start + length == self.reader.cursor.position())
     }
@@ -173,7 +173,7 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'a>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         self.reader.is_strict = false;
         self.decode(property, slot)?;
         self.reader.is_strict = true;
@@ -184,7 +184,7 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'a>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         let start = self.reader.cursor.position();
         match slot.decode(&mut self.reader) {
             Ok(()) => Ok(()),
@@ -201,13 +201,13 @@ impl<'a> Pass<'a> {
         property: &'static Property,
         problem: Problem,
         at: Range<usize>,
-    ) -> Result<(), Stopped> {
-        self.unread = Some(Unread {
+    ) -> Result<(), Mismatch> {
+        self.unread = Some(DecodeFailure {
             property,
             problem,
             at,
         });
-        Err(Stopped)
+        Err(Mismatch)
     }
 
     /// Fills the slot of a parameter that the call does not give.
@@ -216,10 +216,10 @@ impl<'a> Pass<'a> {
         &mut self,
         property: &'static Property,
         slot: &mut dyn Decode<'_>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Mismatch> {
         let stand_in = match property.default_json() {
             Some(default) => default,
-            None if property.required => return Err(Stopped),
+            None if property.required => return Err(Mismatch),
             None if property.nullable => "null",
             // Filled from `Default` when it is taken.
             None => {
@@ -235,8 +235,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn require(holds: bool) -> Result<(), Stopped> {
-    if holds { Ok(()) } else { Err(Stopped) }
+fn require(holds: bool) -> Result<(), Mismatch> {
+    if holds { Ok(()) } else { Err(Mismatch) }
 }
 
 /// Steps to the value of the next member and gives the place of its property, or steps over the end
@@ -246,7 +246,7 @@ fn member(
     properties: &[Property],
     expected: usize,
     is_first: bool,
-) -> Result<Option<usize>, Stopped> {
+) -> Result<Option<usize>, Mismatch> {
     if is_first {
         require(cursor.eat(b'{'))?;
     }
@@ -260,9 +260,9 @@ fn member(
     {
         return Ok(Some(expected));
     }
-    let key = cursor.string().text().ok_or(Stopped)?;
+    let key = cursor.string().text().ok_or(Mismatch)?;
     require(cursor.eat(b':'))?;
     let mut properties = properties.iter();
     let place = properties.position(|property| property.is_called(&key));
-    Ok(Some(place.ok_or(Stopped)?))
+    Ok(Some(place.ok_or(Mismatch)?))
 }

@@ -7,7 +7,7 @@
 //! The strict way takes nothing from a derived `Deserialize` that its schema does not describe: no
 //! array for a struct, no unknown member, no `{"unit": null}` for a variant. A type that is
 //! [`EXACT`](crate::ToolType) needs no walk over its schema then. What the strict way refuses may
-//! still be right; [`Input::settle`](super::Input) finds out.
+//! still be right; [`Input::decode_slow`](super::Input) finds out.
 
 mod compounds;
 mod problem;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{error, fmt, io};
 
-use crate::committed::UPDATE;
+use crate::generated_file::UPDATE;
 
 /// Why a [check](super::Docs::check) failed. Its text says what to do.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ mod scalars;
 
 use crate::json::Json;
 use crate::json::keywords::is_opaque;
-use crate::schema::validate::{Unfit, normalise};
+use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
-use crate::violation::Violations;
 
 /// How many values are made at most on the way to one.
 const STEPS: usize = 2000;
@@ -45,8 +45,8 @@ fn judge(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     }
     match normalise(&tool.parameters(), arguments, false) {
         Ok(_) => Ok(()),
-        Err(Unfit::Mistakes(violations)) => Err(violations),
-        Err(Unfit::NoJson(problem)) => Err(Violations::one(String::new(), &problem)),
+        Err(ValidateError::Mistakes(violations)) => Err(violations),
+        Err(ValidateError::NoJson(problem)) => Err(Violations::one(String::new(), &problem)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! What providers do not take of the tools.
 
-use crate::rules::{Target, broken};
+use crate::provider::check::check;
+use crate::provider::rules::{Target, broken};
 use crate::schema::Kind;
-use crate::schema::target::judge;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
@@ -19,7 +19,7 @@ pub(super) fn of(tool: &ToolSpec) -> Vec<Note> {
     let is_known = matches!(tool.parameters().kind(), Kind::Object(_));
     let targets = Target::ALL.into_iter().filter(|_| is_known);
     let refused = targets.filter_map(|target| {
-        let why = judge(&tool.parameters(), target).err()?;
+        let why = check(&tool.parameters(), target).err()?;
         Some(Note {
             provider: name(target),
             text: without_remedy(&why).to_owned(),

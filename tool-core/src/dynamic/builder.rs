@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::given::Given;
 use super::portable::Reader;
+use super::schema_input::SchemaInput;
 use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
-use crate::context::CallContext;
+use crate::call::context::CallContext;
 use crate::output::{Failure, Outcome};
 use crate::spec::{Annotations, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
@@ -31,8 +31,8 @@ pub struct DynamicToolBuilder {
     returns: Option<String>,
     annotations: Annotations,
     timeout: Option<Duration>,
-    parameters: Given,
-    output: Option<Given>,
+    parameters: SchemaInput,
+    output: Option<SchemaInput>,
 }
 
 impl DynamicToolBuilder {
@@ -45,7 +45,7 @@ impl DynamicToolBuilder {
             returns: None,
             annotations: Annotations::default(),
             timeout: None,
-            parameters: Given::Text(NOTHING.into()),
+            parameters: SchemaInput::Text(NOTHING.into()),
             output: None,
         }
     }
@@ -109,7 +109,7 @@ impl DynamicToolBuilder {
     /// It is sent in the order of the value's keys, which `serde_json` sorts, unless a crate of the
     /// program turns its feature `preserve_order` on.
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
-        self.parameters = Given::Value(schema.into());
+        self.parameters = SchemaInput::Value(schema.into());
         self
     }
 
@@ -133,7 +133,7 @@ impl DynamicToolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn parameters_json(mut self, schema: impl Into<String>) -> Self {
-        self.parameters = Given::Text(schema.into());
+        self.parameters = SchemaInput::Text(schema.into());
         self
     }
 
@@ -153,14 +153,14 @@ impl DynamicToolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
-        self.output = Some(Given::Value(schema.into()));
+        self.output = Some(SchemaInput::Value(schema.into()));
         self
     }
 
     /// The same as JSON text, which keeps its order: see
     /// [`parameters_json`](DynamicToolBuilder::parameters_json).
     pub fn output_json(mut self, schema: impl Into<String>) -> Self {
-        self.output = Some(Given::Text(schema.into()));
+        self.output = Some(SchemaInput::Text(schema.into()));
         self
     }
 

@@ -5,10 +5,10 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 use super::Checked;
-use super::given::{Given, Read};
 use super::portable::{self, Reader};
+use super::schema_input::{Read, SchemaInput};
 use super::violations::message;
-use crate::rules::portable::is_tool_name;
+use crate::provider::rules::portable::is_tool_name;
 
 /// What is wrong with the texts.
 pub(super) fn texts(name: &str, description: &str) -> Vec<String> {
@@ -30,7 +30,7 @@ pub(super) fn texts(name: &str, description: &str) -> Vec<String> {
 /// What is wrong is told with its place, a JSON pointer.
 pub(super) fn schema(
     what: &str,
-    schema: Given,
+    schema: SchemaInput,
     reader: Reader,
     problems: &mut Vec<String>,
 ) -> Option<(Checked, String)> {

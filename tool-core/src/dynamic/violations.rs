@@ -10,8 +10,8 @@ use super::implied::Implied;
 use super::unions::{Meant, meant};
 use super::words::{expected, typed};
 use crate::schema::validate::repeated;
+use crate::schema::violation::{Violation, Violations};
 use crate::schema::words::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
-use crate::violation::{Violation, Violations};
 
 /// Everything that is wrong with a value; what is missing comes last.
 pub(super) fn violations<'e>(

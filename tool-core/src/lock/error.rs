@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::{error, fmt, io};
 
 use super::{Changes, VERSION};
-use crate::committed::UPDATE;
+use crate::generated_file::UPDATE;
 
 /// Why a [check](super::Lock::check) failed. Its text says what to do.
 #[derive(Debug)]

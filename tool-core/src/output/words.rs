@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::payload;
+use crate::call::panic_payload;
 
 /// The most errors of one chain that are kept, since a chain may have no end.
 const KEPT: usize = 32;
@@ -23,7 +23,7 @@ impl Words {
     fn up_to(most: usize, error: &dyn Error) -> Words {
         let source = error.source().filter(|_| most > 1);
         Words {
-            text: payload::displayed(error),
+            text: panic_payload::displayed(error),
             source: source.map(|source| Box::new(Words::up_to(most - 1, source))),
         }
     }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
-use crate::hosted::HostedTool;
+use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
+use crate::tool::toolset::Toolset;
 use crate::tool::{LiveTool, ToolEntry};
-use crate::toolset::Toolset;
 
 /// Collects the tools of a [`Registry`], and what holds for all of their calls.
 #[derive(Clone, Default)]

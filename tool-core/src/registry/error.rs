@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::rules::BrokenRule;
+use crate::provider::rules::BrokenRule;
 use crate::spec::Location;
 
 /// Why tools make no registry. Several have one name, a tool lacks what the registry was not given,

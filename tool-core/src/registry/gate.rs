@@ -4,8 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use crate::call::context::Values;
 use crate::call::{Arguments, ToolCall, ToolResult};
-use crate::context::Values;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 

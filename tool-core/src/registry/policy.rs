@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::gate::{AfterHook, BeforeHook};
-use crate::context::Values;
-use crate::error::ToolError;
+use crate::call::context::Values;
+use crate::call::error::ToolError;
 use crate::runtime::Runtime;
 use crate::tool::ToolEntry;
 
@@ -25,7 +25,7 @@ pub(super) struct Policy {
     pub(super) output_cap: Option<usize>,
     pub(super) before: Vec<BeforeHook>,
     pub(super) after: Vec<AfterHook>,
-    pub(super) retell: Option<Retell>,
+    pub(super) map_message: Option<Retell>,
     #[cfg(feature = "tokio")]
     pub(super) limit: Option<Arc<tokio::sync::Semaphore>>,
 }
@@ -57,7 +57,7 @@ impl Policy {
         self.output_cap.is_none()
             && self.before.is_empty()
             && self.after.is_empty()
-            && self.retell.is_none()
+            && self.map_message.is_none()
             && !has_limit
     }
 }

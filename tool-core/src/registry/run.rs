@@ -15,18 +15,18 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::{Inner, Snapshot};
-use crate::args::{Input, Refusal};
+use crate::args::{ArgumentError, Input};
+use crate::call::context::CallContext;
+use crate::call::error::ToolError;
+use crate::call::panic_payload::Payload;
 use crate::call::{CallHead, ToolCall, ToolResult};
-use crate::context::CallContext;
-use crate::error::ToolError;
 use crate::output::Outcome;
-use crate::payload::Payload;
+use crate::schema::violation::Coercion;
 use crate::telemetry::Telemetry;
-use crate::tool::{Begun, Ended, Invoke, ToolEntry};
-use crate::violation::Coercion;
+use crate::tool::{AsyncStart, Invoke, SyncResult, ToolEntry};
 
-type AtOnce = for<'a> fn(&'a Input) -> Ended;
-type Later = for<'a> fn(&'a Input) -> Begun<'a>;
+type SyncFn = for<'a> fn(&'a Input) -> SyncResult;
+type AsyncFn = for<'a> fn(&'a Input) -> AsyncStart<'a>;
 
 /// Why a tool gave nothing.
 enum Stop {
@@ -34,7 +34,7 @@ enum Stop {
         message: String,
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    Refused(Refusal),
+    Refused(ArgumentError),
     Panicked(Payload),
     TimedOut(Duration),
     Cancelled,
@@ -43,25 +43,25 @@ enum Stop {
 }
 
 /// What comes of a call.
-type Done = Result<Outcome, Stop>;
+type CallOutcome = Result<Outcome, Stop>;
 
 /// How a call is run.
-pub(super) enum Way {
-    AtOnce(AtOnce),
-    Later(Later),
-    Guarded,
+pub(super) enum CallPath {
+    Sync(SyncFn),
+    Async(AsyncFn),
+    Full,
 }
 
 /// The shortest way that does what is asked of a call.
 #[inline]
-pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
+pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> CallPath {
     let is_plain = inner.is_plain && call.given.is_none() && !call.is_cut_short;
     match tool.invoke() {
-        Invoke::Sync(invoke) if is_plain => Way::AtOnce(invoke),
+        Invoke::Sync(invoke) if is_plain => CallPath::Sync(invoke),
         Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {
-            Way::Later(invoke)
+            CallPath::Async(invoke)
         }
-        _ => Way::Guarded,
+        _ => CallPath::Full,
     }
 }
 
@@ -69,11 +69,11 @@ pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Way {
 pub(super) fn at_once(
     inner: &Inner,
     tool: ToolEntry,
-    invoke: AtOnce,
+    invoke: SyncFn,
     call: ToolCall,
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
-    let mut input = input(inner, tool, call);
+    let mut input = input(inner, &tool, call);
     let ended = telemetry.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
     let coercions = input.finish();
     let result = conclude(input.take_head(), coercions, done(ended));
@@ -85,12 +85,12 @@ pub(super) fn at_once(
 pub(super) fn later(
     inner: Arc<Inner>,
     tool: ToolEntry,
-    invoke: Later,
+    invoke: AsyncFn,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
     Box::pin(async move {
         let telemetry = Telemetry::new(&call, Some(&tool));
-        let mut input = input(&inner, tool, call);
+        let mut input = input(&inner, &tool, call);
         let done = telemetry.instrument(begun(invoke, &input)).await;
         let coercions = input.finish();
         let result = conclude(input.take_head(), coercions, done);
@@ -101,7 +101,7 @@ pub(super) fn later(
 
 /// What a call brings to its tool.
 #[inline]
-fn input(inner: &Inner, tool: ToolEntry, call: ToolCall) -> Input {
+fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
     // Before the rest is put together, which then is moved but once.
     let text = call.arguments.into_text();
     let head = CallHead {
@@ -111,11 +111,17 @@ fn input(inner: &Inner, tool: ToolEntry, call: ToolCall) -> Input {
     };
     let policy = &inner.policy;
     let context = CallContext::new(head, call.given, policy.context.clone());
-    Input::new(tool, context, text, policy.is_lenient)
+    Input::new(
+        tool.properties(),
+        tool.receiver().cloned(),
+        context,
+        text,
+        policy.is_lenient,
+    )
 }
 
 /// Begins an async tool, and waits for its end.
-async fn begun(invoke: Later, input: &Input) -> Done {
+async fn begun(invoke: AsyncFn, input: &Input) -> CallOutcome {
     match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
         Ok(Ok(running)) => {
             let ended = AssertUnwindSafe(running).catch_unwind().await;
@@ -127,7 +133,7 @@ async fn begun(invoke: Later, input: &Input) -> Done {
 }
 
 #[inline]
-fn done(ended: std::thread::Result<Ended>) -> Done {
+fn done(ended: std::thread::Result<SyncResult>) -> CallOutcome {
     match ended {
         Ok(ended) => ended.map_err(Stop::Refused),
         Err(payload) => Err(Stop::Panicked(payload)),
@@ -138,17 +144,17 @@ fn done(ended: std::thread::Result<Ended>) -> Done {
 #[cold]
 pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
     let telemetry = Telemetry::new(&call, None);
-    let error = ToolError::unknown_tool(&call, snapshot.names());
+    let error = ToolError::unknown_tool(&call.name, snapshot.names());
     let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
-    guarded::retell(&inner.policy, &mut result);
-    guarded::cut(&inner.policy, &mut result);
+    guarded::map_message(&inner.policy, &mut result);
+    guarded::truncate(&inner.policy, &mut result);
     telemetry.ended(&result);
     result
 }
 
 /// The result of a call, and what was taken for something else on the way.
 #[inline]
-fn conclude(head: CallHead, coercions: Vec<Coercion>, done: Done) -> ToolResult {
+fn conclude(head: CallHead, coercions: Vec<Coercion>, done: CallOutcome) -> ToolResult {
     let given = match done {
         Ok(Outcome::Text(text)) => Ok((text, false)),
         Ok(Outcome::Json(json)) => Ok((json, true)),
@@ -166,9 +172,13 @@ fn conclude(head: CallHead, coercions: Vec<Coercion>, done: Done) -> ToolResult 
 fn error(tool: &str, stop: Stop) -> Box<ToolError> {
     Box::new(match stop {
         Stop::Failed { message, source } => ToolError::failed(tool, &message, source),
-        Stop::Refused(Refusal::Malformed(problem)) => ToolError::malformed_json(tool, &problem),
-        Stop::Refused(Refusal::Invalid(mistakes)) => ToolError::invalid_arguments(tool, mistakes.0),
-        Stop::Refused(Refusal::Lacking(ty)) => {
+        Stop::Refused(ArgumentError::Malformed(problem)) => {
+            ToolError::malformed_json(tool, &problem)
+        }
+        Stop::Refused(ArgumentError::Invalid(mistakes)) => {
+            ToolError::invalid_arguments(tool, mistakes.0)
+        }
+        Stop::Refused(ArgumentError::Lacking(ty)) => {
             let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
             ToolError::unavailable(tool, lack)
         }

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::error::{Duplicate, Lack, RegistryError};
 use super::names::NameHash;
 use super::policy::Policy;
-use crate::context::CallContext;
-use crate::hosted::HostedTool;
-use crate::rules::portable::is_tool_name;
-use crate::rules::{BrokenRule, Target, broken};
+use crate::call::context::CallContext;
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::rules::portable::is_tool_name;
+use crate::provider::rules::{BrokenRule, Target, broken};
 use crate::tool::{Invoke, ToolEntry};
 
 /// The tools at one moment, in the order of their names, and the hosted ones.

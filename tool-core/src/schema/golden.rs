@@ -1,31 +1,10 @@
 //! `assert_schema!`: a tool's schema beside the text that it should be, while compiling.
 
-use super::json::JsonTexts;
-use crate::tool::Tool;
-
 /// How much of each text an error shows, in bytes.
 const SHOWN: usize = 60;
 
-/// Stops the build unless the JSON text of a tool's parameters is `expected`, white space outside
-/// of strings aside.
-///
-/// # Panics
-///
-/// When it is not, with the place where the two part.
-#[track_caller]
-pub const fn assert_schema<T: Tool>(expected: &str) {
-    let found = JsonTexts::of::<T>().parameters;
-    if let Some(words) = Parting::of(found.as_bytes(), expected.as_bytes()) {
-        let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
-        match core::str::from_utf8(words.text()) {
-            Ok(words) => panic!("{}", words),
-            Err(_) => panic!("a text was cut inside of a character"),
-        }
-    }
-}
-
 /// Where two JSON texts part.
-struct Parting {
+pub(crate) struct Parting {
     found: usize,
     expected: usize,
     in_string: bool,
@@ -36,7 +15,7 @@ impl Parting {
     ///
     /// The compiler interprets this, a step for every part of an expression, so what runs for a byte
     /// is as little as can be: no call, no index, no sum.
-    const fn of(found: &[u8], expected: &[u8]) -> Option<Parting> {
+    pub(crate) const fn of(found: &[u8], expected: &[u8]) -> Option<Parting> {
         let (mut rest, mut beside) = (found, expected);
         let mut in_string = false;
         loop {
@@ -76,7 +55,7 @@ impl Parting {
         })
     }
 
-    const fn tell(&self, tool: &str, found: &[u8], expected: &[u8]) -> Words {
+    pub(crate) const fn tell(&self, tool: &str, found: &[u8], expected: &[u8]) -> Words {
         let mut words = Words::new();
         words.put(b"the schema of the tool `");
         words.put(tool.as_bytes());
@@ -127,7 +106,7 @@ const fn place(text: &[u8], end: usize) -> (usize, usize) {
 }
 
 /// A text that grows as long as there is room.
-struct Words {
+pub(crate) struct Words {
     bytes: [u8; 8192],
     end: usize,
 }
@@ -140,7 +119,7 @@ impl Words {
         }
     }
 
-    const fn text(&self) -> &[u8] {
+    pub(crate) const fn text(&self) -> &[u8] {
         let (text, _) = self.bytes.split_at(self.end);
         text
     }

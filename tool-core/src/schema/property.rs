@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::target::Census;
-use super::{Kind, Schema, Text};
+use crate::schema::stats::SchemaStats;
+use crate::schema::{Kind, Schema, Text};
 
 /// A named member of an object schema.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Property {
     /// Whether the members of its schema stand in its place (`#[serde(flatten)]`).
     pub(crate) flat: bool,
     /// What its type holds, where a target of the build limits that for a whole tool.
-    pub(crate) census: Option<&'static Census>,
+    pub(crate) stats: Option<&'static SchemaStats>,
 }
 
 impl Property {
@@ -52,7 +52,7 @@ impl Property {
             exact: false,
             skipped: false,
             flat: false,
-            census: None,
+            stats: None,
         }
     }
 

@@ -19,10 +19,10 @@ pub(crate) use self::path::path_at;
 use self::respell::Respelling;
 use self::unions::suits;
 use super::cursor::Cursor;
-use super::trial::{Try, refused};
+use super::decode_check::{DecodeCheckFn, refused};
 use super::words::{expected, push, shorten};
 use super::{Kind, Schema};
-use crate::violation::{Coercion, Violation, Violations};
+use crate::schema::violation::{Coercion, Violation, Violations};
 
 /// How deep a value may nest: what `serde_json` accepts, so that no reader overflows its stack.
 pub(crate) const DEPTH: usize = 127;
@@ -43,7 +43,7 @@ pub(crate) struct Normal {
 }
 
 /// Why a text is no arguments for a tool.
-pub(crate) enum Unfit {
+pub(crate) enum ValidateError {
     /// What `serde_json` says of a text that is no JSON.
     NoJson(String),
     Mistakes(Violations),
@@ -54,7 +54,11 @@ pub(crate) enum Unfit {
 /// The form differs where the schema is laxer than serde: an integer spelled `20.0`, `null` for a
 /// member that may be left out, an absent `Option` in a newtype, an enum value in another case.
 /// `is_lenient` adds what [`lenient`] knows.
-pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result<Normal, Unfit> {
+pub(crate) fn normalise(
+    schema: &Schema,
+    text: &str,
+    is_lenient: bool,
+) -> Result<Normal, ValidateError> {
     let mut walker = Walker::new(text, true);
     walker.is_lenient = is_lenient;
     walker.value(schema, &Path::ROOT, 0);
@@ -62,14 +66,14 @@ pub(crate) fn normalise(schema: &Schema, text: &str, is_lenient: bool) -> Result
     if !walker.is_json_to_the_end()
         && let Some(Err(problem)) = walker.verdict
     {
-        return Err(Unfit::NoJson(problem.to_string()));
+        return Err(ValidateError::NoJson(problem.to_string()));
     }
     match walker.output {
         Some(output) if walker.found.is_empty() => Ok(Normal {
             text: output.finish(),
             coercions: walker.coercions,
         }),
-        _ => Err(Unfit::Mistakes(walker.found)),
+        _ => Err(ValidateError::Mistakes(walker.found)),
     }
 }
 
@@ -122,7 +126,7 @@ impl<'t> Walker<'t> {
     }
 
     /// A value of a type that may refuse what its schema allows.
-    fn tried(&mut self, trial: Try, schema: &Schema, path: &Path<'_>, depth: usize) {
+    fn tried(&mut self, trial: DecodeCheckFn, schema: &Schema, path: &Path<'_>, depth: usize) {
         let found = self.found.mark();
         self.cursor.peek();
         let start = self.cursor.position();

@@ -2,9 +2,9 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::lend::Lend;
 use crate::schema::Schema;
 use crate::types::ToolType;
+use crate::types::borrow::Lend;
 
 macro_rules! paths {
     ($($type:ty),*) => {$(

@@ -192,8 +192,8 @@ pub(super) fn schema(data: &Data) -> TokenStream {
     match data.is_tried {
         true => quote!({
             #[allow(unused_imports)]
-            use __tool_core::NoTrial as _;
-            __tool_core::tried(#named, __tool_core::Trial::<Self>::VALUE)
+            use __tool_core::NoDecodeCheck as _;
+            __tool_core::with_decode_check(#named, __tool_core::DecodeCheck::<Self>::VALUE)
         }),
         false => named,
     }

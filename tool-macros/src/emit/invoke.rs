@@ -9,7 +9,7 @@ use crate::model::tool::{Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
-// Output: fn __tool_invoke(__tool_input: &Input) -> Begun<'_> {
+// Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
 //             let mut __tool_0 = Slot::<Held<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
 //             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
@@ -47,9 +47,9 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         let boxed = quote_spanned! {tool.ident.span()=>
             __tool_core::boxed(async move { #outcome })
         };
-        (quote!(__tool_core::Begun<'_>), boxed)
+        (quote!(__tool_core::AsyncStart<'_>), boxed)
     } else {
-        (quote!(__tool_core::Ended), outcome)
+        (quote!(__tool_core::SyncResult), outcome)
     };
     quote! {
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {

@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::{json_schema, option, text};
-use crate::model::constraints::{Constraints, Narrowing, StandIn};
+use crate::model::constraints::{Constraints, Narrowing, SchemaOverride};
 use crate::model::json_schema::read;
 use crate::util::json;
 use crate::util::literal::Literal;
@@ -170,8 +170,8 @@ impl Member<'_> {
 
     fn base(&self) -> Base {
         match &self.constraints.stand_in {
-            Some(StandIn::Type(ty)) => Base::Type(quote!(#ty)),
-            Some(StandIn::Schema(written)) => match read(&written.value()) {
+            Some(SchemaOverride::Type(ty)) => Base::Type(quote!(#ty)),
+            Some(SchemaOverride::Schema(written)) => match read(&written.value()) {
                 Ok(described) => {
                     let schema = json_schema::schema(&described);
                     Base::Schema(quote!(const { &#schema }))

@@ -3,7 +3,7 @@
 //! rustdoc shows no docs of parameters, and a page can't hold what a constant says. So the section
 //! is written from the names of types, as the signature above it is.
 
-mod shown;
+mod type_sketch;
 
 use std::env;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use self::shown::{Shown, object};
+use self::type_sketch::{TypeSketch, object};
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::util::{json, markdown};
 
@@ -23,7 +23,7 @@ pub(super) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
-    let shown: Vec<_> = tool.parameters.iter().map(Shown::of).collect();
+    let shown: Vec<_> = tool.parameters.iter().map(TypeSketch::of).collect();
     // A part for each row that may not be there.
     let mut parts = Parts::new(tool.ident.span());
     let mut text = head(tool);
@@ -123,7 +123,7 @@ fn head(tool: &Tool) -> String {
     text
 }
 
-fn row(parameter: &Parameter, shown: &Shown, is_optional: bool) -> String {
+fn row(parameter: &Parameter, shown: &TypeSketch, is_optional: bool) -> String {
     let required = match is_optional {
         true => "no",
         false => "yes",
@@ -145,7 +145,7 @@ fn row(parameter: &Parameter, shown: &Shown, is_optional: bool) -> String {
 }
 
 /// The text and the schema that a model gets, to be unfolded.
-fn tail(tool: &Tool, shown: &[(Shown, bool)]) -> String {
+fn tail(tool: &Tool, shown: &[(TypeSketch, bool)]) -> String {
     let mut prompt = tool.description.clone();
     for (label, section) in [
         ("When to use", &tool.when_to_use),
@@ -164,7 +164,7 @@ fn tail(tool: &Tool, shown: &[(Shown, bool)]) -> String {
 }
 
 /// The schema of the arguments, if the names of all types tell theirs.
-fn schema(tool: &Tool, shown: &[(Shown, bool)]) -> Option<String> {
+fn schema(tool: &Tool, shown: &[(TypeSketch, bool)]) -> Option<String> {
     let mut properties = Vec::new();
     let mut required = Vec::new();
     for (parameter, (shown, is_optional)) in tool.parameters.iter().zip(shown) {

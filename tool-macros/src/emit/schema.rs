@@ -11,7 +11,7 @@ use crate::model::types::Passing;
 // Input:  fn f(/// City name.
 //              city: &str, days: Option<u8>)
 // Output: &{
-//             let mut judge = Judge::of("f");
+//             let mut judge = ToolCheck::of("f");
 //             loop {
 //                 let parameters = [
 //                     parameter::<str>(&mut judge, "city", "City name."),
@@ -36,7 +36,7 @@ pub(super) fn parameters(tool: &Tool) -> TokenStream {
     let name = tool.name.value();
     quote! {
         &{
-            let mut #judge = __tool_core::Judge::of(#name);
+            let mut #judge = __tool_core::ToolCheck::of(#name);
             loop {
                 let #parameters = [#(#properties),*];
                 if #judge.ends() {

@@ -20,7 +20,7 @@ pub(super) fn tool(tool: &Tool) -> TokenStream {
     let items = quote! {
         // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
-        use __tool_core::second_choice::*;
+        use __tool_core::autoref_fallbacks::*;
 
         #implementation
         #link

@@ -27,7 +27,7 @@ pub(super) fn toolset(set: &Toolset) -> TokenStream {
     let list = list(set, &quote!(&[#(#names),*]));
     let items = quote! {
         #[allow(unused_imports)]
-        use __tool_core::second_choice::*;
+        use __tool_core::autoref_fallbacks::*;
 
         #(#constants)*
         #list

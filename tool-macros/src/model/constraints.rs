@@ -16,7 +16,7 @@ use crate::util::pattern;
 /// Everything that `#[param]` says of a schema.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    pub(crate) stand_in: Option<StandIn>,
+    pub(crate) stand_in: Option<SchemaOverride>,
     pub(crate) narrowings: Vec<(Narrowing, Span)>,
     pub(crate) example: Option<(Literal, Span)>,
     /// Whether the field leads back to a type that holds it.
@@ -24,7 +24,7 @@ pub(crate) struct Constraints {
 }
 
 /// What takes the place of the type's own schema.
-pub(crate) enum StandIn {
+pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
     Schema(LitStr),
     /// `as = Type`
@@ -154,7 +154,7 @@ impl Constraints {
     }
 }
 
-fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<StandIn> {
+fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
     let schema = keys.text("schema", errors);
     let ty = keys.ty("as", errors);
     match (schema, ty) {
@@ -165,8 +165,8 @@ fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<StandIn> {
             );
             None
         }
-        (Some(schema), None) => Some(StandIn::Schema(schema)),
-        (None, Some(ty)) => Some(StandIn::Type(Box::new(ty))),
+        (Some(schema), None) => Some(SchemaOverride::Schema(schema)),
+        (None, Some(ty)) => Some(SchemaOverride::Type(Box::new(ty))),
         (None, None) => None,
     }
 }

@@ -7,8 +7,8 @@ use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
 
 use super::constraints::Constraints;
 use super::description;
+use super::doc_sections::{Argument, DocSections};
 use super::injected::Injected;
-use super::told::{Argument, Told};
 use super::types::{Passing, ends, peel, without_lifetimes};
 use crate::attr::{Function, Keys, ParameterKind};
 use crate::util::docs;
@@ -160,7 +160,7 @@ impl Tool {
                 ),
             }
         }
-        let mut told = Told::default();
+        let mut told = DocSections::default();
         for section in sections {
             told.add(section, errors);
         }

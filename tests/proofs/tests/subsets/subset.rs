@@ -154,7 +154,7 @@ fn formats(form: Form) -> Option<&'static [&'static str]> {
 
 /// Everything that a provider would refuse of a schema.
 pub(crate) fn problems(schema: &Value, form: Form) -> Vec<String> {
-    let mut judge = Judge {
+    let mut judge = ToolCheck {
         form,
         found: Vec::new(),
     };
@@ -167,12 +167,12 @@ pub(crate) fn problems(schema: &Value, form: Form) -> Vec<String> {
     judge.found
 }
 
-struct Judge {
+struct ToolCheck {
     form: Form,
     found: Vec<String>,
 }
 
-impl Judge {
+impl ToolCheck {
     fn expect(&mut self, holds: bool, problem: impl Into<String>) {
         if !holds {
             self.found.push(problem.into());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::RegistryBuilder;
 use crate::call::ToolResult;
-use crate::error::ToolError;
+use crate::call::error::ToolError;
 use crate::registry::gate::{self, Gate, PendingCall};
 use crate::tool::ToolEntry;
 
@@ -134,9 +134,9 @@ impl RegistryBuilder {
     /// ```
     pub fn map_errors(
         mut self,
-        retell: impl Fn(&ToolError) -> Option<String> + Send + Sync + 'static,
+        map_message: impl Fn(&ToolError) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.policy.retell = Some(Arc::new(retell));
+        self.policy.map_message = Some(Arc::new(map_message));
         self
     }
 }

@@ -8,18 +8,18 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::{AtOnce, Done, Inner, Stop, begun, conclude, done, input};
-use crate::args::{Input, Refusal};
+use super::{CallOutcome, Inner, Stop, SyncFn, begun, conclude, done, input};
+use crate::args::{ArgumentError, Input};
+use crate::call::context::CancellationToken;
+use crate::call::error::ToolError;
+use crate::call::panic_payload;
 use crate::call::{CUT_SHORT, CallHead, ToolCall, ToolResult};
-use crate::context::CancellationToken;
-use crate::error::ToolError;
-use crate::payload;
 use crate::registry::gate::{Gate, PendingCall};
 use crate::registry::policy::Policy;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::schema::violation::Coercion;
 use crate::telemetry::{Scope, Telemetry};
-use crate::tool::{Ended, Invoke, ToolEntry};
-use crate::violation::Coercion;
+use crate::tool::{Invoke, SyncResult, ToolEntry};
 
 /// Runs a call. The state of it all is large, and moved no more once it is in its box.
 pub(in crate::registry) fn run(
@@ -36,8 +36,8 @@ pub(in crate::registry) fn run(
         let ended = telemetry.instrument(running).await;
         let result = ended.unwrap_or_else(|payload| {
             let mut result = conclude(head, Vec::new(), Err(Stop::Panicked(payload)));
-            retell(&inner.policy, &mut result);
-            cut(&inner.policy, &mut result);
+            map_message(&inner.policy, &mut result);
+            truncate(&inner.policy, &mut result);
             result
         });
         telemetry.ended(&result);
@@ -62,7 +62,7 @@ async fn whole(
     };
     let mut result = conclude(head.clone(), coercions, done);
     let policy = &inner.policy;
-    retell(policy, &mut result);
+    map_message(policy, &mut result);
     for hook in &policy.after {
         let coercions = std::mem::take(&mut result.coercions);
         // A hook that panics gives nothing back.
@@ -75,14 +75,14 @@ async fn whole(
                 if let (Some(error), Some(earlier)) = (failed.error_mut(), earlier) {
                     error.after(earlier);
                 }
-                retell(policy, &mut failed);
+                map_message(policy, &mut failed);
                 failed
             }
         };
         result.coercions.extend(coercions);
     }
     // At last, so that a hook that hides something never meets half of it.
-    cut(policy, &mut result);
+    truncate(policy, &mut result);
     result
 }
 
@@ -97,8 +97,8 @@ async fn caught<T>(hook: impl FnOnce() -> BoxFuture<T>) -> std::thread::Result<T
 /// Ends a call when its token is cancelled, and does not begin it when it was before.
 async fn until_cancelled(
     token: &CancellationToken,
-    running: impl Future<Output = (Done, Vec<Coercion>)>,
-) -> (Done, Vec<Coercion>) {
+    running: impl Future<Output = (CallOutcome, Vec<Coercion>)>,
+) -> (CallOutcome, Vec<Coercion>) {
     let cancelled = token.cancelled();
     if token.is_cancelled() {
         return (Err(Stop::Cancelled), Vec::new());
@@ -116,7 +116,7 @@ async fn admitted(
     tool: ToolEntry,
     mut call: ToolCall,
     scope: Scope,
-) -> (Done, Vec<Coercion>) {
+) -> (CallOutcome, Vec<Coercion>) {
     let policy = &inner.policy;
     for hook in &policy.before {
         let pending = PendingCall {
@@ -135,14 +135,14 @@ async fn admitted(
         }
     }
     if call.is_cut_short {
-        let refusal = Refusal::Malformed(CUT_SHORT.into());
+        let refusal = ArgumentError::Malformed(CUT_SHORT.into());
         return (Err(Stop::Refused(refusal)), Vec::new());
     }
     // Held to the end, by the thread of a tool that blocks too.
     let turn = Turn::wait(policy).await;
     let invoke = tool.invoke();
     let limit = policy.limit_of(&tool);
-    let mut input = input(inner, tool, call);
+    let mut input = input(inner, &tool, call);
     match invoke {
         Invoke::Sync(invoke) => {
             let ended = catch_unwind(AssertUnwindSafe(|| invoke(&input)));
@@ -198,8 +198,8 @@ impl Turn {
 async fn in_time(
     runtime: Option<&dyn Runtime>,
     limit: Option<Duration>,
-    running: impl Future<Output = Done>,
-) -> Done {
+    running: impl Future<Output = CallOutcome>,
+) -> CallOutcome {
     let Some(limit) = limit else {
         return running.await;
     };
@@ -218,18 +218,22 @@ async fn in_time(
 
 /// A sync tool on its way to another thread.
 struct Job {
-    invoke: AtOnce,
+    invoke: SyncFn,
     input: Input,
     turn: Turn,
     scope: Scope,
 }
 
 /// What a thread leaves behind.
-type Left = (std::thread::Result<Ended>, Vec<Coercion>);
+type ThreadOutcome = (std::thread::Result<SyncResult>, Vec<Coercion>);
 
 /// Runs a tool on a thread that it may block. When the time is up the thread goes on, without
 /// anybody who waits for it: it is told by the token of its context.
-async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, Vec<Coercion>) {
+async fn blocking(
+    policy: &Policy,
+    limit: Option<Duration>,
+    job: Job,
+) -> (CallOutcome, Vec<Coercion>) {
     /// Cancels the token of a call that is given up.
     struct GivenUp(CancellationToken, bool);
 
@@ -245,7 +249,7 @@ async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, 
         return (Err(Stop::Unavailable(NoRuntime.to_string())), Vec::new());
     };
     let mut given_up = GivenUp(job.input.cancellation().clone(), false);
-    let place: Arc<Mutex<Option<Left>>> = Arc::default();
+    let place: Arc<Mutex<Option<ThreadOutcome>>> = Arc::default();
     let result = Arc::clone(&place);
     let started = runtime.spawn_blocking(Box::new(move || {
         let Job {
@@ -284,21 +288,21 @@ async fn blocking(policy: &Policy, limit: Option<Duration>, job: Job) -> (Done, 
 }
 
 /// Puts an error into the words of the application.
-pub(super) fn retell(policy: &Policy, result: &mut ToolResult) {
-    let (Some(retell), Some(error)) = (&policy.retell, result.error_mut()) else {
+pub(super) fn map_message(policy: &Policy, result: &mut ToolResult) {
+    let (Some(map_message), Some(error)) = (&policy.map_message, result.error_mut()) else {
         return;
     };
     // An error in telling of an error must not be what the model sees.
-    match catch_unwind(AssertUnwindSafe(|| retell(error))) {
-        Ok(Some(text)) => error.retell(text),
+    match catch_unwind(AssertUnwindSafe(|| map_message(error))) {
+        Ok(Some(text)) => error.map_message(text),
         Ok(None) => {}
-        Err(payload) => payload::discard(payload),
+        Err(payload) => panic_payload::discard(payload),
     }
 }
 
 /// Cuts the text for the model to what it may be.
-pub(super) fn cut(policy: &Policy, result: &mut ToolResult) {
+pub(super) fn truncate(policy: &Policy, result: &mut ToolResult) {
     if let Some(cap) = policy.output_cap {
-        result.cut(cap);
+        result.truncate(cap);
     }
 }

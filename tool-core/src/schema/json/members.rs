@@ -1,9 +1,9 @@
 //! Objects and their members.
 
-use super::sink::Sink;
+use super::writer::ConstJsonWriter;
 use crate::schema::{Kind, Property, Schema};
 
-impl Sink<'_> {
+impl ConstJsonWriter<'_> {
     pub(super) const fn object(&mut self, properties: &'static [Property]) {
         self.ascii(b"\"type\":\"object\",\"properties\":{");
         let start = self.at;

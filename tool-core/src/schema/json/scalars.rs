@@ -1,9 +1,9 @@
 //! Numbers and strings.
 
-use super::sink::Sink;
+use super::writer::ConstJsonWriter;
 use crate::schema::{IntegerRange, NumberRange, StringRule, Strings};
 
-impl Sink<'_> {
+impl ConstJsonWriter<'_> {
     pub(super) const fn integer(&mut self, range: IntegerRange) {
         self.ascii(b"\"type\":\"integer\"");
         if range.shows_minimum {

@@ -3,8 +3,8 @@
 use super::unions::suits;
 use super::{Path, Walker};
 use crate::schema::cursor::unquote;
+use crate::schema::violation::Coercion;
 use crate::schema::{Kind, Schema};
-use crate::violation::Coercion;
 
 impl Walker<'_> {
     /// Takes a value of another kind for what it plainly means, and notes that.

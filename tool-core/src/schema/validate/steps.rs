@@ -107,7 +107,7 @@ impl<'t> Walker<'t> {
 mod tests {
     use serde::de::IgnoredAny;
 
-    use crate::schema::validate::{Unfit, normalise};
+    use crate::schema::validate::{ValidateError, normalise};
     use crate::schema::{Property, Schema, Text};
 
     const STRINGS: Schema = Schema::array(&Schema::STRING);
@@ -151,7 +151,7 @@ mod tests {
                     let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok();
                     for schema in [&SCHEMA, &OPEN, &EITHER] {
                         let verdict = normalise(schema, &text, at % 2 == 0);
-                        let is_refused = matches!(verdict, Err(Unfit::NoJson(_)));
+                        let is_refused = matches!(verdict, Err(ValidateError::NoJson(_)));
                         assert_eq!(is_refused, !is_json, "{text:?}");
                     }
                 }

@@ -1,0 +1,4 @@
+//! anthropic
+
+pub(crate) mod dialect;
+pub(crate) mod rules;

@@ -1,0 +1,143 @@
+//! Amazon Bedrock's Converse.
+
+use serde_json::{Value, json};
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::hosted;
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::response::{Layout, ResponseError, words};
+use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::tool::ToolEntry;
+
+/// Amazon Bedrock's Converse (`/model/{id}/converse`).
+///
+/// The tools are the value of `toolConfig.tools`; a request without tools has no `toolConfig`. All
+/// results go into one user message. Calls of the provider's own server tools are not for us and
+/// are passed over.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::Bedrock;
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Lists the alarms.
+/// #[tool]
+/// fn list_alarms() -> Vec<u32> {
+///     vec![7, 19]
+/// }
+///
+/// let registry = Registry::builder().tools(tools![list_alarms]).build()?;
+/// let request = json!({ "toolConfig": { "tools": registry.render(&Bedrock::default()) } });
+/// assert_eq!(
+///     request["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"]["type"],
+///     "object"
+/// );
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Bedrock {}
+
+const LAYOUT: Layout = Layout {
+    response: "a response of Converse",
+    call: "a `toolUse` block in `output.message.content`",
+    id: "toolUse.toolUseId",
+    id_is_optional: false,
+    name: "toolUse.name",
+    arguments: "toolUse.input",
+    // The service's model, `StopReason`.
+    stop: "stopReason",
+    cut_short: &[
+        "max_tokens",
+        "model_context_window_exceeded",
+        "malformed_tool_use",
+        "malformed_model_output",
+        "content_filtered",
+        "guardrail_intervened",
+        "stop_sequence",
+    ],
+};
+
+impl Dialect for Bedrock {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    out.word("toolSpec").object(|out| {
+                        write_head(tool, out);
+                        out.word("inputSchema").object(|out| {
+                            out.word("json").raw(tool.parameters_json());
+                        });
+                    });
+                });
+            }
+            hosted::write(hosted, out);
+        });
+    }
+
+    /// A `systemTool`, and a `cachePoint` (the union `Tool` of the service's model).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Amazon Bedrock"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        if response["output"].is_null() {
+            LAYOUT.refuse_error(response)?;
+            return Err(match response["message"].is_string() {
+                true => LAYOUT.refuse_said(response),
+                false => LAYOUT.refuse("`output` is missing"),
+            });
+        }
+        let message = &response["output"]["message"];
+        let blocks = LAYOUT.array(message, "content")?;
+        LAYOUT.calls(response, blocks, |block| {
+            let call = &block["toolUse"];
+            call.is_object() && call["type"] != "server_tool_use"
+        })
+    }
+
+    /// The assistant's message; nothing when it is empty, which the API would not take back.
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        let message = &response["output"]["message"];
+        match &message["content"] {
+            Value::Array(blocks) if !blocks.is_empty() => vec![message.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["output"]["message"]["content"])
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let block = |result: &ToolResult| {
+            let mut block = json!({
+                "toolUseId": wire_id(result),
+                "content": [{ "text": result.content() }],
+            });
+            // Not every model knows the key.
+            if result.is_error() {
+                block["status"] = "error".into();
+            }
+            json!({ "toolResult": block })
+        };
+        let blocks: Vec<_> = results.iter().map(block).collect();
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        // A hosted tool is one, too.
+        match tools.is_empty() && !hosted.is_empty() {
+            true => Vec::new(),
+            false => broken(Target::Bedrock, tools),
+        }
+    }
+}

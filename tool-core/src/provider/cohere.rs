@@ -1,0 +1,82 @@
+//! Cohere's chat.
+
+use serde_json::Value;
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::chat;
+use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::response::{Layout, ResponseError, words};
+use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::tool::ToolEntry;
+
+/// Cohere's chat (`/v2/chat`).
+///
+/// A request is strict as a whole there (`strict_tools`), and its tools say nothing of it. With
+/// the feature `cohere`, a tool that a strict request can't hold is a compile error.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{Cohere, Dialect};
+///
+/// let response = json!({"id": "c14c", "finish_reason": "TOOL_CALL", "message": {
+///     "role": "assistant",
+///     "tool_plan": "I will look.",
+///     "tool_calls": [{"id": "list_alarms_x7", "type": "function",
+///                     "function": {"name": "list_alarms", "arguments": "{}"}}],
+/// }});
+/// let calls = Cohere::default().calls(&response)?;
+/// assert_eq!(calls[0].name, "list_alarms");
+/// assert_eq!(Cohere::default().turn(&response), [response["message"].clone()]);
+/// # Ok::<(), tool_core::dialect::ResponseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Cohere {}
+
+const LAYOUT: Layout = Layout {
+    response: "a response of Cohere",
+    call: "a call in `message.tool_calls`",
+    cut_short: &["MAX_TOKENS"],
+    ..chat::LAYOUT
+};
+
+impl Dialect for Cohere {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn provider(&self) -> &'static str {
+        "Cohere"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        match &response["message"] {
+            Value::Object(_) => chat::calls_of(&LAYOUT, response),
+            Value::String(_) => Err(LAYOUT.refuse_said(response)),
+            _ => {
+                LAYOUT.refuse_error(response)?;
+                Err(LAYOUT.refuse("`message` is missing"))
+            }
+        }
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        match &response["message"] {
+            message @ Value::Object(_) => vec![message.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        words(&response["message"]["content"])
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        chat::results(results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        broken(Target::Cohere, tools)
+    }
+}

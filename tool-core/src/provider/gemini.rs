@@ -1,0 +1,4 @@
+//! gemini
+
+pub(crate) mod dialect;
+pub(crate) mod rules;

@@ -1,0 +1,4 @@
+//! mcp
+
+pub(crate) mod dialect;
+pub(crate) mod rules;

@@ -1,0 +1,111 @@
+//! Mistral's chat completions.
+
+use serde_json::{Value, json};
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::chat;
+use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::hosted;
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::response::{Layout, ResponseError};
+use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::tool::ToolEntry;
+
+/// Mistral's chat completions (`/v1/chat/completions`).
+///
+/// The id of a call is repeated as it came: the API wants nine letters or digits, which its own
+/// ids are.
+///
+/// Where hosted tools were at work, a choice has several messages, and the calls of those tools are
+/// answered among them (Mistral's guide, "Using Connectors in Chat Completions"). They are all part
+/// of the turn, and what is not answered is for us.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{Dialect, Mistral};
+///
+/// let refused = json!({"object": "error", "message": "Invalid model", "code": "1500"});
+/// let error = Mistral::default().calls(&refused).unwrap_err();
+/// assert!(error.to_string().ends_with("the provider answered with the error 1500: Invalid model"));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Mistral {}
+
+/// Connectors and built-in tools (Mistral's Python SDK, `ChatCompletionRequest.tools`).
+const HOSTED: [&str; 6] = [
+    "code_interpreter",
+    "connector",
+    "document_library",
+    "image_generation",
+    "web_search",
+    "web_search_premium",
+];
+
+const LAYOUT: Layout = Layout {
+    response: "a chat completion of Mistral",
+    // The SDK's `ToolCall` may come without.
+    id_is_optional: true,
+    cut_short: &["length", "model_length", "error"],
+    ..chat::LAYOUT
+};
+
+impl Dialect for Mistral {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Mistral"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        if response["object"] == "error" {
+            return Err(LAYOUT.refuse_said(response));
+        }
+        let choice = &response["choices"][0];
+        if choice["message"].is_object() {
+            return chat::calls(&LAYOUT, response);
+        }
+        let Value::Array(messages) = &choice["messages"] else {
+            return chat::calls(&LAYOUT, response);
+        };
+        let answered = |call: &ToolCall| {
+            let mut messages = messages.iter();
+            messages.any(|message| message["tool_call_id"] == *call.id)
+        };
+        let mut open = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            let mut holder = json!({ "message": message });
+            if at + 1 == messages.len() {
+                holder["finish_reason"] = choice["finish_reason"].clone();
+            }
+            let calls = chat::calls_of(&LAYOUT, &holder)?.into_iter();
+            open.extend(calls.filter(|call| !answered(call)));
+        }
+        Ok(open)
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        match &response["choices"][0]["messages"] {
+            Value::Array(messages) => messages.clone(),
+            _ => chat::turn(response),
+        }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        chat::results(results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        broken(Target::Mistral, tools)
+    }
+}

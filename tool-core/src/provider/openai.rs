@@ -1,0 +1,5 @@
+//! openai
+
+pub(crate) mod chat;
+pub(crate) mod responses;
+pub(crate) mod rules;

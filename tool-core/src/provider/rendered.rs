@@ -1,0 +1,100 @@
+//! [`Rendered`]: the tools of a request.
+
+use std::fmt;
+
+use serde::ser::{Error, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::provider::dialect::{Dialect, JsonWriter, RefusedTool};
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::rules::BrokenRule;
+use crate::spec::ToolSpec;
+use crate::tool::ToolEntry;
+
+/// The value of a request's `tools` field, as JSON text.
+///
+/// Made by [`Registry::render`](crate::Registry::render). It serializes as the JSON that it
+/// holds, so it can stand in `serde_json::json!` and in a request struct.
+///
+/// The text keeps the order of the parameters, in which some providers let a model fill them. A
+/// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    json: String,
+    broken: Vec<BrokenRule>,
+    refused: Vec<RefusedTool>,
+}
+
+impl Rendered {
+    pub(crate) fn new(
+        dialect: &(impl Dialect + ?Sized),
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+    ) -> Rendered {
+        let room = tools.iter().map(|tool| room(tool)).sum();
+        let mut out = JsonWriter::with_capacity(room);
+        let hosted = hosted.iter().cloned();
+        let (hosted, refused): (Vec<_>, Vec<_>) = hosted.partition(|tool| dialect.hosts(tool));
+        dialect.write_tools(tools, &hosted, &mut out);
+        let refused = refused.iter();
+        Rendered {
+            json: out.into_string(),
+            broken: dialect.broken_rules(tools, &hosted),
+            refused: refused
+                .map(|tool| RefusedTool::new(tool, dialect.provider()))
+                .collect(),
+        }
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.json
+    }
+
+    /// The JSON text, to keep.
+    pub fn into_string(self) -> String {
+        self.json
+    }
+
+    /// What the provider is known to refuse of these tools together, such as their number. Each of
+    /// them alone is fine.
+    ///
+    /// ```
+    /// use tool_core::{Registry, dialect::Bedrock};
+    ///
+    /// let rendered = Registry::new().render(&Bedrock::default());
+    /// assert_eq!(rendered.broken_rules()[0].rule.id, "bedrock.tools_min");
+    /// ```
+    pub fn broken_rules(&self) -> &[BrokenRule] {
+        &self.broken
+    }
+
+    /// The [hosted tools](HostedTool) that are left out, since the dialect knows of none like them.
+    pub fn refused(&self) -> &[RefusedTool] {
+        &self.refused
+    }
+}
+
+impl fmt::Display for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.json)
+    }
+}
+
+impl Serialize for Rendered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json: &RawValue = serde_json::from_str(&self.json).map_err(|error| {
+            S::Error::custom(format_args!("the dialect wrote bad JSON: {error}"))
+        })?;
+        json.serialize(serializer)
+    }
+}
+
+/// About how many bytes a tool takes in the longest dialect.
+fn room(tool: &ToolSpec) -> usize {
+    let sections = [&tool.when_to_use, &tool.returns].into_iter().flatten();
+    let prompt = tool.description.len() + sections.map(|text| text.len()).sum::<usize>();
+    let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
+    // The keys around them, and escapes in the prompt.
+    schemas + prompt + prompt / 8 + 320
+}

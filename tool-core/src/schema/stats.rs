@@ -1,0 +1,54 @@
+//! [`SchemaStats`]: how much a tree holds of what providers limit.
+
+use crate::schema::Property;
+
+/// How much the tree of a parameter, or of a whole tool, holds.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
+pub(crate) struct SchemaStats {
+    /// Keys in all objects.
+    pub(crate) keys: usize,
+    /// Those among them that may be left out.
+    pub(crate) optional: usize,
+    /// Parameters that must be given.
+    pub(crate) required: usize,
+    /// Values in all enums.
+    pub(crate) values: usize,
+    /// Characters in all keys, values and names of definitions.
+    pub(crate) characters: usize,
+    /// Unions.
+    pub(crate) unions: usize,
+}
+
+impl SchemaStats {
+    pub(crate) const NONE: SchemaStats = SchemaStats {
+        keys: 0,
+        optional: 0,
+        required: 0,
+        values: 0,
+        characters: 0,
+        unions: 0,
+    };
+
+    /// The same with the parameter that it is of.
+    pub(crate) const fn of(self, parameter: &Property) -> SchemaStats {
+        SchemaStats {
+            keys: self.keys + 1,
+            characters: self.characters + parameter.name().len(),
+            optional: self.optional + !parameter.required as usize,
+            required: parameter.required as usize,
+            ..self
+        }
+    }
+
+    pub(crate) const fn and(self, other: SchemaStats) -> SchemaStats {
+        SchemaStats {
+            keys: self.keys + other.keys,
+            optional: self.optional + other.optional,
+            required: self.required + other.required,
+            values: self.values + other.values,
+            characters: self.characters + other.characters,
+            unions: self.unions + other.unions,
+        }
+    }
+}

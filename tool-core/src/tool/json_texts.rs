@@ -1,0 +1,203 @@
+//! The JSON texts of a tool's two schemas, rendered while compiling.
+//!
+//! The compiler asks for a tool's texts when it writes the program, not when it checks it: they
+//! are constants of functions that know the tool by its type. A type can't say how long an array
+//! is, so a text is written into a buffer that holds nearly every one, and then moved into the
+//! smallest of some rooms that it fits.
+
+use std::marker::PhantomData;
+
+use crate::schema::golden::Parting;
+use crate::schema::json::write_both;
+use crate::schema::{Property, Schema};
+use crate::spec::JsonTexts;
+use crate::tool::Tool;
+
+impl JsonTexts {
+    /// The texts of a tool, rendered while compiling.
+    pub(crate) const fn of<T: Tool>() -> JsonTexts {
+        const { JsonTexts::render::<T>() }
+    }
+
+    #[allow(unsafe_code)]
+    const fn render<T: Tool>() -> JsonTexts {
+        let draft = &T::DRAFT;
+        let (both, _) = room::<T>().split_at(draft.length);
+        let (parameters, output) = both.split_at(draft.middle);
+        // Validating again costs 1.6 s of compile time for 400 tools.
+        // SAFETY: the bytes are written by `ConstJsonWriter` alone, which copies whole `&str`s and ASCII
+        // digits one behind the other from the first byte on. The first text ends at `middle`,
+        // and the second at `length`. A row of whole UTF-8 texts is UTF-8.
+        unsafe {
+            JsonTexts {
+                parameters: core::str::from_utf8_unchecked(parameters),
+                output: core::str::from_utf8_unchecked(output),
+            }
+        }
+    }
+}
+
+/// How many bytes of JSON a tool's schemas mostly take at most.
+const INLINE_CAPACITY: usize = 4096;
+
+/// The JSON texts of a tool's two schemas, one behind the other, for the compiler alone.
+pub struct Draft {
+    bytes: [u8; INLINE_CAPACITY],
+    /// Where the text of the parameters ends.
+    middle: usize,
+    /// How long both are together. More than there are bytes when they don't fit.
+    length: usize,
+}
+
+impl Draft {
+    /// Renders the schema of the arguments and that of the result, if there is one.
+    pub(crate) const fn new(
+        parameters: &'static [Property],
+        output: Option<&'static Schema>,
+    ) -> Draft {
+        let mut bytes = [0; INLINE_CAPACITY];
+        let (middle, length) = write_both(parameters, output, &mut bytes);
+        Draft {
+            bytes,
+            middle,
+            length,
+        }
+    }
+}
+
+/// A buffer for the texts of a tool.
+struct SizedBuffer<T, const BYTES: usize>(PhantomData<T>);
+
+impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
+    const TEXTS: &'static [u8] = &Self::texts();
+
+    const fn texts() -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        let draft = &T::DRAFT;
+        if draft.length > INLINE_CAPACITY {
+            write_both(T::SOURCE.parameters, T::SOURCE.output, &mut bytes);
+        } else {
+            let (text, _) = draft.bytes.split_at(draft.length);
+            let (place, _) = bytes.split_at_mut(draft.length);
+            place.copy_from_slice(text);
+        }
+        bytes
+    }
+}
+
+/// The smallest room that the texts of a tool fit, and no other is ever made. What stays empty is
+/// a seventh on average.
+const fn room<T: Tool>() -> &'static [u8] {
+    const fn take<T: Tool, const BYTES: usize>() -> &'static [u8] {
+        SizedBuffer::<T, BYTES>::TEXTS
+    }
+    macro_rules! smallest {
+        ($($bytes:literal)*) => {
+            match T::DRAFT.length {
+                $(0..=$bytes => take::<T, $bytes>(),)*
+                _ => panic!("the schema of this tool is longer than 4 MiB; split the tool"),
+            }
+        };
+    }
+    smallest! {
+        64 96 128 160 192 224 256 320 384 448 512 640 768 896 1024 1280 1536 1792 2048 2560 3072
+        3584 4096 6144 8192 12_288 16_384 24_576 32_768 49_152 65_536 98_304 131_072 196_608
+        262_144 524_288 1_048_576 2_097_152 4_194_304
+    }
+}
+
+/// Stops the build unless the JSON text of a tool's parameters is `expected`, white space outside
+/// of strings aside.
+///
+/// # Panics
+///
+/// When it is not, with the place where the two part.
+#[track_caller]
+pub const fn assert_schema<T: Tool>(expected: &str) {
+    let found = JsonTexts::of::<T>().parameters;
+    if let Some(words) = Parting::of(found.as_bytes(), expected.as_bytes()) {
+        let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
+        match core::str::from_utf8(words.text()) {
+            Ok(words) => panic!("{}", words),
+            Err(_) => panic!("a text was cut inside of a character"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::ArgumentError;
+    use crate::schema::Text;
+    use crate::spec::StaticSpec;
+    use crate::tool::Invoke;
+
+    const OUTPUT: &Schema = &Schema::integer(-10, 9);
+
+    macro_rules! tools {
+        ($($tool:ident: $parameters:expr;)*) => {$(
+            struct $tool;
+
+            impl Tool for $tool {
+                const SOURCE: StaticSpec = StaticSpec {
+                    parameters: $parameters,
+                    output: Some(OUTPUT),
+                    ..StaticSpec::EMPTY
+                };
+                const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
+            }
+        )*};
+    }
+
+    tools! {
+        Point: &[
+            Property::new(
+                Text::new("x"),
+                Text::new("→ länger als ein Byte 🦀"),
+                &Schema::integer(i128::MIN, i128::MAX),
+            ),
+            Property::new(
+                Text::new("y"),
+                Text::escaped("\"\n", "\\\"\\n"),
+                &Schema::nullable(&Schema::BOOLEAN),
+            ),
+        ];
+        Wide: &[Property::new(
+            Text::new("n"),
+            Text::EMPTY,
+            &Schema::strings(&[Text::new("some value of an enum with a long name"); 200]),
+        )];
+    }
+
+    #[test]
+    fn the_text_is_text_and_the_same_at_compile_time_and_at_run_time() {
+        let JsonTexts {
+            parameters: text,
+            output,
+        } = JsonTexts::of::<Point>();
+        assert!(std::str::from_utf8(text.as_bytes()).is_ok());
+        assert_eq!(text, Schema::object(Point::SOURCE.parameters).to_json());
+        let json: serde_json::Value = serde_json::from_str(text).unwrap();
+        let x = &json["properties"]["x"];
+        assert_eq!(x["description"], "→ länger als ein Byte 🦀");
+        assert!(text.contains(&format!("\"minimum\":{},", i128::MIN)));
+        assert!(text.contains(&format!("\"maximum\":{},", i128::MAX)));
+        assert_eq!(json["properties"]["y"]["description"], "\"\n");
+        assert_eq!(text.chars().next_back(), Some('}'));
+        assert_eq!(output, r#"{"type":"integer","minimum":-10,"maximum":9}"#);
+        // Made at run time, where an interpreter of the language can watch it.
+        let draft = Draft::new(Point::SOURCE.parameters, None);
+        assert_eq!(&draft.bytes[..draft.length], text.as_bytes());
+    }
+
+    #[test]
+    fn a_text_that_the_draft_cant_hold_is_written_anew() {
+        let JsonTexts {
+            parameters: text,
+            output,
+        } = JsonTexts::of::<Wide>();
+        assert!(text.len() > INLINE_CAPACITY);
+        assert_eq!(text, Schema::object(Wide::SOURCE.parameters).to_json());
+        assert_eq!(output, OUTPUT.to_json());
+    }
+}
