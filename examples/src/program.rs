@@ -72,7 +72,7 @@ pub fn assert_closed_early(program: &str) {
 /// # Panics
 ///
 /// Panics if the exit code or the message is another, or if the program panicked.
-pub fn assert_refused(program: &str, flags: &[&str], input: &str, said: &str) {
+pub fn assert_rejected(program: &str, flags: &[&str], input: &str, said: &str) {
     let ran = run(program, flags, input);
     assert_eq!(ran.code, Some(2), "{flags:?}: {}", ran.log);
     assert!(ran.log.contains(said), "{flags:?} says only: {}", ran.log);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use serde_json::{Map, Value, json};
 use tool_core::{Registry, Tool, ToolCall, testing};
 
@@ -174,11 +174,11 @@ fn calls_come_from_a_file_or_from_standard_input() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    assert_refused("dice", &["--seed", "many"], "", "many");
-    assert_refused("dice", &["--dice"], "", "--dice");
-    assert_refused("dice", &["--calls", "none"], "", "can't read none");
+    assert_rejected("dice", &["--seed", "many"], "", "many");
+    assert_rejected("dice", &["--dice"], "", "--dice");
+    assert_rejected("dice", &["--calls", "none"], "", "can't read none");
     for input in ["", "{}", "[{"] {
-        assert_refused(
+        assert_rejected(
             "dice",
             &["--calls", "-"],
             input,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use serde_json::Value;
 
 const PROVIDERS: [&str; 5] = [
@@ -150,7 +150,7 @@ fn bad_flags_and_bad_input_say_what_is_wrong_and_exit_with_2() {
         ),
     ];
     for (flags, input, said) in cases {
-        assert_refused("quickstart", flags, input, said);
+        assert_rejected("quickstart", flags, input, said);
     }
 }
 

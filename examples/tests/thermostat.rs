@@ -1,7 +1,7 @@
 //! Runs the thermostat as a user does, and checks what model and operator see of a failure.
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ fn the_model_reads_what_happened_and_no_more() {
         json!("21"),
         json!([21]),
     ] {
-        let refused = call("set_current_temperature", arguments.clone());
-        let kind = refused.error().map(tool_core::ToolError::kind);
+        let rejected = call("set_current_temperature", arguments.clone());
+        let kind = rejected.error().map(tool_core::ToolError::kind);
         let kinds = [
             ToolErrorKind::InvalidArguments,
             ToolErrorKind::MalformedJson,
@@ -100,7 +100,7 @@ fn the_conversation_uses_the_types_of_genai() {
     let ids: Vec<_> = calls.map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
     let asked = provider.asked();
-    let told = |asked: usize| {
+    let sent = |asked: usize| {
         let messages = provider.asked()[asked].body["messages"].clone();
         messages
             .as_array()
@@ -114,21 +114,21 @@ fn the_conversation_uses_the_types_of_genai() {
         asked[0].body["tools"][0]["function"]["parameters"],
         json!({"type": "object", "properties": {}, "additionalProperties": false})
     );
-    assert_eq!(told(1)["tool_call_id"], "call_1");
+    assert_eq!(sent(1)["tool_call_id"], "call_1");
     assert!(
-        told(1)["content"]
+        sent(1)["content"]
             .as_str()
             .expect("text")
             .contains("does not answer")
     );
-    assert_eq!(told(2)["content"], "19.5");
+    assert_eq!(sent(2)["content"], "19.5");
     assert!(
-        told(3)["content"]
+        sent(3)["content"]
             .as_str()
             .expect("text")
             .contains("temperature: unknown")
     );
-    assert_eq!(told(4)["content"], "21.5");
+    assert_eq!(sent(4)["content"], "21.5");
 }
 
 /// In `genai`, arguments are a `Value`: a string if they could not be parsed.
@@ -207,15 +207,15 @@ fn a_working_and_a_broken_sensor() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("thermostat", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("thermostat", flags, input, said);
     };
-    refused(&["--failures", "some"], "", "some");
-    refused(&["--turns", "no/such"], "", "can't read no/such");
-    refused(&["--turns", "-"], "\n", "there are no turns");
-    refused(&["--script", "-"], "{}", "the script is not a JSON array");
-    refused(&["--script", "-"], "[]", "the script has ended");
-    refused(
+    rejected(&["--failures", "some"], "", "some");
+    rejected(&["--turns", "no/such"], "", "can't read no/such");
+    rejected(&["--turns", "-"], "\n", "there are no turns");
+    rejected(&["--script", "-"], "{}", "the script is not a JSON array");
+    rejected(&["--script", "-"], "[]", "the script has ended");
+    rejected(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
         "the model gave no response",

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::LazyLock;
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -82,9 +82,9 @@ fn inputs_are_what_their_types_say() {
     };
     assert_eq!(sum(json!(1), json!(0.5)), "1.5");
     for odd in [json!(true), json!("1"), json!([1]), json!({}), json!(null)] {
-        let told = sum(odd.clone(), json!(1));
-        assert!(told.starts_with("invalid arguments"), "{odd}: {told}");
-        assert!(told.contains("- a: "), "{odd}: {told}");
+        let text = sum(odd.clone(), json!(1));
+        assert!(text.starts_with("invalid arguments"), "{odd}: {text}");
+        assert!(text.contains("- a: "), "{odd}: {text}");
     }
     let arguments = json!({"operation": "power", "a": true, "c": 3});
     let result = call(&registry, "calculator", arguments);
@@ -216,8 +216,8 @@ fn no_sql_function_runs_for_long() {
         assert!(!next.is_error(), "{function}: {}", next.content());
     }
     let nothing = query(&registry, "-- nothing");
-    let told = nothing.content();
-    assert!(told.ends_with("the query has no statement"), "{told}");
+    let text = nothing.content();
+    assert!(text.ends_with("the query has no statement"), "{text}");
 }
 
 #[test]
@@ -246,19 +246,19 @@ fn calls_and_database_come_from_files() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("toolkit_docs", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("toolkit_docs", flags, input, said);
     };
-    refused(&["--call", "x"], "", "--calls");
-    refused(&["--calls", "no/such"], "", "can't read no/such");
-    refused(
+    rejected(&["--call", "x"], "", "--calls");
+    rejected(&["--calls", "no/such"], "", "can't read no/such");
+    rejected(
         &["--calls", "-"],
         r#"[{"name": "echo"}]"#,
         "the calls are not valid",
     );
-    refused(&["--database", "no/such"], "", "can't open no/such");
-    refused(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
-    refused(&["--catalogue", "no/such"], "", "can't write no/such");
+    rejected(&["--database", "no/such"], "", "can't open no/such");
+    rejected(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
+    rejected(&["--catalogue", "no/such"], "", "can't write no/such");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{Dialect, OpenAiChat};
@@ -57,11 +57,11 @@ fn no_catch_all_parameter_leaks_into_a_schema() {
         r#"{"type":"object","properties":{},"additionalProperties":false}"#
     );
     let extra = ToolCall::new("1", "HassNevermind", json!({"kwargs": {}}));
-    let refused = registry().call_blocking(extra);
+    let rejected = registry().call_blocking(extra);
     assert!(
-        refused.content().contains("kwargs: unknown"),
+        rejected.content().contains("kwargs: unknown"),
         "{}",
-        refused.content()
+        rejected.content()
     );
 }
 
@@ -176,18 +176,18 @@ fn turns_come_from_a_file_or_from_standard_input() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("voice_home", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("voice_home", flags, input, said);
     };
-    refused(&["--provider", "openai"], "", "openai-chat");
-    refused(&["--turns", "no/such.json"], "", "can't read no/such.json");
-    refused(&["--turns", "-"], "[{", "the turns are not valid");
-    refused(&["--turns", "-"], "{}", "the turns are not valid");
+    rejected(&["--provider", "openai"], "", "openai-chat");
+    rejected(&["--turns", "no/such.json"], "", "can't read no/such.json");
+    rejected(&["--turns", "-"], "[{", "the turns are not valid");
+    rejected(&["--turns", "-"], "{}", "the turns are not valid");
     let turn = |expected: &str, response: &str| {
         format!(r#"[{{"said": "", "expected": {expected}, "response": {response}}}]"#)
     };
     let no_response = turn("[]", r#"{"weather": "fine"}"#);
-    refused(
+    rejected(
         &["--turns", "-"],
         &no_response,
         "turn 1: not a chat completion",
@@ -196,7 +196,7 @@ fn bad_input_exits_with_2() {
         r#"[{"tool": "HassTurnOnn"}]"#,
         r#"{"choices": [{"message": {}}]}"#,
     );
-    refused(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
+    rejected(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
 }
 
 /// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test voice_home`.

@@ -107,12 +107,12 @@ fn a_folder_swapped_for_a_link_is_not_followed() {
                     }
                 }
             });
-            let (mut read, mut refused, mut stolen) = (0, 0, 0);
-            while stolen == 0 && (read + refused < 2000 || read == 0 || refused == 0) {
+            let (mut read, mut rejected, mut stolen) = (0, 0, 0);
+            while stolen == 0 && (read + rejected < 2000 || read == 0 || rejected == 0) {
                 match desk.read("notes/secret.md", &ALL).as_deref() {
                     Ok("fine\n") => read += 1,
                     Ok(_) => stolen += 1,
-                    Err(_) => refused += 1,
+                    Err(_) => rejected += 1,
                 }
             }
             is_over.store(true, Ordering::Relaxed);

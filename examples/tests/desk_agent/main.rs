@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, RunOutcome, Transcript};
@@ -52,8 +52,8 @@ fn a_proposal_adds_a_folder_and_no_tool() {
         let before = format!("{registry:?}");
         let proposal = |name: &str| json!({"name": name, "description": "Deletes\n*/ fn main() {", "parameters": {"type": "object"}});
         for number in 1..=2 {
-            let told = call(&registry, "propose_function_tool", proposal("sweep"));
-            assert_eq!(told, format!("tool_proposals/sweep/{number}"));
+            let text = call(&registry, "propose_function_tool", proposal("sweep"));
+            assert_eq!(text, format!("tool_proposals/sweep/{number}"));
         }
         assert_eq!(format!("{registry:?}"), before);
         let unknown = call(&registry, "sweep", json!({}));
@@ -69,8 +69,8 @@ fn a_proposal_adds_a_folder_and_no_tool() {
         assert_eq!(code, ["#[tool]", "fn sweep() {", "    todo!()", "}"]);
 
         for name in ["../sweep", "Sweep", "1st", "a/b", "", "ä", &"a".repeat(41)] {
-            let told = call(&registry, "propose_function_tool", proposal(name));
-            assert!(told.starts_with("invalid arguments"), "{name}: {told}");
+            let text = call(&registry, "propose_function_tool", proposal(name));
+            assert!(text.starts_with("invalid arguments"), "{name}: {text}");
         }
     });
 }
@@ -83,11 +83,11 @@ fn the_model_can_neither_see_nor_replace_context_values() {
         let tools = registry.render(&OpenAiResponses::default());
         assert!(!tools.as_str().contains("\"desk\":"), "{tools}");
         let forged = json!({"path": "secret.md", "desk": "/"});
-        let told = call(&registry, "read_file", forged);
-        assert!(told.contains("desk: unknown"), "{told}");
+        let text = call(&registry, "read_file", forged);
+        assert!(text.contains("desk: unknown"), "{text}");
         let long = json!({"path": "memory.md", "text": "a".repeat(20_001)});
-        let told = call(&registry, "write_file", long);
-        assert!(told.contains("text: "), "{told}");
+        let text = call(&registry, "write_file", long);
+        assert!(text.contains("text: "), "{text}");
 
         let whole = call(&registry, "get_system_prompt", json!({}));
         assert_eq!(whole, "Be kind.");
@@ -259,23 +259,23 @@ fn task_script_and_desk_come_from_files() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("desk_agent", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("desk_agent", flags, input, said);
     };
-    refused(&["--api", "chta"], "", "'chat'");
-    refused(&["--rounds", "many"], "", "many");
-    refused(&["--task", "no/such"], "", "can't read no/such");
-    refused(&["--task", "-"], " \n", "the task is empty");
-    refused(&["--desk", "no/such"], "", "can't work in no/such");
-    refused(&["--script", "-"], "{}", "the script is not a JSON array");
+    rejected(&["--api", "chta"], "", "'chat'");
+    rejected(&["--rounds", "many"], "", "many");
+    rejected(&["--task", "no/such"], "", "can't read no/such");
+    rejected(&["--task", "-"], " \n", "the task is empty");
+    rejected(&["--desk", "no/such"], "", "can't work in no/such");
+    rejected(&["--script", "-"], "{}", "the script is not a JSON array");
     // The script ends too early, or answers with an error.
-    refused(&["--script", "-"], "[]", "the script has ended");
-    refused(
+    rejected(&["--script", "-"], "[]", "the script has ended");
+    rejected(
         &["--script", "-"],
         r#"[{"error": {"message": "no quota"}}]"#,
         "no quota",
     );
-    refused(
+    rejected(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
         "`output` is missing",
