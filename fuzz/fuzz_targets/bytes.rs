@@ -1,4 +1,4 @@
-//! Arbitrary bytes as the arguments of a call: no panic, no hang, and no run of a rejected call.
+//! Calls tools with arbitrary bytes as arguments: no panic, no hang, no run of a rejected call.
 
 #![no_main]
 

@@ -283,7 +283,7 @@ impl Checker {
                 self.expect(required == keys, "a key that is not required");
             }
             Form::GeminiOpenApi => self.expect(!keys.is_empty(), "an object without members"),
-            Form::XAi => self.expect(rest.is_some(), "an object that is closed by silence"),
+            Form::XAi => self.expect(rest.is_some(), "an object that does not say that it is closed"),
             _ => {}
         }
         for key in keys {
