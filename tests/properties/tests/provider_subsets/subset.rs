@@ -283,7 +283,7 @@ impl Checker {
                 self.expect(required == keys, "a key that is not required");
             }
             Form::GeminiOpenApi => self.expect(!keys.is_empty(), "an object without members"),
-            Form::XAi => self.expect(rest.is_some(), "an object that does not say that it is closed"),
+            Form::XAi => self.expect(rest.is_some(), "an object without additionalProperties"),
             _ => {}
         }
         for key in keys {
