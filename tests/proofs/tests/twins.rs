@@ -101,7 +101,7 @@ fn is_hidden(mistake: &str) -> bool {
 /// the right value in another case.
 fn is_forgiven(mistake: &str) -> bool {
     // Great floats are divided as they are stored, and not as they are written.
-    if mistake.contains("e+") && mistake.contains(" is no multiple of ") {
+    if mistake.contains("e+") && mistake.contains(" is not a multiple of ") {
         return true;
     }
     let Some((_, words)) = mistake.split_once(": expected ") else {
