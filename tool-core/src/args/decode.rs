@@ -44,8 +44,8 @@ pub(super) fn decode_trusted<'a>(
     slots: &mut [&mut dyn DecodeSlot<'a>],
 ) -> Result<(), Option<DecodeFailure>> {
     let mut decoder = Decoder::new(text);
-    let decoded = decoder.in_any_order(properties, slots, 0);
-    decoded.map_err(|Mismatch| decoder.failure)
+    let result = decoder.in_any_order(properties, slots, 0);
+    result.map_err(|Mismatch| decoder.failure)
 }
 
 /// One pass over the arguments.

@@ -100,6 +100,48 @@ impl<'de> Reader<'de> {
         self.require(end)?;
         Ok(value)
     }
+
+    /// Reads a string. Its characters are put into `buffer` if it contains escapes.
+    fn string<'s>(&mut self, buffer: &'s mut String) -> Result<&'s str>
+    where
+        'de: 's,
+    {
+        if let Some(text) = self.cursor.eat_plain_string() {
+            return Ok(text);
+        }
+        *buffer = self.json(|json| String::deserialize(json))?;
+        Ok(buffer)
+    }
+
+    /// Reads a key, with the comma before it unless it is the first. Returns `None` at the end.
+    fn key<'s>(&mut self, is_first: &mut bool, buffer: &'s mut String) -> Result<Option<&'s str>>
+    where
+        'de: 's,
+    {
+        if !self.has_next(b'}', is_first)? {
+            return Ok(None);
+        }
+        let key = self.string(buffer)?;
+        self.require(b':')?;
+        Ok(Some(key))
+    }
+
+    /// Returns `true` if a member or an item follows. Skips the comma before all but the first.
+    fn has_next(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
+        let mut next = self.cursor.peek();
+        if next == end {
+            return Ok(false);
+        }
+        if !std::mem::replace(is_first, false) {
+            self.require(b',')?;
+            next = self.cursor.peek();
+        }
+        if next == end || end == b'}' && next != b'"' {
+            Err(ReadError::mismatch())
+        } else {
+            Ok(true)
+        }
+    }
 }
 
 /// Reads plain integers here.
@@ -178,9 +220,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         if self.cursor.peek() != b'n' {
             return visitor.visit_some(self);
         }
-        match self.cursor.eat_word("null") {
-            true => visitor.visit_none(),
-            false => Err(ReadError::mismatch()),
+        if self.cursor.eat_word("null") {
+            visitor.visit_none()
+        } else {
+            Err(ReadError::mismatch())
         }
     }
 
@@ -256,49 +299,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             }
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Variant(reader))),
             _ => Err(ReadError::mismatch()),
-        }
-    }
-}
-
-impl<'de> Reader<'de> {
-    /// Reads a string. Its characters are put into `buffer` if it contains escapes.
-    fn string<'s>(&mut self, buffer: &'s mut String) -> Result<&'s str>
-    where
-        'de: 's,
-    {
-        if let Some(text) = self.cursor.eat_plain_string() {
-            return Ok(text);
-        }
-        *buffer = self.json(|json| String::deserialize(json))?;
-        Ok(buffer)
-    }
-
-    /// Reads a key, with the comma before it unless it is the first. Returns `None` at the end.
-    fn key<'s>(&mut self, is_first: &mut bool, buffer: &'s mut String) -> Result<Option<&'s str>>
-    where
-        'de: 's,
-    {
-        if !self.has_next(b'}', is_first)? {
-            return Ok(None);
-        }
-        let key = self.string(buffer)?;
-        self.require(b':')?;
-        Ok(Some(key))
-    }
-
-    /// Returns `true` if a member or an item follows. Skips the comma before all but the first.
-    fn has_next(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
-        let mut next = self.cursor.peek();
-        if next == end {
-            return Ok(false);
-        }
-        if !std::mem::replace(is_first, false) {
-            self.require(b',')?;
-            next = self.cursor.peek();
-        }
-        match next == end || end == b'}' && next != b'"' {
-            true => Err(ReadError::mismatch()),
-            false => Ok(true),
         }
     }
 }

@@ -83,12 +83,12 @@ const fn accepts_number(schema: &Schema, number: f64) -> bool {
         return false;
     };
     if let Some(bound) = range.minimum
-        && (number < bound.value || bound.is_exclusive && number <= bound.value)
+        && bound.is_above(number)
     {
         return false;
     }
     if let Some(bound) = range.maximum
-        && (number > bound.value || bound.is_exclusive && number >= bound.value)
+        && bound.is_below(number)
     {
         return false;
     }

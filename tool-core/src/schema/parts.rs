@@ -126,6 +126,18 @@ pub struct Bound {
     pub(crate) is_exclusive: bool,
 }
 
+impl Bound {
+    /// Returns `true` if `number` violates this minimum.
+    pub(crate) const fn is_above(&self, number: f64) -> bool {
+        number < self.value || self.is_exclusive && number <= self.value
+    }
+
+    /// Returns `true` if `number` violates this maximum.
+    pub(crate) const fn is_below(&self, number: f64) -> bool {
+        number > self.value || self.is_exclusive && number >= self.value
+    }
+}
+
 /// The accepted length of a string (in characters), an array (in items) or a map (in members).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {

@@ -94,7 +94,7 @@ struct Validator<'t> {
     is_lenient: bool,
     /// `true` while everything skipped is known to be JSON, if that matters; see [`text`].
     is_plain_json: bool,
-    /// The verdict of `serde_json` about the text, once it was asked.
+    /// The result of checking the text with `serde_json`, once that was necessary.
     json_check: Option<serde_json::Result<IgnoredAny>>,
     /// `true` if an enum value may differ in case: only where it can be rewritten, and in a union
     /// only after nothing has matched as it is.
@@ -129,7 +129,7 @@ impl<'t> Validator<'t> {
         match schema.decode_check {
             // Without rewriting, the value is decoded next anyway.
             Some(decode_check) if self.output.is_some() => {
-                self.check_decoding(decode_check, schema, path, depth)
+                self.check_decoding(decode_check, schema, path, depth);
             }
             _ => self.match_kind(schema, path, depth),
         }
@@ -177,7 +177,7 @@ impl<'t> Validator<'t> {
                 self.skip_value();
             }
             (Kind::Nullable(inner), _) if may_be_kind(inner, first) => {
-                self.value(inner, path, depth)
+                self.value(inner, path, depth);
             }
             (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, range, path),
             (Kind::Number(range), b'-' | b'0'..=b'9') => self.number(range, path),
@@ -267,7 +267,7 @@ impl<'t> Validator<'t> {
             });
         };
         if let Some(bound) = range.minimum
-            && (number < bound.value || bound.is_exclusive && number <= bound.value)
+            && bound.is_above(number)
         {
             let relation = if bound.is_exclusive {
                 "not above"
@@ -276,7 +276,7 @@ impl<'t> Validator<'t> {
             };
             self.report_limit(text, relation, bound.json, path);
         } else if let Some(bound) = range.maximum
-            && (number > bound.value || bound.is_exclusive && number >= bound.value)
+            && bound.is_below(number)
         {
             let relation = if bound.is_exclusive {
                 "not below"
