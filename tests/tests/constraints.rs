@@ -92,7 +92,7 @@ fn constraints_are_enforced_as_an_independent_validator_reads_them() {
         ("/offset", json!(5), "offset: 5 is above the maximum 4"),
         ("/share", json!(1.0), "share: 1.0 is not below 1"),
         ("/share", json!(0.4), "share: 0.4 is below the minimum 0.5"),
-        ("/step", json!(0.35), "step: 0.35 is no multiple of 0.1"),
+        ("/step", json!(0.35), "step: 0.35 is not a multiple of 0.1"),
         (
             "/word",
             json!("é"),
@@ -108,7 +108,7 @@ fn constraints_are_enforced_as_an_independent_validator_reads_them() {
         (
             "/tags",
             json!(["a", "b", "a"]),
-            "tags: holds \"a\" twice; give it once",
+            "tags: contains \"a\" twice; give it once",
         ),
         (
             "/tags",
@@ -128,7 +128,7 @@ fn constraints_are_enforced_as_an_independent_validator_reads_them() {
         (
             "/stops/0/minutes",
             json!(7),
-            "stops[0].minutes: 7 is no multiple of 5",
+            "stops[0].minutes: 7 is not a multiple of 5",
         ),
         ("/raw", json!([0]), "raw[0]: 0 is below the minimum 1"),
         (

@@ -15,7 +15,7 @@ use crate::call::panic_payload;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::Rendered;
 #[cfg(feature = "tracing")]
-use crate::schema::words;
+use crate::schema::messages;
 use crate::spec::ToolSpec;
 
 /// Nothing, where nobody listens.
@@ -107,7 +107,7 @@ impl ActiveSpan {
             "otel.name" = Empty,
             "otel.status_code" = Empty,
             "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = &*words::name(&call.name),
+            "gen_ai.tool.name" = &*messages::name(&call.name),
             "gen_ai.tool.call.id" = call.id,
             "gen_ai.tool.type" = "function",
             "gen_ai.tool.description" = tool.map(|tool| &*tool.description),
@@ -122,7 +122,7 @@ impl ActiveSpan {
             let arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
             Awaited {
                 begun: std::time::Instant::now(),
-                name: words::name(&call.name).into_owned(),
+                name: messages::name(&call.name).into_owned(),
                 call_id: call.id.clone(),
                 arguments_bytes: call.arguments.bytes(),
                 arguments: arguments.then(|| call.arguments.clone().into_text()),

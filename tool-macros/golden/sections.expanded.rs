@@ -72,12 +72,12 @@ const _: () = {
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
                 match __tool_core::Returned(
-                        forecast(__tool_core::Lend::lend(&__tool_0.take())).await,
+                        forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())).await,
                     )
                     .split()
                 {

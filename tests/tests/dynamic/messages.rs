@@ -152,7 +152,7 @@ fn malformed_text_is_rejected_as_for_a_function() {
         (r#"{"a":1e999}"#, "a: 1e999 is out of range"),
         (
             r#"{"a":"\ud800"}"#,
-            "a: holds half of a surrogate pair, which is no text",
+            "a: contains an unpaired surrogate, which is not valid text",
         ),
     ] {
         assert_eq!(violations(&call(&dynamic, text))[0], told);
@@ -198,10 +198,10 @@ fn every_keyword_has_a_message() {
             json!({"below": null}),
             "below: expected an integer of at most 2, got null",
         ),
-        (json!({"step": 0.25}), "step: 0.25 is no multiple of 0.1"),
+        (json!({"step": 0.25}), "step: 0.25 is not a multiple of 0.1"),
         (
             json!({"date": "yesterday"}),
-            "date: expected a string of the format date, got \"yesterday\"",
+            "date: expected a string in date format, got \"yesterday\"",
         ),
         (
             json!({"two": "ab"}),

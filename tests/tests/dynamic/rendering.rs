@@ -181,6 +181,6 @@ fn a_tool_without_parameters_is_like_any_other() {
     let result = registry.call_blocking(ToolCall::new("1", "ping", r#"{"a":1}"#));
     assert_eq!(
         violations(&result),
-        ["a: unknown; nothing is expected here"]
+        ["a: unknown; no properties are expected here"]
     );
 }

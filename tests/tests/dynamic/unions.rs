@@ -65,7 +65,7 @@ fn a_violation_is_reported_once() {
         told(&steps, r#"{"value":7}"#),
         [
             "value: 7 is above the maximum 5",
-            "value: 7 is no multiple of 2"
+            "value: 7 is not a multiple of 2"
         ]
     );
 }

@@ -57,9 +57,9 @@ fn a_rejected_number_shows_its_limit_and_step() {
         told(&subject, &json!({"whole": 61, "part": 1.1})),
         [
             "value.part: 1.1 is not below 1",
-            "value.part: 1.1 is no multiple of 0.25",
+            "value.part: 1.1 is not a multiple of 0.25",
             "value.whole: 61 is above the maximum 60",
-            "value.whole: 61 is no multiple of 5",
+            "value.whole: 61 is not a multiple of 5",
         ]
     );
     assert_eq!(

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::call::panic_payload::{self, Payload};
 use crate::call::truncate;
+use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
-use crate::schema::words::{self, nearest, push};
 
 use earlier::Earlier;
 use reference::Reference;
@@ -190,7 +190,7 @@ impl ToolError {
             None if none => ": there are no tools".into(),
             None => ": call one of the tools you were given".into(),
         };
-        let name = words::name(name);
+        let name = messages::name(name);
         ToolError::new(
             ToolErrorKind::UnknownTool,
             ["unknown tool ", &name],

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::call::{Arguments, ToolCall, WireId};
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
 /// Why no calls can be read: the JSON is not the expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -178,7 +178,7 @@ fn error(tool: &str, stop: Stop) -> Box<ToolError> {
         Stop::Refused(ArgumentError::Invalid(mistakes)) => {
             ToolError::invalid_arguments(tool, mistakes.0)
         }
-        Stop::Refused(ArgumentError::Lacking(ty)) => {
+        Stop::Refused(ArgumentError::MissingContext(ty)) => {
             let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
             ToolError::unavailable(tool, lack)
         }

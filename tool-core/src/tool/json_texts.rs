@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use crate::schema::golden::Parting;
+use crate::schema::difference::Difference;
 use crate::schema::json::write_both;
 use crate::schema::{Property, Schema};
 use crate::spec::JsonTexts;
@@ -115,12 +115,9 @@ const fn room<T: Tool>() -> &'static [u8] {
 #[track_caller]
 pub const fn assert_schema<T: Tool>(expected: &str) {
     let found = JsonTexts::of::<T>().parameters;
-    if let Some(words) = Parting::of(found.as_bytes(), expected.as_bytes()) {
-        let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
-        match core::str::from_utf8(words.text()) {
-            Ok(words) => panic!("{}", words),
-            Err(_) => panic!("a text was cut inside of a character"),
-        }
+    if let Some(difference) = Difference::find(found, expected) {
+        let message = difference.message(T::SOURCE.name, found, expected);
+        panic!("{}", message.as_str())
     }
 }
 

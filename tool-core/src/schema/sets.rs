@@ -1,22 +1,22 @@
-//! Which members of an object have come.
+//! Sets of the properties and keys of an object that validation has seen.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// A set of small numbers. The first 64 need no memory of their own.
+/// A set of small numbers. Numbers below 64 need no allocation.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct BitSet {
     first: u64,
     more: Vec<u64>,
 }
 
-impl Seen {
-    /// Adds a number and says whether it is new.
+impl BitSet {
+    /// Inserts a number. Returns `true` if it was not in the set.
     #[inline]
     pub(crate) fn insert(&mut self, number: usize) -> bool {
         let word = match number / 64 {
             0 => &mut self.first,
-            beyond => self.word(beyond - 1),
+            beyond => self.word_mut(beyond - 1),
         };
         let bit = 1 << (number % 64);
         let is_new = *word & bit == 0;
@@ -25,7 +25,7 @@ impl Seen {
     }
 
     #[cold]
-    fn word(&mut self, index: usize) -> &mut u64 {
+    fn word_mut(&mut self, index: usize) -> &mut u64 {
         if self.more.len() <= index {
             self.more.resize(index + 1, 0);
         }
@@ -42,17 +42,17 @@ impl Seen {
     }
 }
 
-/// How many keys are compared one by one.
+/// The number of keys that are compared one by one before hashing pays off.
 const FEW: usize = 16;
 
-/// A set of keys that no schema knows.
+/// A set of keys that are not in the schema.
 #[derive(Default)]
-pub(crate) struct Keys<'t> {
+pub(crate) struct KeySet<'t> {
     few: Vec<Cow<'t, str>>,
     many: HashSet<Cow<'t, str>>,
 }
 
-impl<'t> Keys<'t> {
+impl<'t> KeySet<'t> {
     pub(crate) fn insert(&mut self, key: Cow<'t, str>) {
         if self.contains(&key) {
             return;
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_counts_once_however_many_there_are() {
-        let mut keys = Keys::default();
+    fn each_key_is_counted_once() {
+        let mut keys = KeySet::default();
         for round in 0..2 {
             for number in 0..100 {
                 let key = number.to_string();
@@ -91,16 +91,16 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_new_once_however_great_it_is() {
-        let mut seen = Seen::default();
+    fn each_number_is_new_once() {
+        let mut set = BitSet::default();
         for number in [0, 63, 64, 200, 127, 1] {
-            assert!(!seen.contains(number));
-            assert!(seen.insert(number), "{number}");
-            assert!(!seen.insert(number), "{number}");
-            assert!(seen.contains(number));
+            assert!(!set.contains(number));
+            assert!(set.insert(number), "{number}");
+            assert!(!set.insert(number), "{number}");
+            assert!(set.contains(number));
         }
         for number in [2, 62, 65, 126, 128, 199, 201, 10_000] {
-            assert!(!seen.contains(number), "{number}");
+            assert!(!set.contains(number), "{number}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The name that a mistyped one meant.
+//! Finds the name that a mistyped one meant.
 
-/// The candidate that a mistyped `name` most likely meant.
+/// Returns the candidate that a mistyped `name` most likely meant.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // A model's key may be a megabyte long, and the distance is quadratic.
+    // A model's key may be a megabyte long, and computing the distance takes quadratic time.
     if name.len() > 128 {
         return None;
     }
@@ -14,14 +14,14 @@ pub(crate) fn nearest<'a>(
     for candidate in candidates {
         let mut most = candidate.len().max(name.len()) / 2;
         if let Some((distance, _)) = best {
-            // The first of several is taken.
+            // The first of several equally close candidates wins.
             most = most.min(distance.saturating_sub(1));
         }
         if is_farther(letters, candidate, most) {
             continue;
         }
         if letters.is_none() || !candidate.is_ascii() {
-            // A letter of another alphabet is no half of a word.
+            // A character of several bytes counts once.
             most = most.min(candidate.chars().count().max(name.chars().count()) / 2);
         }
         let distance = distance(name, candidate);
@@ -32,8 +32,8 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// How many characters one has to add, drop, change or swap with the next to come from one name to
-/// the other, whatever their case.
+/// Returns the edit distance between two names, ignoring case: the number of characters to insert,
+/// delete, replace or swap with the next.
 fn distance(one: &str, other: &str) -> usize {
     if (1..=64).contains(&one.len()) && one.is_ascii() && other.is_ascii() {
         return distance_of_bytes(one.as_bytes(), other.as_bytes());
@@ -41,8 +41,8 @@ fn distance(one: &str, other: &str) -> usize {
     strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
 }
 
-/// The same, a row of the table of distances at once: Hyyrö's bit-vector algorithm (2003). Bit `i` of
-/// a row tells whether the distance grows or shrinks behind the first `i` bytes of `one`.
+/// Computes the distance one row of the table at a time, with Hyyrö's bit-vector algorithm (2003).
+/// Bit `i` of a row is set if the distance grows or shrinks after the first `i` bytes of `one`.
 fn distance_of_bytes(one: &[u8], other: &[u8]) -> usize {
     let last = one.len() - 1;
     let (mut grows, mut shrinks) = (!0_u64, 0);
@@ -64,19 +64,19 @@ fn distance_of_bytes(one: &[u8], other: &[u8]) -> usize {
     distance
 }
 
-/// Which letters and digits a text holds, a bit for each, if they are all of ASCII.
+/// Returns the letters and digits of an ASCII text as a bit set.
 fn letters(text: &str) -> Option<u64> {
     let bits = text.bytes().fold(0, |bits, byte| bits | bit(byte));
     text.is_ascii().then_some(bits)
 }
 
-/// The bit of a letter or digit. Some share one: the two cases of a letter always do.
+/// Returns the bit of a letter or digit. Some share a bit, as the two cases of a letter do.
 fn bit(byte: u8) -> u64 {
     1 << ((byte | 0x20) & 63)
 }
 
-/// Whether a text is surely farther than `most` from one that holds these letters: each letter that
-/// is none of them takes a change of its own.
+/// Returns `true` if the distance of `text` to a text of these letters certainly exceeds `most`,
+/// since each letter that is not one of them costs an edit.
 fn is_farther(letters: Option<u64>, text: &str, most: usize) -> bool {
     let Some(letters) = letters else {
         return false;
@@ -101,7 +101,7 @@ fn is_farther(letters: Option<u64>, text: &str, most: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// The same by a table of distances.
+    /// Finds the nearest candidate with a table of distances.
     fn nearest_of_all<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         let folded = name.to_lowercase();
         candidates
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_is_that_of_the_table() {
+    fn the_distance_equals_that_of_the_table() {
         let mut texts = vec![String::new()];
         for length in 0..5 {
             let of_one_less = texts.iter().filter(|text| text.len() == length);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_another_alphabet_is_near_to_none() {
+    fn a_single_character_of_another_alphabet_is_close_to_nothing() {
         let names = ["c", "t", "days"];
         for name in ["é", "日", "日本語", "\u{1f980}"] {
             assert_eq!(nearest(name, names.into_iter()), None, "{name}");

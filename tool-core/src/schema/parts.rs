@@ -1,29 +1,28 @@
-//! The parts of a schema: texts, bounds, lists of strings.
+//! The parts of a schema: texts, bounds and the rules of each kind of node.
 
 use crate::schema::Schema;
 
-/// Text of a schema: as a person wrote it, and as it stands between the quotes of a JSON string.
+/// Text in a schema, in plain form and escaped for JSON.
 ///
-/// The JSON form is made by the macro, so that writing a schema while compiling only copies
-/// slices.
+/// The macro writes the escaped form, so that rendering at compile time only copies slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     pub(crate) plain: &'static str,
-    /// Empty where it is the same: a program has a place to fix up for each text that it points
-    /// to, and most need no escapes.
+    /// The content of the JSON string; empty if it equals `plain`. Most texts need no escapes, and
+    /// every pointer to a text costs a relocation.
     pub(crate) escaped: &'static str,
 }
 
 impl Text {
-    /// No text.
+    /// The empty text.
     pub const EMPTY: Text = Text::new("");
 
-    /// Text that is the same in JSON.
+    /// Creates a text that needs no JSON escapes.
     ///
     /// # Panics
     ///
-    /// When `text` holds a quote, a backslash or a control character, which JSON escapes. In a
-    /// constant this is a compile error.
+    /// Panics if `text` contains a quote, a backslash or a control character. In a constant this
+    /// is a compile error.
     pub const fn new(text: &'static str) -> Text {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -37,19 +36,18 @@ impl Text {
         Text::escaped(text, "")
     }
 
-    /// The text in both its forms, trusted to be the same text. The second may be empty where it
-    /// does not differ.
+    /// Creates a text from both forms, unchecked. `escaped` may be empty if it equals `plain`.
     pub(crate) const fn escaped(plain: &'static str, escaped: &'static str) -> Text {
         Text { plain, escaped }
     }
 
-    /// Whether it is the same in JSON.
+    /// Returns `true` if both forms are equal.
     pub(crate) const fn is_plain(&self) -> bool {
-        // As `is_empty`, which is calls within calls.
+        // `is_empty` would cost the compiler nested calls.
         size_of_val(self.escaped) == 0
     }
 
-    /// What stands between the quotes in JSON.
+    /// Returns the content of the JSON string, without its quotes.
     pub(crate) const fn json(&self) -> &'static str {
         if self.is_plain() {
             self.plain
@@ -58,33 +56,34 @@ impl Text {
         }
     }
 
-    /// The text as written.
+    /// Returns the text in plain form.
     pub const fn as_str(&self) -> &'static str {
         self.plain
     }
 
-    /// Whether there is any text.
+    /// Returns `true` if the text is empty.
     pub const fn is_empty(&self) -> bool {
         self.plain.is_empty()
     }
 }
 
-/// The whole numbers that a node accepts.
+/// The integers that a node accepts.
 ///
-/// A limit of `i128::MIN` or `i128::MAX` is none.
+/// A limit of `i128::MIN` or `i128::MAX` means unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntegerRange {
     pub(crate) minimum: i128,
     pub(crate) maximum: i128,
-    /// Whether the limits are written into the schema: `i64`'s are true but only noise to a model.
+    /// `true` if the schema shows the minimum. The limits of `i64` are only noise to a model.
     pub(crate) shows_minimum: bool,
+    /// `true` if the schema shows the maximum.
     pub(crate) shows_maximum: bool,
-    /// What the number is a multiple of; 0 for anything.
+    /// Accepted numbers are multiples of this; 0 for any.
     pub(crate) multiple_of: i128,
 }
 
 impl IntegerRange {
-    /// Between two limits, which the schema shows.
+    /// Creates a range whose limits the schema shows.
     pub(crate) const fn between(minimum: i128, maximum: i128) -> IntegerRange {
         IntegerRange {
             minimum,
@@ -107,7 +106,7 @@ pub struct NumberRange {
 }
 
 impl NumberRange {
-    /// Every number that a type of this greatest magnitude holds.
+    /// Creates the range of a type that holds numbers up to this magnitude.
     pub(crate) const fn up_to(magnitude: f64) -> NumberRange {
         NumberRange {
             minimum: None,
@@ -118,16 +117,28 @@ impl NumberRange {
     }
 }
 
-/// One end of a range of numbers, as a value and as its JSON text.
+/// One end of a range of numbers, as a value and as JSON text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     pub(crate) value: f64,
     pub(crate) json: &'static str,
-    /// Whether the end itself is left out.
+    /// `true` if the range does not include the bound itself.
     pub(crate) is_exclusive: bool,
 }
 
-/// How long a string (in characters) or an array (in items) may be.
+impl Bound {
+    /// Returns `true` if `number` violates this minimum.
+    pub(crate) const fn is_above(&self, number: f64) -> bool {
+        number < self.value || self.is_exclusive && number <= self.value
+    }
+
+    /// Returns `true` if `number` violates this maximum.
+    pub(crate) const fn is_below(&self, number: f64) -> bool {
+        number > self.value || self.is_exclusive && number >= self.value
+    }
+}
+
+/// The accepted length of a string (in characters), an array (in items) or a map (in members).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     pub(crate) minimum: usize,
@@ -135,13 +146,13 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// No bound.
+    /// Any length.
     pub const ANY: Lengths = Lengths {
         minimum: 0,
         maximum: usize::MAX,
     };
 
-    /// Exactly this long.
+    /// Exactly this length.
     pub const fn exactly(length: usize) -> Lengths {
         Lengths {
             minimum: length,
@@ -149,7 +160,7 @@ impl Lengths {
         }
     }
 
-    pub(crate) const fn admits(self, length: usize) -> bool {
+    pub(crate) const fn accepts(self, length: usize) -> bool {
         self.minimum <= length && length <= self.maximum
     }
 
@@ -162,12 +173,12 @@ impl Lengths {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StringRule {
     pub(crate) lengths: Lengths,
-    /// A regular expression that is found in the string; empty for none.
+    /// A regular expression to be found in the string; empty if there is none.
     pub(crate) pattern: Text,
-    /// The same for the `regex` crate, translated by the macro.
+    /// The pattern in the syntax of the `regex` crate, translated by the macro.
     pub(crate) regex: &'static str,
-    /// A format's name, such as `date-time`; empty for none. It is for the model: what enforces
-    /// it is the type that is decoded.
+    /// The name of a format, such as `date-time`; empty if there is none. It informs the model;
+    /// the decoded type enforces it.
     pub(crate) format: &'static str,
 }
 
@@ -180,16 +191,16 @@ impl StringRule {
     };
 }
 
-/// A list of strings that a node accepts.
+/// The strings of an enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strings {
     pub(crate) values: &'static [Text],
-    /// Other names for them, which the schema does not show (`#[serde(alias)]`).
+    /// Other accepted names, which the schema does not show (`#[serde(alias)]`).
     pub(crate) aliases: &'static [&'static str],
-    /// Whether any other string is accepted too, though the schema does not say so
+    /// `true` if any other string is accepted too, which the schema does not show
     /// (`#[serde(other)]`).
     pub(crate) is_open: bool,
-    /// Whether this is the tag of a variant, which is written as a constant.
+    /// `true` for the tag of a variant, rendered as `const`.
     pub(crate) is_tag: bool,
 }
 
@@ -203,18 +214,18 @@ impl Strings {
         }
     }
 
-    pub(crate) fn admits(self, text: &str) -> bool {
-        self.lists(text) || self.is_open
+    pub(crate) fn accepts(self, text: &str) -> bool {
+        self.contains(text) || self.is_open
     }
 
-    /// Whether it is one of them, and not only let in with any other.
-    pub(crate) fn lists(self, text: &str) -> bool {
+    /// Returns `true` if `text` is one of the values or aliases.
+    pub(crate) fn contains(self, text: &str) -> bool {
         self.values.iter().any(|value| value.as_str() == text) || self.aliases.contains(&text)
     }
 
-    /// The one value that differs from `text` by case alone: Anthropic's strict mode returns
-    /// values so.
-    pub(crate) fn fold(self, text: &str) -> Option<Text> {
+    /// Returns the value that equals `text` except for case, if there is exactly one. Anthropic's
+    /// strict mode sends such values.
+    pub(crate) fn match_ignoring_case(self, text: &str) -> Option<Text> {
         let folded = text.to_lowercase();
         let mut same = self
             .values
@@ -230,24 +241,22 @@ impl Strings {
 pub struct ArrayRule {
     pub(crate) items: &'static Schema,
     pub(crate) lengths: Lengths,
-    /// Whether no item may occur twice.
+    /// `true` if the items must be unique.
     pub(crate) is_unique: bool,
 }
 
 /// The objects with free keys that a node accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct MapRule {
-    /// What a key is, as a schema of its own: any string, one of some strings, an integer in
-    /// quotes, one character.
+    /// The schema of a key: any string, an enum, an integer in quotes or one character.
     pub(crate) keys: &'static Schema,
     pub(crate) values: &'static Schema,
     pub(crate) lengths: Lengths,
 }
 
-/// A schema further up in the same tree, which a recursive type refers to.
+/// A reference from a recursive type to its schema further up the tree.
 ///
-/// The schema itself is behind a function: named here as a constant, it would be needed to compute
-/// itself.
+/// The schema is behind a function, because a constant would need itself to be computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     pub(crate) name: &'static str,
