@@ -65,7 +65,7 @@ fn every_tool_tells_its_use_and_what_it_returns() {
         }
     }
     for tool in registry().specs() {
-        assert!(tool.when_to_use.is_some() && tool.returns.is_some());
+        assert!(tool.when_to_use().is_some() && tool.returns().is_some());
         assert!(tool.prompt().contains("When to use: "));
     }
 }

@@ -167,8 +167,8 @@ fn a_method_is_told_as_a_function_is() {
         .expect("unlike names");
     let tool = tools.get("set-degrees").expect("it is there");
     assert_eq!(tool.description, "Sets the temperature.");
-    assert_eq!(tool.returns.as_deref(), Some("The temperature before."));
-    assert_eq!(tool.title.as_deref(), Some("Heat"));
+    assert_eq!(tool.returns(), Some("The temperature before."));
+    assert_eq!(tool.title(), Some("Heat"));
     assert_eq!(tool.annotations.idempotent, Some(true));
     assert_eq!(
         tool.parameters_json(),

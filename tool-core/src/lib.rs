@@ -45,8 +45,7 @@ pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, R
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
 pub use spec::{Annotations, Location, ToolSpec};
-pub use tool::toolset::Toolset;
-pub use tool::{Tool, ToolEntry};
+pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_core_macros::tool;

@@ -19,7 +19,7 @@ mod cancellation {
     impl CancellationToken {
         /// How many wakers it holds.
         pub(crate) fn wakers(&self) -> usize {
-            self.0.waiting().wakers.len()
+            self.0.waiters().wakers.len()
         }
     }
 }
