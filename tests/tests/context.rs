@@ -189,7 +189,7 @@ fn a_call_without_what_it_should_bring_is_refused() {
     assert!(
         error
             .message()
-            .ends_with("an internal error, which has been reported")
+            .ends_with("internal error; it has been reported")
     );
 }
 

@@ -142,7 +142,7 @@ async fn a_good_call_has_the_span_of_the_conventions_and_one_event() {
                 ("gen_ai.operation.name", "execute_tool"),
                 ("gen_ai.tool.call.id", id),
                 ("gen_ai.tool.name", "greet"),
-                ("message", "done"),
+                ("message", "the call succeeded"),
                 ("result.bytes", "11"),
             ]
         );

@@ -156,7 +156,7 @@ fn two_instances_under_one_prefix_are_told_the_way_out() {
         .toolset("hall_", Heating::default());
     let error = twice.build().expect_err("one name twice").to_string();
     assert!(error.contains("2 tools are named `hall_get`:"), "{error}");
-    assert!(error.contains("give toolsets unlike prefixes"), "{error}");
+    assert!(error.contains("give each toolset its own prefix"), "{error}");
 }
 
 #[test]

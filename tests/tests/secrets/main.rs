@@ -164,7 +164,7 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
         ("fails", "fails failed"),
         ("is_busy", "is_busy failed"),
         ("panics", "panicked with hunter2"),
-        ("lacks", "the call brought no"),
+        ("lacks", "the call has no context value"),
     ] {
         let id = format!("after {name}");
         let result = call(&twice, &id, name).await;
