@@ -189,7 +189,7 @@ fn a_call_without_its_context_value_is_rejected() {
     assert!(
         error
             .message()
-            .ends_with("an internal error, which has been reported")
+            .ends_with("internal error; it has been reported")
     );
 }
 

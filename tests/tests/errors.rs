@@ -191,7 +191,7 @@ fn a_panic_becomes_a_result_and_the_process_continues() {
         let result = call(name, arguments);
         assert_eq!(
             message(&result),
-            format!("{name} failed [ref …]: an internal error, which has been reported")
+            format!("{name} failed [ref …]: internal error; it has been reported")
         );
         assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Panicked);
     }

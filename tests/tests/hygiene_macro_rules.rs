@@ -49,7 +49,7 @@ pieces! {
 fn groups_around_types_docs_and_attributes_are_ignored() {
     let [tool] = tools![join];
     assert_eq!(tool.description, "Joins text.");
-    assert_eq!(tool.when_to_use.as_deref(), Some("Always."));
+    assert_eq!(tool.when_to_use(), Some("Always."));
     let parameters = tool.parameters();
     let description = |key| parameters.property(key).map(Property::description);
     assert_eq!(description("start"), Some("What comes first."));
@@ -89,7 +89,7 @@ fn literals_from_a_macro_are_read_as_literals() {
     let [tool] = tools![add];
     assert_eq!(tool.name, "add-numbers");
     assert_eq!(tool.description, "Adds numbers.");
-    assert_eq!(tool.title.as_deref(), Some("Adder"));
+    assert_eq!(tool.title(), Some("Adder"));
     assert_eq!(tool.annotations.read_only, Some(true));
     let depth = tool
         .parameters()

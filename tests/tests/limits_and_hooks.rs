@@ -92,7 +92,7 @@ async fn a_tool_has_its_own_timeout_or_that_of_the_registry() {
     assert_eq!(kind(&result), ToolErrorKind::TimedOut);
     assert!(result.error().unwrap().is_retryable());
     assert!(
-        result.content().contains("did not end within 20ms"),
+        result.content().contains("did not finish within 20ms"),
         "{}",
         result.content()
     );
@@ -253,7 +253,7 @@ fn a_long_result_is_truncated_between_two_characters() {
         let missing = whole.len() - kept.len();
         assert_eq!(
             note,
-            format!("[cut: {missing} of {} bytes are left out]", whole.len())
+            format!("[truncated: {missing} of {} bytes omitted]", whole.len())
         );
         assert_eq!(result.structured(), None);
         assert!(!result.is_error());

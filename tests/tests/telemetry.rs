@@ -142,7 +142,7 @@ async fn a_successful_call_has_a_conventional_span_and_one_event() {
                 ("gen_ai.operation.name", "execute_tool"),
                 ("gen_ai.tool.call.id", id),
                 ("gen_ai.tool.name", "greet"),
-                ("message", "done"),
+                ("message", "the call succeeded"),
                 ("result.bytes", "11"),
             ]
         );

@@ -156,7 +156,10 @@ fn two_instances_with_one_prefix_are_reported_with_a_remedy() {
         .toolset("hall_", Heating::default());
     let error = twice.build().expect_err("one name twice").to_string();
     assert!(error.contains("2 tools are named `hall_get`:"), "{error}");
-    assert!(error.contains("give toolsets unlike prefixes"), "{error}");
+    assert!(
+        error.contains("give each toolset its own prefix"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -167,8 +170,8 @@ fn a_method_is_described_like_a_function() {
         .expect("unique names");
     let tool = tools.get("set-degrees").expect("it is there");
     assert_eq!(tool.description, "Sets the temperature.");
-    assert_eq!(tool.returns.as_deref(), Some("The temperature before."));
-    assert_eq!(tool.title.as_deref(), Some("Heat"));
+    assert_eq!(tool.returns(), Some("The temperature before."));
+    assert_eq!(tool.title(), Some("Heat"));
     assert_eq!(tool.annotations.idempotent, Some(true));
     assert_eq!(
         tool.parameters_json(),

@@ -5,6 +5,7 @@ pub use core::{option::Option, option::Option::*, result::Result::*};
 pub use linkme;
 
 pub use core::time::Duration;
+pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
@@ -14,10 +15,9 @@ pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
-pub use crate::spec::StaticSpec;
+pub use crate::spec::{Details, StaticSpec};
 pub use crate::tool::json_texts::assert_schema;
-pub use crate::tool::toolset::Toolset;
-pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool};
+pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset};
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 

@@ -19,7 +19,7 @@ mod cancellation {
     impl CancellationToken {
         /// Returns the number of registered wakers.
         pub(crate) fn wakers(&self) -> usize {
-            self.0.waiting().wakers.len()
+            self.0.waiters().wakers.len()
         }
     }
 }

@@ -176,7 +176,7 @@ fn a_truncated_call_is_rejected_and_not_run() {
         assert_eq!(error.kind(), ToolErrorKind::MalformedJson, "{name}");
         let problem = calls[1].parse_error().unwrap();
         assert!(
-            problem.starts_with("the response was cut short"),
+            problem.starts_with("the response was truncated"),
             "{name}: {problem}"
         );
         assert!(error.message().ends_with(&problem), "{name}: {error}");

@@ -163,7 +163,7 @@ async fn no_failure_of_an_application_hook_shows_the_model_a_secret() {
         ("fails", "fails failed"),
         ("is_busy", "is_busy failed"),
         ("panics", "panicked with hunter2"),
-        ("lacks", "the call brought no"),
+        ("lacks", "the call has no context value"),
     ] {
         let id = format!("after {name}");
         let result = call(&twice, &id, name).await;

@@ -22,7 +22,7 @@ use crate::spec::ToolSpec;
 /// Writes the schema of a tool's arguments in a subset that holds all that is common: mostly its own
 /// text will do, and there may be nothing else.
 pub(crate) fn write_tool(tool: &ToolSpec, style: &Style, out: &mut JsonWriter) {
-    if tool.is_of_json() || common::is_common(&tool.parameters()) {
+    if tool.is_dynamic() || common::is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {
         write(&tool.parameters(), style, out);

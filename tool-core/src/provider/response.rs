@@ -108,7 +108,7 @@ impl Layout {
         if let (true, Some(item), Some(call)) = (is_cut_short, items.last(), calls.last_mut())
             && is_call(item)
         {
-            call.is_cut_short = match &call.arguments {
+            call.is_truncated = match &call.arguments {
                 // Text shows its end by its last brace.
                 Arguments::Text(text) => {
                     text.trim_ascii().is_empty() || call.parse_error().is_some()

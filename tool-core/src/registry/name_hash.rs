@@ -1,19 +1,19 @@
-//! A quick hash for the names of tools.
+//! A fast hash function for tool names.
 //!
-//! The names in a registry are those of its program, so nobody can choose them to collide. A name
-//! that a model makes up is looked for and never stored.
+//! The names in a registry come from its application, so nobody can choose colliding ones. Names
+//! that a model makes up are looked up and never stored.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 pub(super) type NameHash = BuildHasherDefault<NameHasher>;
 
-/// Takes eight bytes at a time, each time by a multiplication.
+/// Hashes eight bytes per multiplication.
 #[derive(Clone, Copy, Default)]
 pub(super) struct NameHasher(u64);
 
 impl NameHasher {
     fn add(&mut self, word: u64) {
-        // Two to the 64th by the golden ratio, which spreads what is close together.
+        // 2⁶⁴ divided by the golden ratio, which spreads neighbouring values.
         const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     }
@@ -21,7 +21,7 @@ impl NameHasher {
 
 impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
-        // The last word may hold bytes of the one before it; then their number tells how many.
+        // The last word may overlap the one before it. Mixing in the length keeps names distinct.
         self.0 ^= bytes.len() as u64;
         if let Some(last) = bytes.last_chunk() {
             let (words, _) = bytes.as_chunks();
@@ -38,11 +38,11 @@ impl Hasher for NameHasher {
         }
     }
 
-    /// The end of a string, which the length that [`write`](Self::write) begins with shows already.
+    /// Ignores the terminator of a string, because [`write`](Self::write) hashes the length.
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {
-        // The low bits choose the place, and a multiplication mixes upwards.
+        // The low bits select the bucket, but multiplications only mix upwards.
         self.0 ^ self.0 >> 32
     }
 }
@@ -55,25 +55,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_nearly_alike_spread() {
+    fn similar_names_spread() {
         let hash = NameHash::default();
         let names: Vec<_> = (0..10_000)
             .map(|number| format!("search_{number}"))
             .collect();
-        let whole: HashSet<_> = names.iter().map(|name| hash.hash_one(name)).collect();
-        assert_eq!(whole.len(), names.len());
-        // 10,000 balls in 16,384 places: chance fills some 7,500.
-        let places: HashSet<_> = names
+        let hashes: HashSet<_> = names.iter().map(|name| hash.hash_one(name)).collect();
+        assert_eq!(hashes.len(), names.len());
+        // 10,000 random values in 16,384 buckets fill about 7,500 of them.
+        let buckets: HashSet<_> = names
             .iter()
             .map(|name| hash.hash_one(name) % 16_384)
             .collect();
-        assert!(places.len() > 7_000, "{}", places.len());
+        assert!(buckets.len() > 7_000, "{}", buckets.len());
         let tags: HashSet<_> = names.iter().map(|name| hash.hash_one(name) >> 57).collect();
         assert_eq!(tags.len(), 128);
     }
 
     #[test]
-    fn a_name_and_its_beginning_differ() {
+    fn prefixes_of_a_name_differ() {
         let hash = NameHash::default();
         let name = "a".repeat(64);
         let all: HashSet<_> = (0..=64).map(|end| hash.hash_one(&name[..end])).collect();
