@@ -9,11 +9,12 @@ mod decode;
 mod reader;
 
 use std::any::{Any, TypeId, type_name};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, Weak};
 
 pub use self::decode::Slot;
 use self::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
 use crate::call::CallHead;
+use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, CancellationToken, Shared};
 use crate::schema::decode_check::rejection;
 use crate::schema::validate::{Normalised, ValidateError, normalise, path_at};
@@ -95,6 +96,17 @@ impl Input {
         std::mem::take(&mut self.context.head)
     }
 
+    /// Returns how deep the call is nested in other calls, at least 1.
+    #[inline]
+    pub(crate) fn depth(&self) -> u32 {
+        self.context.depth
+    }
+
+    /// Sets the permit under which calls made through the context run.
+    pub(crate) fn set_permit(&mut self, permit: Option<Weak<dyn Any + Send + Sync>>) {
+        self.context.permit = permit;
+    }
+
     /// Returns the call's cancellation token, which outlives the call.
     pub(crate) fn cancellation(&self) -> &CancellationToken {
         self.context.cancellation()
@@ -122,7 +134,7 @@ impl Input {
     pub fn receiver<T: Any>(&self) -> &T {
         self.receiver
             .as_ref()
-            .and_then(|receiver| receiver.downcast_ref())
+            .and_then(|receiver| Some(&**receiver.downcast_ref::<Guarded<Arc<T>>>()?.get()?))
             .expect("a method is called on what its toolset was given for")
     }
 

@@ -2,10 +2,10 @@
 //! result.
 
 mod arguments;
+pub(crate) mod boundary;
 pub(crate) mod context;
 pub(crate) mod error;
 mod head;
-pub(crate) mod panic_payload;
 mod result;
 mod truncate;
 
@@ -142,7 +142,7 @@ impl ToolCall {
         }
     }
 
-    fn extensions_mut(&mut self) -> &mut CallExtensions {
+    pub(crate) fn extensions_mut(&mut self) -> &mut CallExtensions {
         self.extensions.get_or_insert_default()
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Number, Value};
 
 use self::violations::violations;
 use crate::args::{ArgumentError, Input};
+use crate::call::boundary::Source;
 use crate::call::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
@@ -230,7 +231,7 @@ fn held_to(outcome: Outcome, output: &Checked) -> Outcome {
         Ok(()) => outcome,
         Err(violations) => Outcome::Failed {
             message: "its result is not what its output schema describes".into(),
-            source: Some(Box::new(BadResult(violations))),
+            source: Some(Source::new(BadResult(violations))),
         },
     }
 }

@@ -1,7 +1,6 @@
 //! From what a function returns to the text that a model reads.
 
 mod text;
-mod words;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -10,7 +9,7 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-use self::words::Words;
+use crate::call::boundary::{ErrorTexts, Source};
 use crate::call::error::Transient;
 use crate::schema::{Kind, Schema};
 use crate::types::ToolType;
@@ -24,7 +23,7 @@ pub enum Outcome {
     #[doc(hidden)]
     Failed {
         message: String,
-        source: Option<Box<dyn Error + Send + Sync>>,
+        source: Option<Source>,
     },
 }
 
@@ -35,7 +34,7 @@ impl Outcome {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Failed {
                 message: "its result can't be written as JSON".into(),
-                source: Some(Box::new(error)),
+                source: Some(Source::new(error)),
             },
         }
     }
@@ -92,7 +91,7 @@ impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Failure<E> {
     pub fn outcome(self) -> Outcome {
         Outcome::Failed {
             message: self.0.to_string(),
-            source: Some(self.0.into()),
+            source: Some(Source::new(self.0)),
         }
     }
 }
@@ -106,9 +105,9 @@ pub trait Confined<E> {
 impl<E: Display + Into<Box<dyn Error>>> Confined<E> for Failure<E> {
     fn outcome(self) -> Outcome {
         let message = self.0.to_string();
-        let source: Box<dyn Error + Send + Sync> = match self.0.into().downcast::<Transient>() {
-            Ok(transient) => transient,
-            Err(error) => Box::new(Words::of(&*error)),
+        let source = match self.0.into().downcast::<Transient>() {
+            Ok(transient) => Source::new(*transient),
+            Err(error) => Source::new(ErrorTexts::of(&*error)),
         };
         Outcome::Failed {
             message,

@@ -4,6 +4,8 @@ mod builder;
 mod error;
 mod hooks;
 mod name_hash;
+mod nesting;
+mod permit;
 mod policy;
 mod run;
 #[cfg(feature = "tower")]
@@ -22,6 +24,7 @@ use futures_util::future::join_all;
 use self::policy::Policy;
 use self::run::CallPath;
 use self::snapshot::Snapshot;
+use crate::call::context::{Host, TypeMap};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered};
 use crate::provider::hosted_tool::HostedTool;
@@ -375,7 +378,7 @@ impl Registry {
                 Err(snapshot) => return run::unknown_tool(&inner, call, &snapshot),
             };
             match run::call_path(&inner, &tool, &call) {
-                CallPath::Sync(invoke) => run::run_sync(&inner, tool, invoke, call),
+                CallPath::Sync(invoke) => run::run_sync(inner, tool, invoke, call),
                 CallPath::Async(invoke) => run::run_async(inner, tool, invoke, call).await,
                 CallPath::Full => run::run_full(inner, tool, call).await,
             }
@@ -419,6 +422,16 @@ impl Registry {
             is_plain: policy.is_plain(),
             policy,
         }))
+    }
+}
+
+impl Host for Inner {
+    fn values(&self) -> &TypeMap {
+        &self.policy.context
+    }
+
+    fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult> {
+        Box::pin(Registry(self).call(call))
     }
 }
 

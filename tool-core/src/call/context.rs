@@ -5,9 +5,14 @@ mod progress;
 
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::future::Future;
+use std::sync::{Arc, OnceLock, Weak};
 
+use crate::call::boundary::Guarded;
 use crate::call::head::CallHead;
+use crate::call::{ToolCall, ToolResult};
+use crate::runtime::BoxFuture;
+use crate::runtime::block_on::block_on;
 
 pub use cancellation::{CancellationToken, Cancelled};
 pub use progress::Progress;
@@ -46,10 +51,8 @@ pub(crate) use progress::ProgressSink;
 ///
 /// # Nested calls
 ///
-/// A tool that calls other tools gets the registry as a context value. Attach it to the call: a
-/// registry that contains itself is never dropped. The context values and the token of the outer
-/// call are not inherited; pass them on explicitly. Such tools can deadlock a registry with a limit
-/// (`RegistryBuilder::concurrency`).
+/// A tool calls other tools of its registry with [`call`](CallContext::call) or
+/// [`call_blocking`](CallContext::call_blocking).
 ///
 /// ```
 /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
@@ -62,26 +65,51 @@ pub(crate) use progress::ProgressSink;
 ///
 /// /// Rolls two dice.
 /// #[tool]
-/// async fn roll_dice(#[param(context)] registry: &Registry, call: &CallContext) -> String {
-///     let inner = |id| ToolCall::new(id, "roll_die", "").cancel_with(call.cancellation());
-///     let rolled = registry.call_all([inner("a"), inner("b")]).await;
-///     format!("{} and {}", rolled[0].content(), rolled[1].content())
+/// async fn roll_dice(call: &CallContext) -> String {
+///     let first = call.call(ToolCall::new("a", "roll_die", "")).await;
+///     let second = call.call(ToolCall::new("b", "roll_die", "")).await;
+///     format!("{} and {}", first.content(), second.content())
 /// }
 ///
-/// let registry = Registry::builder()
-///     .tools(tools![roll_die, roll_dice])
-///     .context_per_call::<Registry>()
-///     .build()?;
-/// let call = ToolCall::new("call_1", "roll_dice", "").with(registry.clone());
+/// let registry = Registry::builder().tools(tools![roll_die, roll_dice]).build()?;
+/// let call = ToolCall::new("call_1", "roll_dice", "");
 /// assert_eq!(registry.call_blocking(call).content(), "4 and 4");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
+///
+/// To call the tools of another registry, pass it as a context value. Attach it to the call: a
+/// registry that contains itself is never dropped. Such a call is like any other: it inherits
+/// neither context values nor the token, and if the registry limits concurrency, it counts anew and
+/// waits for a permit.
+///
+/// Calls can be nested 32 deep. A deeper one fails with
+/// [`Unavailable`](crate::ToolErrorKind::Unavailable), instead of overflowing the stack.
 pub struct CallContext {
     pub(crate) head: CallHead,
     extensions: Option<Box<CallExtensions>>,
-    /// The context values of the registry.
-    registry: TypeMap,
+    /// The registry that runs the call.
+    host: Arc<dyn Host>,
     token: OwnToken,
+    /// How deep the call is nested in other calls, at least 1.
+    pub(crate) depth: u32,
+    /// The permit of the call, if the registry limits concurrency.
+    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
+}
+
+/// A registry, as its calls see it.
+pub(crate) trait Host: Send + Sync {
+    /// Returns the context values of the registry.
+    fn values(&self) -> &TypeMap;
+
+    /// Runs another call.
+    fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult>;
+}
+
+/// The call that made a nested call.
+#[derive(Clone)]
+pub(crate) struct ParentCall {
+    pub(crate) depth: u32,
+    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 
 /// What an application attaches to a call.
@@ -90,6 +118,7 @@ pub(crate) struct CallExtensions {
     pub(crate) values: TypeMap,
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) progress: Option<ProgressSink>,
+    pub(crate) parent: Option<ParentCall>,
 }
 
 impl CallContext {
@@ -97,13 +126,16 @@ impl CallContext {
     pub(crate) fn new(
         head: CallHead,
         extensions: Option<Box<CallExtensions>>,
-        registry: TypeMap,
+        host: Arc<dyn Host>,
+        depth: u32,
     ) -> CallContext {
         CallContext {
             head,
             extensions,
-            registry,
+            host,
             token: OwnToken::default(),
+            depth,
+            permit: None,
         }
     }
 
@@ -119,7 +151,7 @@ impl CallContext {
 
     /// Returns the context value of this type: the call's if there is one, else the registry's.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        get_value(self.extensions.as_deref(), &self.registry)
+        get_value(self.extensions.as_deref(), self.host.values())
     }
 
     /// Returns `true` if the call was cancelled, timed out, or its future was dropped. A blocking
@@ -139,6 +171,39 @@ impl CallContext {
                 None => CancellationToken::new(),
             }
         })
+    }
+
+    /// Calls another tool of the same registry, as a part of this call.
+    ///
+    /// The nested call has the context values of this call and is cancelled with it, unless it
+    /// brings its own. Progress is not passed on. If the registry limits
+    /// [concurrency](crate::RegistryBuilder), nested calls run under the permit of this call, one
+    /// at a time. A clone of the context that outlives the call has no permit: its calls wait for
+    /// their own.
+    pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
+        Arc::clone(&self.host).call(self.nested(call))
+    }
+
+    /// Calls another tool like [`call`](CallContext::call), and blocks the thread until it ends.
+    /// For tools that are not async.
+    pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
+        block_on(self.call(call))
+    }
+
+    /// Attaches to a nested call what it inherits.
+    fn nested(&self, mut call: ToolCall) -> ToolCall {
+        let extensions = call.extensions_mut();
+        extensions.parent = Some(ParentCall {
+            depth: self.depth,
+            permit: self.permit.clone(),
+        });
+        if let Some(own) = &self.extensions {
+            extensions.values.inherit(&own.values);
+        }
+        extensions
+            .cancellation
+            .get_or_insert_with(|| self.cancellation().clone());
+        call
     }
 
     /// Passes progress to the closure set with
@@ -166,7 +231,9 @@ impl Clone for CallContext {
         CallContext {
             head: self.head.clone(),
             extensions: self.extensions.clone(),
-            registry: self.registry.clone(),
+            host: self.host.clone(),
+            depth: self.depth,
+            permit: self.permit.clone(),
             token: OwnToken {
                 token: OnceLock::from(self.cancellation().clone()),
                 is_kept: true,
@@ -200,7 +267,7 @@ impl Drop for OwnToken {
     }
 }
 
-/// A context value of any type.
+/// A context value of any type `T` as a `Guarded<T>`, or a receiver as a `Guarded<Arc<T>>`.
 pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
 
 /// At most one value of each type. Searched linearly, because there are few.
@@ -213,7 +280,24 @@ impl TypeMap {
         let values = Arc::make_mut(self.0.get_or_insert_default());
         let id = TypeId::of::<T>();
         values.retain(|(other, _)| *other != id);
-        values.push((id, Arc::new(value)));
+        values.push((id, Arc::new(Guarded::new(value))));
+    }
+
+    /// Adds the values of another map whose types this one lacks.
+    fn inherit(&mut self, parent: &TypeMap) {
+        let Some(parent) = &parent.0 else {
+            return;
+        };
+        let Some(values) = &mut self.0 else {
+            self.0 = Some(Arc::clone(parent));
+            return;
+        };
+        let values = Arc::make_mut(values);
+        for (id, value) in parent.iter() {
+            if values.iter().all(|(other, _)| other != id) {
+                values.push((*id, Arc::clone(value)));
+            }
+        }
     }
 
     pub(crate) fn contains(&self, id: TypeId) -> bool {
@@ -221,7 +305,8 @@ impl TypeMap {
     }
 
     fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.find(TypeId::of::<T>())?.downcast_ref()
+        let value = self.find(TypeId::of::<T>())?;
+        value.downcast_ref::<Guarded<T>>()?.get()
     }
 
     fn find(&self, id: TypeId) -> Option<&Shared> {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::call::panic_payload::{self, Payload};
-use crate::call::truncate::truncate;
+use crate::call::boundary::{ErrorTexts, OPERATOR_TEXT, Source, is_huge};
+use crate::call::truncate::{floor_char_boundary, truncate};
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
 
@@ -75,7 +75,7 @@ pub struct ToolError {
     detail: String,
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Arc<Source>>,
     is_retryable: bool,
 }
 
@@ -151,12 +151,35 @@ impl ToolError {
         }
     }
 
-    /// Truncates the message to `cap` bytes, but never before the end of the reference.
+    /// Truncates the message to `cap` bytes, but never before the end of the reference. What the
+    /// operator sees may be longer, but is bounded too.
     pub(crate) fn truncate(&mut self, cap: usize) {
+        let operator_cap = cap.max(OPERATOR_TEXT);
         let reference = self.message.find(self.id()).unwrap_or_default();
-        let mut text = self.message.clone();
-        if truncate(&mut text, cap.max(reference + self.id().len() + 1)) {
-            self.map_message(text);
+        let cap = cap.max(reference + self.id().len() + 1);
+        if self.message.len() > cap {
+            let whole = floor_char_boundary(&self.message, operator_cap);
+            let whole = (self.original.is_none()).then(|| {
+                let mut original = self.message[..whole].to_owned();
+                if whole < self.message.len() {
+                    original.push('…');
+                }
+                original
+            });
+            truncate(&mut self.message, cap);
+            self.original = self.original.take().or(whole);
+        } else {
+            truncate(&mut self.message, cap);
+        }
+        if let Some(original) = &mut self.original {
+            truncate(original, operator_cap);
+        }
+        truncate(&mut self.detail, operator_cap);
+        // A source that displays a huge text holds it. Its texts replace it.
+        if let Some(source) = &self.source
+            && is_huge(source.error())
+        {
+            self.source = Some(Arc::new(Source::new(ErrorTexts::of(source.error()))));
         }
     }
 
@@ -217,18 +240,14 @@ impl ToolError {
         error
     }
 
-    pub(crate) fn failed(
-        tool: &str,
-        message: &str,
-        source: Option<Box<dyn Error + Send + Sync>>,
-    ) -> ToolError {
+    pub(crate) fn failed(tool: &str, message: &str, source: Option<Source>) -> ToolError {
         let is_retryable = source
             .as_ref()
-            .is_some_and(|source| source.is::<Transient>());
+            .is_some_and(|source| source.error().is::<Transient>());
         let hint = if is_retryable { RETRY } else { "" };
         let message = [message, hint].concat();
         let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
-        error.source = source.map(Arc::from);
+        error.source = source.map(Arc::new);
         error.is_retryable = is_retryable;
         error
     }
@@ -264,10 +283,8 @@ impl ToolError {
         ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
     }
 
-    pub(crate) fn panicked(tool: &str, payload: Payload) -> ToolError {
-        let detail = panic_payload::text(&payload);
-        panic_payload::discard(payload);
-        ToolError::internal(ToolErrorKind::Panicked, tool, detail)
+    pub(crate) fn panicked(tool: &str, panic: String) -> ToolError {
+        ToolError::internal(ToolErrorKind::Panicked, tool, panic)
     }
 
     /// Creates an error whose cause is hidden from the model.
@@ -289,7 +306,7 @@ impl ToolError {
 
     /// Sets the error that this one replaces as its source.
     pub(crate) fn set_replaced(&mut self, replaced: ReplacedError) {
-        self.source = Some(Arc::new(replaced));
+        self.source = Some(Arc::new(Source::new(replaced)));
     }
 }
 
@@ -302,7 +319,7 @@ impl fmt::Display for ToolError {
 impl Error for ToolError {
     /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
+        self.source.as_deref().map(|source| source.error() as _)
     }
 }
 
@@ -312,7 +329,7 @@ impl Error for ToolError {
 pub(crate) struct ReplacedError {
     message: String,
     detail: String,
-    source: Option<Arc<dyn Error + Send + Sync>>,
+    source: Option<Arc<Source>>,
 }
 
 impl fmt::Display for ReplacedError {
@@ -327,7 +344,7 @@ impl fmt::Display for ReplacedError {
 
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
+        self.source.as_deref().map(|source| source.error() as _)
     }
 }
 

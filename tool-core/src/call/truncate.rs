@@ -1,18 +1,32 @@
-//! [`truncate`]: limits the length of a text for the model.
+//! [`truncate`]: limits the length of a text.
 
 /// Truncates a text longer than `cap` bytes at a character boundary and appends a note with the
 /// number of bytes omitted. Returns `true` if the text was truncated.
+///
+/// Frees the memory of what it omits, and of the spare capacity of a short text.
 pub(crate) fn truncate(text: &mut String, cap: usize) -> bool {
     let length = text.len();
     if length <= cap {
+        // Growing text doubles its capacity, so more than that is an unusual buffer.
+        if text.capacity() / 2 > cap.max(SPARE) {
+            text.shrink_to_fit();
+        }
         return false;
     }
-    let end = (0..=cap).rev().find(|&at| text.is_char_boundary(at));
-    let end = end.unwrap_or_default();
-    text.truncate(end);
+    let end = floor_char_boundary(text, cap);
     let omitted = length - end;
-    text.push_str(&format!(
-        "\n[truncated: {omitted} of {length} bytes omitted]"
-    ));
+    let note = format!("\n[truncated: {omitted} of {length} bytes omitted]");
+    // A new buffer, because the old one may be large.
+    *text = [&text[..end], &note].concat();
     true
+}
+
+/// The spare capacity in bytes that is not worth a reallocation.
+const SPARE: usize = 4 << 10;
+
+/// Returns the last character boundary up to `at`.
+pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    let boundary = (0..=at).rev().find(|&at| text.is_char_boundary(at));
+    boundary.unwrap_or_default()
 }

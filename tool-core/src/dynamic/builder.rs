@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::portable::Reader;
 use super::schema_input::SchemaInput;
 use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
+use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
 use crate::output::{Failure, Outcome};
 use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
@@ -251,7 +252,7 @@ impl DynamicToolBuilder {
         Ok(DynamicTool(ToolEntry::from_live(LiveTool {
             spec,
             invoke: Invoke::Async(invoke),
-            receiver: Some(Arc::new(body)),
+            receiver: Some(Arc::new(Guarded::new(Arc::new(body)))),
             group: None,
         })))
     }

@@ -1,12 +1,69 @@
 //! A serializer that keeps a top-level string bare and leaves everything else to `serde_json`.
 
 use std::fmt::Display;
+use std::io;
 
 use serde::Serialize;
-use serde::ser::Serializer;
-use serde_json::{Error, Serializer as Json};
+use serde::ser;
+use serde_json::ser::Formatter;
+use serde_json::{Error, Serializer};
 
 use super::Outcome;
+use crate::schema::validate::DEPTH;
+
+type Json<W> = Serializer<W, DepthLimit>;
+
+/// Formats compactly and rejects what is nested deeper than arguments may be, because no reader
+/// accepts it, and serializing it overflows the stack.
+///
+/// The levels that count are those of the JSON text. A `Serialize` that recurses without writing any
+/// is not stopped.
+#[derive(Default)]
+struct DepthLimit {
+    depth: usize,
+}
+
+impl DepthLimit {
+    #[inline]
+    fn enter(&mut self) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(too_deep());
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_deep() -> io::Error {
+    io::Error::other(format!("nested deeper than {DEPTH} levels"))
+}
+
+impl Formatter for DepthLimit {
+    #[inline]
+    fn begin_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter()?;
+        writer.write_all(b"[")
+    }
+
+    #[inline]
+    fn end_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"]")
+    }
+
+    #[inline]
+    fn begin_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.enter()?;
+        writer.write_all(b"{")
+    }
+
+    #[inline]
+    fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"}")
+    }
+}
 
 /// Serializes one value to the text of a tool's result.
 pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> {
@@ -14,7 +71,7 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> 
     let mut json = Vec::new();
     value.serialize(TextSerializer {
         bare: &mut bare,
-        json: &mut Json::new(&mut json),
+        json: &mut Json::with_formatter(&mut json, DepthLimit::default()),
     })?;
     Ok(match bare {
         Some(text) => Outcome::Text(text),
@@ -46,18 +103,19 @@ macro_rules! delegate {
     };
 }
 
-impl<'a, 'w> Serializer for TextSerializer<'a, 'w> {
+impl<'a, 'w> ser::Serializer for TextSerializer<'a, 'w> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeSeq;
-    type SerializeTuple = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTuple;
-    type SerializeTupleStruct = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTupleStruct;
+    type SerializeSeq = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeSeq;
+    type SerializeTuple = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTuple;
+    type SerializeTupleStruct =
+        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTupleStruct;
     type SerializeTupleVariant =
-        <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeTupleVariant;
-    type SerializeMap = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeMap;
-    type SerializeStruct = <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeStruct;
+        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTupleVariant;
+    type SerializeMap = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeMap;
+    type SerializeStruct = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeStruct;
     type SerializeStructVariant =
-        <&'a mut Json<&'w mut Vec<u8>> as Serializer>::SerializeStructVariant;
+        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeStructVariant;
 
     delegate! {
         scalars:

@@ -8,6 +8,8 @@ use super::hooks::{Gate, PendingCall};
 use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
 use crate::call::ToolResult;
+use crate::call::boundary::Guarded;
+use crate::call::context::Shared;
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
@@ -97,6 +99,7 @@ impl RegistryBuilder {
     /// Adds the methods of a value that the application keeps using; see
     /// [`toolset`](RegistryBuilder::toolset).
     pub fn shared_toolset<T: Toolset>(self, prefix: &str, value: Arc<T>) -> Self {
+        let value: Shared = Arc::new(Guarded::new(value));
         let group = prefix.trim_end_matches(['_', '-']);
         let group: Option<Arc<str>> = (!group.is_empty()).then(|| group.into());
         let tools = T::TOOLS.iter().map(|tool| {
@@ -170,7 +173,7 @@ impl RegistryBuilder {
     /// Sets the runtime for timeouts and blocking tools. With the feature `tokio`, the default is
     /// tokio.
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
-        self.policy.runtime = Some(Arc::new(runtime));
+        self.policy.runtime = Some(Arc::new(Guarded::new(runtime)));
         self
     }
 }
@@ -298,6 +301,7 @@ impl RegistryBuilder {
         F: Fn(PendingCall) -> D + Send + Sync + 'static,
         D: Future<Output = Gate> + Send + 'static,
     {
+        let hook = Guarded::new(hook);
         self.policy
             .before
             .push(Arc::new(move |pending| Box::pin(hook(pending))));
@@ -332,6 +336,7 @@ impl RegistryBuilder {
         F: Fn(ToolEntry, ToolResult) -> R + Send + Sync + 'static,
         R: Future<Output = ToolResult> + Send + 'static,
     {
+        let hook = Guarded::new(hook);
         self.policy
             .after
             .push(Arc::new(move |tool, result| Box::pin(hook(tool, result))));
@@ -366,7 +371,8 @@ impl RegistryBuilder {
         mut self,
         map: impl Fn(&ToolError) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.policy.map_error = Some(Arc::new(map));
+        let map = Guarded::new(map);
+        self.policy.map_error = Some(Arc::new(move |error| map(error)));
         self
     }
 }

@@ -1,28 +1,65 @@
 //! A fast hash function for tool names.
 //!
-//! The names in a registry come from its application, so nobody can choose colliding ones. Names
-//! that a model makes up are looked up and never stored.
+//! The names may come from elsewhere, such as a server of the Model Context Protocol. The process
+//! hashes with secret random numbers, so that nobody can choose names that collide.
 
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
 
-pub(super) type NameHash = BuildHasherDefault<NameHasher>;
+/// The secret of a table.
+#[derive(Clone, Copy)]
+pub(super) struct NameHash {
+    seed: u64,
+    /// Odd.
+    factor: u64,
+}
+
+impl Default for NameHash {
+    fn default() -> NameHash {
+        static SECRET: OnceLock<NameHash> = OnceLock::new();
+        *SECRET.get_or_init(|| {
+            let random = RandomState::new();
+            NameHash {
+                seed: random.hash_one(0),
+                factor: random.hash_one(1) | 1,
+            }
+        })
+    }
+}
+
+impl BuildHasher for NameHash {
+    type Hasher = NameHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> NameHasher {
+        NameHasher {
+            state: self.seed,
+            factor: self.factor,
+        }
+    }
+}
 
 /// Hashes eight bytes per multiplication.
-#[derive(Clone, Copy, Default)]
-pub(super) struct NameHasher(u64);
+#[derive(Clone, Copy)]
+pub(super) struct NameHasher {
+    state: u64,
+    factor: u64,
+}
 
 impl NameHasher {
     fn add(&mut self, word: u64) {
-        // 2⁶⁴ divided by the golden ratio, which spreads neighbouring values.
-        const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+        // Both halves of the product, so that every bit depends on every bit of the secret.
+        let product = u128::from(self.state ^ word) * u128::from(self.factor);
+        #[allow(clippy::cast_possible_truncation)] // The two halves.
+        let (low, high) = (product as u64, (product >> 64) as u64);
+        self.state = low ^ high.rotate_left(23);
     }
 }
 
 impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
         // The last word may overlap the one before it. Mixing in the length keeps names distinct.
-        self.0 ^= bytes.len() as u64;
+        self.state ^= bytes.len() as u64;
         if let Some(last) = bytes.last_chunk() {
             let (words, _) = bytes.as_chunks();
             for word in words {
@@ -42,8 +79,7 @@ impl Hasher for NameHasher {
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {
-        // The low bits select the bucket, but multiplications only mix upwards.
-        self.0 ^ self.0 >> 32
+        self.state
     }
 }
 
@@ -70,6 +106,20 @@ mod tests {
         assert!(buckets.len() > 7_000, "{}", buckets.len());
         let tags: HashSet<_> = names.iter().map(|name| hash.hash_one(name) >> 57).collect();
         assert_eq!(tags.len(), 128);
+    }
+
+    #[test]
+    fn names_chosen_to_collide_spread_in_another_process() {
+        let known = NameHash {
+            seed: 0,
+            factor: 0x9E37_79B9_7F4A_7C15,
+        };
+        let bucket = |hash: NameHash, name: &String| hash.hash_one(name) % 1024;
+        let names = (0..2_000_000).map(|number| format!("get_{number}"));
+        let chosen: Vec<_> = names.filter(|name| bucket(known, name) == 0).collect();
+        let hash = NameHash::default();
+        let buckets: HashSet<_> = chosen.iter().map(|name| bucket(hash, name)).collect();
+        assert!(chosen.len() > 1_000 && buckets.len() > 700);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hooks::{AfterHook, BeforeHook};
+use crate::call::boundary::Guarded;
 use crate::call::context::TypeMap;
 use crate::call::error::ToolError;
-use crate::runtime::Runtime;
+use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::tool::ToolEntry;
 
 pub(super) type MapError = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
@@ -57,6 +58,16 @@ impl Policy {
             && self.after.is_empty()
             && self.map_error.is_none()
             && !is_limited
+    }
+}
+
+impl<R: Runtime> Runtime for Guarded<R> {
+    fn sleep(&self, duration: Duration) -> Result<BoxFuture<()>, NoRuntime> {
+        (**self).sleep(duration)
+    }
+
+    fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
+        (**self).spawn_blocking(job)
     }
 }
 

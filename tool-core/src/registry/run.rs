@@ -3,22 +3,21 @@
 //! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]). Calls with
 //! hooks, limits, timeouts, threads or context values take the full path ([`run_full`]).
 
-use std::error::Error;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, PendingCall};
+use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth};
+use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
+use crate::call::boundary::{Caught, Source, catch};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
-use crate::call::panic_payload::{self, Payload};
 use crate::call::{CallHead, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
@@ -33,10 +32,10 @@ type AsyncFn = for<'a> fn(&'a Input) -> AsyncStart<'a>;
 enum CallFailure {
     Tool {
         message: String,
-        source: Option<Box<dyn Error + Send + Sync>>,
+        source: Option<Source>,
     },
     Arguments(ArgumentError),
-    Panicked(Payload),
+    Panicked(String),
     TimedOut(Duration),
     Cancelled,
     Denied(String),
@@ -73,13 +72,13 @@ pub(super) fn call_path(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Cal
 
 /// Runs a sync tool. Not an async function, because the state of a future is moved around.
 pub(super) fn run_sync(
-    inner: &Inner,
+    inner: Arc<Inner>,
     tool: ToolEntry,
     invoke: SyncFn,
     call: ToolCall,
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
-    let mut input = input(inner, &tool, call);
+    let mut input = input(inner, &tool, call, depth() + 1);
     let outcome = telemetry.run(|| invoke_sync(invoke, &input));
     let coercions = input.finish();
     let result = to_result(input.take_head(), coercions, outcome);
@@ -87,17 +86,18 @@ pub(super) fn run_sync(
     result
 }
 
-/// Runs an async tool. The future is boxed, because its state is large and would be moved.
+/// Runs an async tool.
 pub(super) fn run_async(
     inner: Arc<Inner>,
     tool: ToolEntry,
     invoke: AsyncFn,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
-    Box::pin(async move {
-        let telemetry = Telemetry::new(&call, Some(&tool));
-        let mut input = input(&inner, &tool, call);
-        let outcome = telemetry.instrument(invoke_async(invoke, &input)).await;
+    let telemetry = Telemetry::new(&call, Some(&tool));
+    let depth = depth() + 1;
+    CallFuture::new(depth, telemetry.scope(), async move {
+        let mut input = input(inner, &tool, call, depth);
+        let outcome = invoke_async(invoke, &input).await;
         let coercions = input.finish();
         let result = to_result(input.take_head(), coercions, outcome);
         telemetry.finish(&result);
@@ -105,21 +105,24 @@ pub(super) fn run_async(
     })
 }
 
-/// Runs a tool of any kind with everything that surrounds it. Boxed like [`run_async`].
+/// Runs a tool of any kind with everything that surrounds it.
 pub(super) fn run_full(
     inner: Arc<Inner>,
     tool: ToolEntry,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
-    Box::pin(async move {
-        let telemetry = Telemetry::new(&call, Some(&tool));
+    let telemetry = Telemetry::new(&call, Some(&tool));
+    let parent = call.extensions.as_ref();
+    let parent = parent.and_then(|extensions| extensions.parent.as_ref());
+    let depth = parent.map_or(0, |parent| parent.depth).max(depth()) + 1;
+    CallFuture::new(depth, telemetry.scope(), async move {
         let head = call.head();
-        let running = run_with_hooks(&inner, tool, call, &head, telemetry.scope());
-        // Dropping the tool's future may panic too, and so may the runtime.
-        let running = AssertUnwindSafe(running).catch_unwind();
-        let result = telemetry.instrument(running).await;
-        let result = result.unwrap_or_else(|payload| {
-            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(payload)));
+        let scope = telemetry.scope();
+        let running = run_with_hooks(&inner, tool, call, &head, scope, depth);
+        // The runtime is code of the application too.
+        let result = Caught::new(pin!(running)).await;
+        let result = result.unwrap_or_else(|panic| {
+            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
             map_message(&inner.policy, &mut result);
             truncate(&inner.policy, &mut result);
             result
@@ -143,7 +146,7 @@ pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -
 
 /// Creates the input of the tool's function.
 #[inline]
-fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
+fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Input {
     // Before the rest is put together, which then is moved only once.
     let text = call.arguments.into_text();
     let head = CallHead {
@@ -151,34 +154,48 @@ fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
         name: call.name,
         wire_id: call.wire_id,
     };
-    let policy = &inner.policy;
-    let context = CallContext::new(head, call.extensions, policy.context.clone());
+    let is_lenient = inner.policy.is_lenient;
+    let context = CallContext::new(head, call.extensions, inner, depth);
     Input::new(
         tool.properties(),
         tool.receiver().cloned(),
         context,
         text,
-        policy.is_lenient,
+        is_lenient,
     )
 }
 
 #[inline]
 fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
-    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
+    let depth = input.depth();
+    if depth > MAX_DEPTH {
+        return too_deep();
+    }
+    match at_depth(depth, || catch(|| invoke(input))) {
         Ok(outcome) => outcome.map_err(CallFailure::Arguments),
-        Err(payload) => Err(CallFailure::Panicked(payload)),
+        Err(panic) => Err(CallFailure::Panicked(panic)),
     }
 }
 
 async fn invoke_async(invoke: AsyncFn, input: &Input) -> CallOutcome {
-    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
+    if input.depth() > MAX_DEPTH {
+        return too_deep();
+    }
+    match catch(|| invoke(input)) {
         Ok(Ok(running)) => {
-            let outcome = AssertUnwindSafe(running).catch_unwind().await;
+            let outcome = Caught::new(running).await;
             outcome.map_err(CallFailure::Panicked)
         }
         Ok(Err(error)) => Err(CallFailure::Arguments(error)),
-        Err(payload) => Err(CallFailure::Panicked(payload)),
+        Err(panic) => Err(CallFailure::Panicked(panic)),
     }
+}
+
+#[cold]
+fn too_deep() -> CallOutcome {
+    Err(CallFailure::Unavailable(format!(
+        "calls are nested deeper than {MAX_DEPTH} levels; a tool that calls tools must end"
+    )))
 }
 
 #[inline]
@@ -222,15 +239,16 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
 
 /// Runs a call until it ends or is cancelled, then the `after` hooks.
 async fn run_with_hooks(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     tool: ToolEntry,
     call: ToolCall,
     head: &CallHead,
     scope: Scope,
+    depth: u32,
 ) -> ToolResult {
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
-    let running = run_gated(inner, tool.clone(), call, scope);
+    let running = run_gated(inner, tool.clone(), call, scope, depth);
     let (outcome, coercions) = match token {
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
@@ -245,8 +263,8 @@ async fn run_with_hooks(
         result = match run_hook(|| hook(tool.clone(), result)).await {
             // The hook may return the result of another call.
             Ok(result) => result.with_head(head.clone()),
-            Err(payload) => {
-                let failure = CallFailure::Panicked(payload);
+            Err(panic) => {
+                let failure = CallFailure::Panicked(panic);
                 let mut failed = to_result(head.clone(), Vec::new(), Err(failure));
                 if let (Some(error), Some(replaced)) = (failed.error_mut(), replaced) {
                     error.set_replaced(replaced);
@@ -263,11 +281,8 @@ async fn run_with_hooks(
 }
 
 /// Runs a hook and catches its panics.
-async fn run_hook<T>(hook: impl FnOnce() -> BoxFuture<T>) -> std::thread::Result<T> {
-    match catch_unwind(AssertUnwindSafe(hook)) {
-        Ok(running) => AssertUnwindSafe(running).catch_unwind().await,
-        Err(payload) => Err(payload),
-    }
+async fn run_hook<T>(hook: impl FnOnce() -> BoxFuture<T>) -> Result<T, String> {
+    Caught::new(catch(hook)?).await
 }
 
 /// Runs a call until it ends or its token is cancelled. Does not start it if the token already is.
@@ -287,8 +302,17 @@ async fn until_cancelled(
 }
 
 /// Runs the `before` hooks, waits for a permit and runs the tool.
-async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Scope) -> Finished {
+async fn run_gated(
+    inner: &Arc<Inner>,
+    tool: ToolEntry,
+    mut call: ToolCall,
+    scope: Scope,
+    depth: u32,
+) -> Finished {
     let policy = &inner.policy;
+    if depth > MAX_DEPTH {
+        return (too_deep(), Vec::new());
+    }
     for hook in &policy.before {
         let pending = PendingCall {
             tool: tool.clone(),
@@ -302,17 +326,19 @@ async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Sc
                 call.arguments = arguments;
                 call.is_truncated = false;
             }
-            Err(payload) => return fail(CallFailure::Panicked(payload)),
+            Err(panic) => return fail(CallFailure::Panicked(panic)),
         }
     }
     if call.is_truncated {
         let error = ArgumentError::Malformed(TRUNCATED.into());
         return fail(CallFailure::Arguments(error));
     }
-    // Held until the tool ends, by the thread of a blocking tool too.
-    let permit = Permit::acquire(policy).await;
+    let extensions = call.extensions.as_ref();
+    let parent = extensions.and_then(|extensions| extensions.parent.as_ref());
+    let permit = Permit::acquire(policy, parent).await;
     let timeout = policy.timeout_of(&tool);
-    let mut input = input(inner, &tool, call);
+    let mut input = input(Arc::clone(inner), &tool, call, depth);
+    input.set_permit(permit.for_nested());
     match tool.invoke() {
         Invoke::Sync(invoke) => {
             let outcome = invoke_sync(invoke, &input);
@@ -340,30 +366,6 @@ async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Sc
     }
 }
 
-/// Permission to run, if the registry limits concurrency.
-struct Permit {
-    #[cfg(feature = "tokio")]
-    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
-}
-
-impl Permit {
-    #[cfg(feature = "tokio")]
-    async fn acquire(policy: &Policy) -> Permit {
-        let permit = match &policy.semaphore {
-            // It is never closed.
-            Some(semaphore) => Arc::clone(semaphore).acquire_owned().await.ok(),
-            None => None,
-        };
-        Permit { _permit: permit }
-    }
-
-    #[cfg(not(feature = "tokio"))]
-    #[allow(clippy::unused_async)] // Matches the signature above.
-    async fn acquire(_: &Policy) -> Permit {
-        Permit {}
-    }
-}
-
 async fn with_timeout(
     runtime: Option<&dyn Runtime>,
     timeout: Option<Duration>,
@@ -376,12 +378,13 @@ async fn with_timeout(
         .ok_or(NoRuntime)
         .and_then(|runtime| runtime.sleep(timeout));
     let sleep = match sleep {
-        Ok(sleep) => sleep,
+        Ok(sleep) => Caught::new(sleep),
         Err(error) => return Err(CallFailure::Unavailable(error.to_string())),
     };
     match select(pin!(running), sleep).await {
         Either::Left((outcome, _)) => outcome,
-        Either::Right(_) => Err(CallFailure::TimedOut(timeout)),
+        Either::Right((Ok(()), _)) => Err(CallFailure::TimedOut(timeout)),
+        Either::Right((Err(panic), _)) => Err(CallFailure::Panicked(panic)),
     }
 }
 
@@ -435,12 +438,14 @@ async fn run_blocking(policy: &Policy, timeout: Option<Duration>, job: BlockingJ
         *thread_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, coercions));
     }));
     let finished = match started {
-        Ok(finished) => finished,
+        Ok(finished) => Caught::new(finished),
         Err(error) => return fail(CallFailure::Unavailable(error.to_string())),
     };
     let mut coercions = Vec::new();
     let waiting = async {
-        finished.await;
+        if let Err(panic) = finished.await {
+            return Err(CallFailure::Panicked(panic));
+        }
         match slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some((outcome, thread_coercions)) => {
                 coercions = thread_coercions;
@@ -461,10 +466,8 @@ fn map_message(policy: &Policy, result: &mut ToolResult) {
         return;
     };
     // If the closure panics, the model sees the original message.
-    match catch_unwind(AssertUnwindSafe(|| map_error(error))) {
-        Ok(Some(text)) => error.map_message(text),
-        Ok(None) => {}
-        Err(payload) => panic_payload::discard(payload),
+    if let Ok(Some(text)) = catch(|| map_error(error)) {
+        error.map_message(text);
     }
 }
 

@@ -1,6 +1,10 @@
 //! Finds the name that a mistyped one meant.
 
-/// Returns the candidate that a mistyped `name` most likely meant.
+/// The work that finding a name may take, in steps of about 5 ns.
+const BUDGET: usize = 1 << 20;
+
+/// Returns the candidate that a mistyped `name` most likely meant. Takes bounded time: of very many
+/// candidates, the last ones are ignored.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -10,8 +14,19 @@ pub(crate) fn nearest<'a>(
         return None;
     }
     let letters = letters(name);
+    let mut budget = BUDGET;
+    let mut masks = None;
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
+        let steps = 8 + candidate.len().min(8 * name.len()) / 8;
+        let Some(left) = budget.checked_sub(steps) else {
+            break;
+        };
+        budget = left;
+        // More than twice as many characters, each of at most four bytes.
+        if candidate.len() / 8 > name.len() {
+            continue;
+        }
         let mut most = candidate.len().max(name.len()) / 2;
         if let Some((distance, _)) = best {
             // The first of several equally close candidates wins.
@@ -23,8 +38,21 @@ pub(crate) fn nearest<'a>(
         if letters.is_none() || !candidate.is_ascii() {
             // A character of several bytes counts once.
             most = most.min(candidate.chars().count().max(name.chars().count()) / 2);
+        } else if candidate.len().abs_diff(name.len()) > most {
+            continue;
         }
-        let distance = distance(name, candidate);
+        let fast = (1..=64).contains(&name.len()) && letters.is_some() && candidate.is_ascii();
+        let steps = candidate.len() * if fast { 1 } else { name.len() };
+        let Some(left) = budget.checked_sub(steps) else {
+            break;
+        };
+        budget = left;
+        let distance = if fast {
+            let masks = masks.get_or_insert_with(|| Masks::of(name.as_bytes()));
+            masks.distance(candidate.as_bytes())
+        } else {
+            strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase())
+        };
         if distance <= most && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -32,36 +60,46 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns the edit distance between two names, ignoring case: the number of characters to insert,
-/// delete, replace or swap with the next.
-fn distance(one: &str, other: &str) -> usize {
-    if (1..=64).contains(&one.len()) && one.is_ascii() && other.is_ascii() {
-        return distance_of_bytes(one.as_bytes(), other.as_bytes());
-    }
-    strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
+/// For each ASCII character, the positions at which a name has it, ignoring case: bit `i` is set for
+/// position `i`.
+struct Masks {
+    of: [u64; 128],
+    last: usize,
 }
 
-/// Computes the distance one row of the table at a time, with Hyyrö's bit-vector algorithm (2003).
-/// Bit `i` of a row is set if the distance grows or shrinks after the first `i` bytes of `one`.
-fn distance_of_bytes(one: &[u8], other: &[u8]) -> usize {
-    let last = one.len() - 1;
-    let (mut grows, mut shrinks) = (!0_u64, 0);
-    let (mut stays, mut equal_before) = (0, 0);
-    let mut distance = one.len();
-    for there in other {
-        let there = there.to_ascii_lowercase();
-        let equal = one.iter().rfold(0, |equal, here| {
-            equal << 1 | u64::from(here.to_ascii_lowercase() == there)
-        });
-        let swapped = (!stays & equal) << 1 & equal_before;
-        stays = ((equal & grows).wrapping_add(grows) ^ grows) | equal | shrinks | swapped;
-        let (more, less) = (shrinks | !(stays | grows), stays & grows);
-        distance = distance + (more >> last & 1) as usize - (less >> last & 1) as usize;
-        let more = more << 1 | 1;
-        (grows, shrinks) = (less << 1 | !(stays | more), stays & more);
-        equal_before = equal;
+impl Masks {
+    /// Creates the masks of an ASCII name of 1 to 64 bytes.
+    fn of(name: &[u8]) -> Masks {
+        let mut of = [0; 128];
+        for (at, byte) in name.iter().enumerate() {
+            of[usize::from(byte.to_ascii_lowercase() & 127)] |= 1 << at;
+        }
+        let last = name.len() - 1;
+        Masks { of, last }
     }
-    distance
+
+    /// Returns the edit distance to another name, ignoring case: the number of characters to insert,
+    /// delete, replace or swap with the next.
+    ///
+    /// Computes one row of the table at a time, with Hyyrö's bit-vector algorithm (2003). Bit `i` of
+    /// a row is set if the distance grows or shrinks after the first `i` bytes of the name.
+    fn distance(&self, other: &[u8]) -> usize {
+        let (mut grows, mut shrinks) = (!0_u64, 0);
+        let (mut stays, mut equal_before) = (0, 0);
+        let mut distance = self.last + 1;
+        for there in other {
+            let equal = self.of[usize::from(there.to_ascii_lowercase() & 127)];
+            let swapped = (!stays & equal) << 1 & equal_before;
+            stays = ((equal & grows).wrapping_add(grows) ^ grows) | equal | shrinks | swapped;
+            let (more, less) = (shrinks | !(stays | grows), stays & grows);
+            distance =
+                distance + (more >> self.last & 1) as usize - (less >> self.last & 1) as usize;
+            let more = more << 1 | 1;
+            (grows, shrinks) = (less << 1 | !(stays | more), stays & more);
+            equal_before = equal;
+        }
+        distance
+    }
 }
 
 /// Returns the letters and digits of an ASCII text as a bit set.
@@ -129,10 +167,32 @@ mod tests {
         for one in &texts {
             for other in &texts {
                 let (one, other) = (one.to_uppercase(), other.as_str());
+                if !(1..=64).contains(&one.len()) {
+                    continue;
+                }
                 let of_table = strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase());
-                assert_eq!(distance(&one, other), of_table, "{one} {other}");
+                let distance = Masks::of(one.as_bytes()).distance(other.as_bytes());
+                assert_eq!(distance, of_table, "{one} {other}");
             }
         }
+    }
+
+    #[test]
+    fn very_many_candidates_take_bounded_time() {
+        let names: Vec<_> = (0..1_000_000)
+            .map(|at| format!("{}{at:07}", "ab".repeat(28)))
+            .collect();
+        let begun = std::time::Instant::now();
+        for name in ["ba".repeat(32), "ba".repeat(64), "bä".repeat(40)] {
+            let _ = nearest(&name, names.iter().map(String::as_str));
+        }
+        assert!(begun.elapsed().as_millis() < 500, "{:?}", begun.elapsed());
+        // Those that are looked at are still found.
+        let near = "ab".repeat(28) + "0000100";
+        assert_eq!(
+            nearest(&near, names.iter().map(String::as_str)),
+            Some(&*near)
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The validator is not generic: one instance serves every tool and every type.
 
 mod coerce;
+mod decoding;
 mod path;
 mod text;
 mod unions;
@@ -12,6 +13,7 @@ use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
 
+use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
 use self::path::Path;
 pub(crate) use self::path::path_at;
 use self::text::Rewrite;
@@ -105,6 +107,12 @@ struct Validator<'t> {
     /// The number of bytes that unions may still validate again. Without a limit, nested unions
     /// take exponential time.
     budget: usize,
+    /// The number of bytes that serde may decode in attempts at the variants of nested unions.
+    decode_budget: usize,
+    /// The number of unions around the current value.
+    unions: usize,
+    /// The most unions nested in one another so far.
+    deepest_union: usize,
 }
 
 impl<'t> Validator<'t> {
@@ -121,6 +129,9 @@ impl<'t> Validator<'t> {
             coercions: Vec::new(),
             wrapped_at: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
+            decode_budget: text.len().saturating_mul(512).saturating_add(1 << 16),
+            unions: 0,
+            deepest_union: 0,
         }
     }
 
@@ -151,9 +162,15 @@ impl<'t> Validator<'t> {
         let (Some(output), Some(before)) = (&mut self.output, before) else {
             return;
         };
-        if self.violations.mark() == found
-            && let Some(error) = decode_check(output.value(before, start..self.cursor.position()))
+        if self.violations.mark() != found {
+            return;
+        }
+        let value = output.value(before, start..self.cursor.position());
+        if self.deepest_union >= NESTED_UNIONS
+            && !is_quick_to_decode(&mut self.decode_budget, schema, value)
         {
+            self.report_too_complex(path);
+        } else if let Some(error) = decode_check(value) {
             self.report(path, |out| *out += &rejection(&error, Some(schema)));
         }
     }
@@ -187,7 +204,7 @@ impl<'t> Validator<'t> {
             (Kind::Tuple(items), b'[') => self.tuple(schema, items, path, depth),
             (Kind::Map(rule), b'{') => self.map(schema, rule, path, depth),
             (Kind::Object(properties), b'{') => self.object(properties, path, depth),
-            (Kind::AnyOf(schemas), _) => self.any_of(schema, schemas, path, depth),
+            (Kind::AnyOf(schemas), _) => self.union(schema, schemas, path, depth),
             (Kind::Reference(reference), _) => self.value((reference.target)(), path, depth),
             _ if self.is_lenient => self.coerce(schema, path, depth),
             _ => self.reject_value(schema, path),

@@ -30,10 +30,6 @@ impl Telemetry {
         self.0.clone()
     }
 
-    pub(crate) fn instrument<F: Future>(&self, running: F) -> F {
-        running
-    }
-
     pub(crate) fn finish(self, _result: &ToolResult) {}
 }
 

@@ -1,31 +1,32 @@
 //! Telemetry with the feature `tracing`.
+//!
+//! A subscriber is the application's code. If it panics, the call goes on, without its log.
 
-use std::error::Error;
+use std::cell::Cell;
 use std::time::Instant;
 
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
-use tracing::{Instrument, Level, Span};
+use tracing::{Level, Span};
 
+use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
-use crate::call::panic_payload;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::Rendered;
 use crate::schema::messages;
 use crate::spec::ToolSpec;
 
 /// The telemetry of one call; empty if no subscriber is interested.
-pub(crate) struct Telemetry(Option<Box<ActiveSpan>>);
+pub(crate) struct Telemetry(Option<Guarded<Box<ActiveSpan>>>);
 
-/// The span of a call, for use on another thread.
-#[derive(Clone)]
-pub(crate) struct Scope(Option<Span>);
+/// The span of a call, for use elsewhere.
+pub(crate) struct Scope(Option<Guarded<Span>>);
 
 struct ActiveSpan {
     span: Span,
     /// The data of the event; `None` if no subscriber wants it.
     event: Option<EventData>,
-    is_finished: bool,
+    is_finished: Cell<bool>,
 }
 
 /// The data of the event that is known when the call starts.
@@ -39,11 +40,22 @@ struct EventData {
 }
 
 impl Scope {
-    /// Runs a blocking tool inside the span.
+    /// Runs a part of the call inside the span.
+    #[inline]
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        let _entered = self.0.as_ref().map(Span::enter);
-        run()
+        match &self.0 {
+            Some(span) => in_span(span, run),
+            None => run(),
+        }
     }
+}
+
+/// Runs a part of a call inside its span.
+fn in_span<T>(span: &Span, run: impl FnOnce() -> T) -> T {
+    let entered = catch(|| span.enter()).ok().map(Guarded::new);
+    let value = run();
+    drop(entered);
+    value
 }
 
 impl Telemetry {
@@ -53,36 +65,36 @@ impl Telemetry {
         if LevelFilter::current() == LevelFilter::OFF {
             return Telemetry(None);
         }
-        Telemetry(ActiveSpan::new(call, tool))
+        let active = catch(|| ActiveSpan::new(call, tool)).ok().flatten();
+        Telemetry(active.map(Guarded::new))
     }
 
     /// Runs a sync tool inside the span.
+    #[inline]
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        let _entered = self.0.as_ref().map(|active| active.span.enter());
-        run()
+        match &self.0 {
+            Some(active) => in_span(&active.span, run),
+            None => run(),
+        }
     }
 
     pub(crate) fn scope(&self) -> Scope {
-        Scope(self.0.as_ref().map(|active| active.span.clone()))
-    }
-
-    /// Runs an async tool inside the span.
-    pub(crate) fn instrument<F: Future>(
-        &self,
-        running: F,
-    ) -> impl Future<Output = F::Output> + use<F> {
-        let span = self.0.as_ref().map(|active| active.span.clone());
-        Instrument::instrument(running, span.unwrap_or_else(Span::none))
+        let span = self.0.as_ref().map(|active| catch(|| active.span.clone()));
+        Scope(span.and_then(Result::ok).map(Guarded::new))
     }
 
     /// Emits the event of the result.
     #[inline]
     pub(crate) fn finish(self, result: &ToolResult) {
-        if let Some(mut active) = self.0 {
-            active.is_finished = true;
-            active.finish(result);
+        if let Some(active) = self.0 {
+            finish(active, result);
         }
     }
+}
+
+#[cold]
+fn finish(active: Guarded<Box<ActiveSpan>>, result: &ToolResult) {
+    let _ = catch(|| active.finish(result));
 }
 
 impl ActiveSpan {
@@ -118,7 +130,7 @@ impl ActiveSpan {
             Box::new(ActiveSpan {
                 span,
                 event,
-                is_finished: false,
+                is_finished: Cell::new(false),
             })
         })
     }
@@ -129,6 +141,7 @@ impl ActiveSpan {
     }
 
     fn finish(&self, result: &ToolResult) {
+        self.is_finished.set(true);
         if let Some(error) = result.error() {
             self.record_error(error.kind());
         }
@@ -144,7 +157,7 @@ impl ActiveSpan {
 /// Emits an event for a call without a result, because its future was dropped.
 impl Drop for ActiveSpan {
     fn drop(&mut self) {
-        if self.is_finished {
+        if self.is_finished.get() {
             return;
         }
         self.record_error(ToolErrorKind::Cancelled);
@@ -234,15 +247,13 @@ fn causes(error: &ToolError) -> Option<String> {
     if !error.detail().is_empty() {
         causes.push(error.detail().to_owned());
     }
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = panic_payload::displayed(cause);
+    for cause in sources(error) {
+        let text = displayed(cause, OPERATOR_TEXT);
         // The message, or the cause before, may already contain this one.
         let before = causes.last().map_or(error.original_message(), |text| text);
         if !before.contains(&text) {
             causes.push(text);
         }
-        source = cause.source();
     }
     (!causes.is_empty()).then(|| causes.join(": "))
 }

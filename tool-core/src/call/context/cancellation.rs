@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::call::boundary::catch;
+
 /// A shared flag that requests the end of an operation. Clones share the same flag. Works with any
 /// async runtime, and without one.
 ///
@@ -55,10 +57,9 @@ impl CancellationToken {
 
     /// Creates a token that is cancelled together with this one, or on its own.
     pub fn child(&self) -> CancellationToken {
-        CancellationToken(Arc::new(State {
-            parent: Some(self.clone()),
-            ..State::default()
-        }))
+        let mut state = State::default();
+        state.parent = Some(self.clone());
+        CancellationToken(Arc::new(state))
     }
 
     /// Cancels this token and its children, for good.
@@ -67,7 +68,8 @@ impl CancellationToken {
         let wakers = mem::take(&mut self.0.waiters().wakers);
         // The lock is released first, because a waker may run any code.
         for waker in wakers.into_values() {
-            waker.wake();
+            // A panic must not keep the others from waking.
+            let _ = catch(|| waker.wake());
         }
     }
 
@@ -90,6 +92,16 @@ impl CancellationToken {
         std::iter::successors(Some(&*self.0), |state| {
             state.parent.as_ref().map(|parent| &*parent.0)
         })
+    }
+}
+
+/// Drops a chain of ancestors in a loop, because it may be longer than the stack.
+impl Drop for State {
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some(token) = parent {
+            parent = Arc::into_inner(token.0).and_then(|mut state| state.parent.take());
+        }
     }
 }
 
@@ -172,6 +184,20 @@ mod tests {
         parent.cancel();
         assert!(two.is_cancelled());
         block_on(two.cancelled());
+    }
+
+    #[test]
+    fn a_chain_of_a_million_tokens_is_cancelled_and_dropped() {
+        let root = CancellationToken::new();
+        let mut last = root.clone();
+        for _ in 0..1_000_000 {
+            last = last.child();
+        }
+        assert!(!last.is_cancelled());
+        root.cancel();
+        block_on(last.cancelled());
+        drop(root);
+        drop(last);
     }
 
     #[test]

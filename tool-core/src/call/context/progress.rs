@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::call::boundary::Guarded;
+
 /// The progress of a call, as in MCP's `notifications/progress`.
 ///
 /// ```
@@ -52,7 +54,8 @@ pub(crate) struct ProgressSink(Arc<dyn Fn(&Progress) + Send + Sync>);
 
 impl ProgressSink {
     pub(crate) fn new(callback: impl Fn(&Progress) + Send + Sync + 'static) -> ProgressSink {
-        ProgressSink(Arc::new(callback))
+        let callback = Guarded::new(callback);
+        ProgressSink(Arc::new(move |progress| callback(progress)))
     }
 
     pub(crate) fn send(&self, progress: &Progress) {

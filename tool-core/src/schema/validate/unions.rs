@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::decoding::{NESTED_UNIONS, is_quick_to_decode};
 use super::text::Rewrite;
 use super::{Path, Validator};
 use crate::schema::cursor::{Cursor, unquote};
@@ -10,7 +11,69 @@ use crate::schema::property::Members;
 use crate::schema::{Kind, Property, Schema, Strings, Text};
 
 impl Validator<'_> {
-    pub(super) fn any_of(
+    /// Validates a value that must match one of several schemas. If it contains nested unions, serde
+    /// must also be able to decode it in reasonable time.
+    pub(super) fn union(
+        &mut self,
+        schema: &Schema,
+        schemas: &[&'static Schema],
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        self.cursor.peek();
+        let start = self.cursor.position();
+        let violations = self.violations.mark();
+        let output = self.output.as_ref().map(Rewrite::mark);
+        if self.unions == 0 {
+            self.deepest_union = 0;
+        }
+        self.unions += 1;
+        self.deepest_union = self.deepest_union.max(self.unions);
+        self.any_of(schema, schemas, path, depth);
+        self.unions -= 1;
+        if self.unions > 0
+            || self.deepest_union < NESTED_UNIONS
+            || self.violations.mark() != violations
+        {
+            return;
+        }
+        let place = start..self.cursor.position();
+        let value = match (&mut self.output, output) {
+            (Some(output), Some(before)) => output.value(before, place),
+            _ => self.text.get(place).unwrap_or_default(),
+        };
+        if !is_quick_to_decode(&mut self.decode_budget, schema, value) {
+            self.report_too_complex(path);
+        }
+    }
+
+    /// Returns `true` if a text is not even similar to a value of the enum. It may then be the name
+    /// of a variant that is an object.
+    fn is_unlike_any_value(&mut self, schema: &Schema, text: &str) -> bool {
+        match schema.kind {
+            Kind::Enum(strings) => {
+                // Many values take long. Without a budget for them, the text counts as similar.
+                let cost = text.len().saturating_mul(strings.values.len());
+                let Some(left) = self.budget.checked_sub(cost) else {
+                    return false;
+                };
+                self.budget = left;
+                unquote(text).is_some_and(|text| {
+                    let values = strings.values.iter().map(Text::as_str);
+                    !strings.accepts(&text) && nearest(&text, values).is_none()
+                })
+            }
+            Kind::Reference(reference) => self.is_unlike_any_value((reference.target)(), text),
+            _ => false,
+        }
+    }
+
+    pub(super) fn report_too_complex(&mut self, path: &Path<'_>) {
+        let message = "too complex to check; simplify it";
+        self.report(path, |out| out.push_str(message));
+    }
+
+    fn any_of(
         &mut self,
         schema: &Schema,
         schemas: &[&'static Schema],
@@ -34,7 +97,7 @@ impl Validator<'_> {
             (only, None) => only,
             _ => None,
         };
-        let intended = intended.filter(|schema| !is_unlike_any_value(schema, text));
+        let intended = intended.filter(|schema| !self.is_unlike_any_value(schema, text));
         let mut reported = None;
         let violations = self.violations.mark();
         let output = self.output.as_ref().map(Rewrite::mark);
@@ -51,8 +114,7 @@ impl Validator<'_> {
             {
                 let Some(left) = self.budget.checked_sub(text.len()) else {
                     self.ignores_case = ignores_case;
-                    let message = "too complex to check; simplify it";
-                    return self.report(path, |out| out.push_str(message));
+                    return self.report_too_complex(path);
                 };
                 self.budget = left;
                 let coercions = self.coercions.len();
@@ -116,7 +178,7 @@ impl Validator<'_> {
 type Member<'t> = (Cow<'t, str>, &'t str);
 
 /// Returns the members of an object; empty for other values.
-fn members(text: &str) -> Vec<Member<'_>> {
+pub(super) fn members(text: &str) -> Vec<Member<'_>> {
     let mut members = Vec::new();
     let mut cursor = Cursor::new(text);
     if !cursor.eat(b'{') {
@@ -194,25 +256,12 @@ fn only_of_kind<'s>(schemas: &'s [&'static Schema], text: &str) -> Option<&'s &'
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Returns `true` if a text is not even similar to a value of the enum. It may then be the name of a
-/// variant that is an object.
-fn is_unlike_any_value(schema: &Schema, text: &str) -> bool {
-    match schema.kind {
-        Kind::Enum(strings) => unquote(text).is_some_and(|text| {
-            let values = strings.values.iter().map(Text::as_str);
-            !strings.accepts(&text) && nearest(&text, values).is_none()
-        }),
-        Kind::Reference(reference) => is_unlike_any_value((reference.target)(), text),
-        _ => false,
-    }
-}
-
 fn is_given(members: &[Member<'_>], property: &Property) -> bool {
     members.iter().any(|(key, _)| property.has_name(key))
 }
 
 /// Returns `true` if a property is not a tag, or if the value of the tag is right.
-fn has_tag(members: &[Member<'_>], property: &Property) -> bool {
+pub(super) fn has_tag(members: &[Member<'_>], property: &Property) -> bool {
     let Some(strings) = tag(property) else {
         return true;
     };

@@ -1,0 +1,185 @@
+//! Calls that a tool makes through its context.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use tool_core::{CallContext, CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
+
+/// The tools that run, and the most that ran at one time.
+#[derive(Default)]
+struct Running {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Works for a while.
+#[tool(unlinked)]
+async fn work(#[param(context)] running: &Running) -> &'static str {
+    let now = running.now.fetch_add(1, Ordering::SeqCst) + 1;
+    running.most.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    running.now.fetch_sub(1, Ordering::SeqCst);
+    "worked"
+}
+
+/// Works on another thread.
+#[tool(unlinked, blocking)]
+fn work_on_a_thread(call: &CallContext) -> String {
+    let result = call.call_blocking(ToolCall::new("inner", "work", ""));
+    result.content().into()
+}
+
+/// Calls several tools at once.
+#[tool(unlinked)]
+async fn call_many(levels: u32, call: &CallContext) -> Vec<String> {
+    let inner = [0, 1, 2].map(|at| match (levels, at) {
+        (0, 0) => ToolCall::new("a", "work_on_a_thread", ""),
+        (0, _) => ToolCall::new("b", "work", ""),
+        _ => ToolCall::new("c", "call_many", json!({ "levels": levels - 1 })),
+    });
+    let [a, b, c] = inner.map(|inner| call.call(inner));
+    let (a, b, c) = tokio::join!(a, b, c);
+    [a, b, c].map(|result| result.content().into()).into()
+}
+
+fn registry() -> tool_core::RegistryBuilder {
+    Registry::builder()
+        .tools(tools![
+            work,
+            work_on_a_thread,
+            call_many,
+            who,
+            wait,
+            call_waiting,
+            call_later
+        ])
+        .context(Running::default())
+        .context_per_call::<User>()
+}
+
+#[tokio::test]
+async fn nested_calls_run_under_the_permit_of_their_parent() {
+    for limit in [1, 2] {
+        let registry = registry().concurrency(limit).build().unwrap();
+        let call = |_| ToolCall::new("call_1", "call_many", r#"{"levels":1}"#);
+        let results = registry.call_all((0..4).map(call));
+        let results = tokio::time::timeout(Duration::from_secs(20), results)
+            .await
+            .unwrap();
+        for result in results {
+            assert!(!result.is_error(), "{}", result.content());
+            assert_eq!(result.content().matches("worked").count(), 9);
+        }
+    }
+}
+
+/// The most tools that may run at one time are as many as the limit.
+#[tokio::test]
+async fn nested_calls_of_one_parent_run_one_at_a_time() {
+    let running: &'static Running = Box::leak(Box::default());
+    let count = tool_count(running);
+    let registry = Registry::builder()
+        .tools(tools![call_counts])
+        .tool(count)
+        .concurrency(2)
+        .build()
+        .unwrap();
+    let calls = (0..5).map(|_| ToolCall::new("call_1", "call_counts", ""));
+    for result in registry.call_all(calls).await {
+        assert_eq!(
+            result.content(),
+            r#"["ok","ok","ok"]"#,
+            "{}",
+            result.content()
+        );
+    }
+    assert_eq!(running.most.load(Ordering::SeqCst), 2);
+}
+
+/// Calls a tool three times at once.
+#[tool(unlinked)]
+async fn call_counts(call: &CallContext) -> Vec<String> {
+    let inner = || call.call(ToolCall::new("inner", "count", ""));
+    let (a, b, c) = tokio::join!(inner(), inner(), inner());
+    [a, b, c].map(|result| result.content().into()).into()
+}
+
+fn tool_count(running: &'static Running) -> tool_core::DynamicTool {
+    tool_core::DynamicTool::builder("count")
+        .description("Counts.")
+        .build(async move |_, _| {
+            let now = running.now.fetch_add(1, Ordering::SeqCst) + 1;
+            running.most.fetch_max(now, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            running.now.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, String>(serde_json::Value::Null)
+        })
+        .unwrap()
+}
+
+#[derive(Clone, Copy)]
+struct User(&'static str);
+
+/// Who is asking.
+#[tool(unlinked)]
+fn who(#[param(context)] user: &User) -> &'static str {
+    user.0
+}
+
+/// Waits for ever.
+#[tool(unlinked)]
+async fn wait() {
+    std::future::pending::<()>().await;
+}
+
+/// Calls a tool that waits.
+#[tool(unlinked)]
+async fn call_waiting(call: &CallContext) -> String {
+    let own = ToolCall::new("1", "who", "").with(User("Bob"));
+    let who = call.call(own).await.content().to_owned();
+    let inherited = call.call(ToolCall::new("1", "who", "")).await;
+    assert_eq!((&*who, inherited.content()), ("Bob", "Ada"));
+    call.call(ToolCall::new("2", "wait", ""))
+        .await
+        .content()
+        .into()
+}
+
+#[tokio::test]
+async fn a_nested_call_inherits_context_values_and_the_token() {
+    let registry = registry().build().unwrap();
+    let token = CancellationToken::new();
+    let call = ToolCall::new("call_1", "call_waiting", "").with(User("Ada"));
+    let running = tokio::spawn(registry.call(call.cancel_with(&token)));
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    token.cancel();
+    let result = running.await.unwrap();
+    assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Cancelled);
+}
+
+/// Makes a call that outlives this one.
+#[tool(unlinked)]
+async fn call_later(call: &CallContext) {
+    let call = call.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        call.call(ToolCall::new("inner", "work", "")).await;
+    });
+}
+
+#[tokio::test]
+async fn a_context_that_outlives_its_call_waits_for_a_permit() {
+    let registry = registry().concurrency(1).build().unwrap();
+    let result = registry
+        .call(ToolCall::new("call_1", "call_later", "").with(User("Ada")))
+        .await;
+    assert!(!result.is_error());
+    let work = || registry.call(ToolCall::new("call_1", "work", ""));
+    for _ in 0..10 {
+        let result = tokio::time::timeout(Duration::from_secs(5), work())
+            .await
+            .unwrap();
+        assert_eq!(result.content(), "worked");
+    }
+}

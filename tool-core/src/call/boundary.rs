@@ -1,0 +1,298 @@
+//! The boundary around the application's code: its panics end at most the call.
+//!
+//! User code runs in more places than a tool's body: in `Drop`, in the sources of an error, in a
+//! subscriber of the log. [`catch`] runs such code; [`Guarded`] holds a value whose `Drop` may
+//! panic; [`Caught`] is a future that does neither in `poll` nor in `Drop`.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt::{self, Write};
+use std::future::Future;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::call::truncate::floor_char_boundary;
+
+type Payload = Box<dyn Any + Send>;
+
+/// Runs user code. If it panics, returns the text of the panic.
+#[inline]
+pub(crate) fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(text)
+}
+
+/// Returns the text of a panic payload, which may panic itself when dropped.
+#[cold]
+fn text(payload: Payload) -> String {
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    let found = owned.or_else(|| payload.downcast_ref::<&str>().copied());
+    let text = found.unwrap_or("panic payload is not text").to_owned();
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        // Dropping this one may panic again, without end. A leak is better than a lost result.
+        std::mem::forget(another);
+    }
+    text
+}
+
+/// A value of the application. A panic in its `Drop` is caught, wherever it is dropped.
+pub(crate) struct Guarded<T>(Option<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) fn new(value: T) -> Guarded<T> {
+        Guarded(Some(value))
+    }
+
+    /// Returns the value. It is absent only while it is dropped.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    fn clear(&mut self) {
+        // The panic hook has reported the panic.
+        let _ = catch(|| self.0 = None);
+    }
+}
+
+impl<T> Deref for Guarded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.get().expect("the value is only absent while dropped")
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            self.clear();
+        }
+    }
+}
+
+/// A future of user code. Completes with the text of a panic if it panics.
+pub(crate) struct Caught<F>(Guarded<F>);
+
+impl<F: Future + Unpin> Caught<F> {
+    pub(crate) fn new(future: F) -> Caught<F> {
+        Caught(Guarded::new(future))
+    }
+}
+
+impl<F: Future + Unpin> Future for Caught<F> {
+    type Output = Result<F::Output, String>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = &mut self.get_mut().0.0;
+        let mut output = None;
+        let polled = catch(|| {
+            if let Some(future) = slot
+                && let Poll::Ready(value) = Pin::new(future).poll(context)
+            {
+                output = Some(value);
+                // In here, because it may panic too. The output is kept then.
+                *slot = None;
+            }
+        });
+        match (output, polled) {
+            (Some(output), _) => Poll::Ready(Ok(output)),
+            (None, Ok(())) => Poll::Pending,
+            (None, Err(panic)) => {
+                let _ = catch(|| *slot = None);
+                Poll::Ready(Err(panic))
+            }
+        }
+    }
+}
+
+/// The longest text in bytes that is kept of an error for the operator.
+pub(crate) const OPERATOR_TEXT: usize = 64 << 10;
+
+/// The error of a tool, as the application reads it.
+pub struct Source(Guarded<Box<dyn Error + Send + Sync>>);
+
+impl Source {
+    pub(crate) fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Source {
+        Source(Guarded::new(error.into()))
+    }
+
+    pub(crate) fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &**self.0
+    }
+}
+
+impl From<String> for Source {
+    fn from(text: String) -> Source {
+        Source::new(text)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.error(), f)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.error(), f)
+    }
+}
+
+/// The most errors of one chain that are read, because a chain may have no end.
+const CHAIN: usize = 32;
+
+/// Iterates over the sources of an error, without the error itself. Ends after 32 errors, and
+/// where `source()` panics.
+pub(crate) fn sources<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    let source = |error: &'e (dyn Error + 'static)| catch(|| error.source()).ok().flatten();
+    std::iter::successors(source(error), move |error| source(*error)).take(CHAIN - 1)
+}
+
+/// The displayed texts of an error and its sources.
+#[derive(Debug)]
+pub(crate) struct ErrorTexts {
+    text: String,
+    source: Option<Box<ErrorTexts>>,
+}
+
+impl ErrorTexts {
+    /// Copies the texts, each truncated to [`OPERATOR_TEXT`].
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> ErrorTexts {
+        let copy = |error| displayed(error, OPERATOR_TEXT);
+        let sources: Vec<_> = sources(error).map(copy).collect();
+        let source = sources.into_iter().rev().fold(None, |source, text| {
+            Some(Box::new(ErrorTexts { text, source }))
+        });
+        ErrorTexts {
+            text: copy(error),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for ErrorTexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for ErrorTexts {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// Returns `true` if an error or one of its sources displays a text longer than [`OPERATOR_TEXT`].
+pub(crate) fn is_huge(error: &(dyn Error + 'static)) -> bool {
+    /// Stops the formatting when the text is too long.
+    struct Counter(usize);
+
+    impl Write for Counter {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0 = self.0.checked_sub(part.len()).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+
+    std::iter::once(error).chain(sources(error)).any(|error| {
+        let written = catch(|| write!(Counter(OPERATOR_TEXT), "{error}"));
+        !matches!(written, Ok(Ok(())))
+    })
+}
+
+/// Returns the displayed text of an error, truncated to `cap` bytes. `Display` may panic.
+pub(crate) fn displayed(error: &dyn Error, cap: usize) -> String {
+    /// Stops the formatting when the text is long enough.
+    struct Capped {
+        text: String,
+        cap: usize,
+    }
+
+    impl Write for Capped {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            let left = self.cap - self.text.len();
+            let end = floor_char_boundary(part, left);
+            self.text.push_str(&part[..end]);
+            if end < part.len() {
+                Err(fmt::Error)
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    let mut out = Capped {
+        text: String::new(),
+        cap,
+    };
+    match catch(|| write!(out, "{error}")) {
+        Ok(Ok(())) => out.text,
+        // The error of the application's `Display`, or the end of the space.
+        Ok(Err(_)) => out.text + "…",
+        Err(_) => "the error source panicked while it was displayed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Panics when dropped, with another bomb as the payload.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::panic_any(Bomb);
+        }
+    }
+
+    /// An error that is its own source, or that panics.
+    #[derive(Debug)]
+    struct Odd {
+        panics: bool,
+    }
+
+    impl fmt::Display for Odd {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            assert!(!self.panics, "planned");
+            f.write_str("größer")
+        }
+    }
+
+    impl Error for Odd {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            assert!(!self.panics, "planned");
+            Some(self)
+        }
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_is_discarded() {
+        let caught = catch(|| std::panic::panic_any(Bomb));
+        assert_eq!(caught, Err("panic payload is not text".into()));
+    }
+
+    #[test]
+    fn a_value_that_panics_when_dropped_is_dropped() {
+        drop(Guarded::new(Bomb));
+    }
+
+    #[test]
+    fn a_chain_without_an_end_is_cut() {
+        assert_eq!(sources(&Odd { panics: false }).count(), CHAIN - 1);
+        assert_eq!(sources(&Odd { panics: true }).count(), 0);
+    }
+
+    #[test]
+    fn a_text_is_cut_at_a_character() {
+        let odd = Odd { panics: false };
+        assert_eq!(displayed(&odd, 3), "gr…");
+        assert_eq!(displayed(&odd, 8), "größer");
+        assert!(displayed(&Odd { panics: true }, 8).contains("panicked"));
+    }
+}
