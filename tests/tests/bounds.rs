@@ -283,7 +283,7 @@ async fn a_drop_that_panics_keeps_all_results() {
             Some(ToolErrorKind::Panicked),
         ),
         (call("hold_bomb"), Some(ToolErrorKind::Panicked)),
-        (call("hold_for_ever"), Some(ToolErrorKind::TimedOut)),
+        (call("hold_for_ever"), Some(ToolErrorKind::Panicked)),
         (call("hold_on_a_thread"), Some(ToolErrorKind::Panicked)),
         (call("return_bomb"), Some(ToolErrorKind::Panicked)),
         (

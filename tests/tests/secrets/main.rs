@@ -295,9 +295,10 @@ async fn a_hook_sees_a_text_before_it_is_truncated() {
     }
 }
 
-/// A dropped call has no result; its panic goes to whoever drops it.
+/// A dropped call has no result. Its panic does not reach whoever drops it, who may be about to drop
+/// other calls.
 #[test]
-fn a_dropped_call_passes_its_panic_to_the_caller() {
+fn a_dropped_call_keeps_its_panic() {
     let registry = all().build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -308,5 +309,5 @@ fn a_dropped_call_passes_its_panic_to_the_caller() {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
     let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(call)));
-    assert!(dropped.is_err());
+    assert!(dropped.is_ok());
 }

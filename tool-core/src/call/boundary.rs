@@ -2,7 +2,7 @@
 //!
 //! User code runs in more places than a tool's body: in `Drop`, in the sources of an error, in a
 //! subscriber of the log. [`catch`] runs such code; [`Guarded`] holds a value whose `Drop` may
-//! panic; [`Caught`] is a future that does neither in `poll` nor in `Drop`.
+//! panic; [`Caught`] is a future that does not panic when polled.
 
 use std::any::Any;
 use std::error::Error;
@@ -72,12 +72,13 @@ impl<T> Drop for Guarded<T> {
     }
 }
 
-/// A future of user code. Completes with the text of a panic if it panics.
-pub(crate) struct Caught<F>(Guarded<F>);
+/// A future of user code. Completes with the text of a panic if it panics. Dropping it before it
+/// completes may panic: the call then ends as panicked.
+pub(crate) struct Caught<F>(Option<F>);
 
 impl<F: Future + Unpin> Caught<F> {
     pub(crate) fn new(future: F) -> Caught<F> {
-        Caught(Guarded::new(future))
+        Caught(Some(future))
     }
 }
 
@@ -85,7 +86,7 @@ impl<F: Future + Unpin> Future for Caught<F> {
     type Output = Result<F::Output, String>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let slot = &mut self.get_mut().0.0;
+        let slot = &mut self.get_mut().0;
         let mut output = None;
         let polled = catch(|| {
             if let Some(future) = slot

@@ -154,6 +154,9 @@ impl ToolError {
     /// Truncates the message to `cap` bytes, but never before the end of the reference. What the
     /// operator sees may be longer, but is bounded too.
     pub(crate) fn truncate(&mut self, cap: usize) {
+        if self.original_message().len() > OPERATOR_TEXT {
+            self.shrink_source();
+        }
         let operator_cap = cap.max(OPERATOR_TEXT);
         let reference = self.message.find(self.id()).unwrap_or_default();
         let cap = cap.max(reference + self.id().len() + 1);
@@ -175,7 +178,10 @@ impl ToolError {
             truncate(original, operator_cap);
         }
         truncate(&mut self.detail, operator_cap);
-        // A source that displays a huge text holds it. Its texts replace it.
+    }
+
+    /// Replaces a source that displays a huge text, and thus holds it, by its texts.
+    fn shrink_source(&mut self) {
         if let Some(source) = &self.source
             && is_huge(source.error())
         {
@@ -296,10 +302,14 @@ impl ToolError {
     }
 
     /// Copies what must be kept of the error while a hook owns it.
-    pub(crate) fn to_replaced(&self) -> ReplacedError {
+    pub(crate) fn to_replaced(&mut self) -> ReplacedError {
+        if self.original_message().len() > OPERATOR_TEXT {
+            self.shrink_source();
+        }
+        let bounded = |text: &str| text[..floor_char_boundary(text, OPERATOR_TEXT)].to_owned();
         ReplacedError {
-            message: self.original_message().to_owned(),
-            detail: self.detail.clone(),
+            message: bounded(self.original_message()),
+            detail: bounded(&self.detail),
             source: self.source.clone(),
         }
     }
