@@ -110,7 +110,9 @@ const _: () = {
         let mut __tool_3 = __tool_core::Slot::<
             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
         >::new();
-        let mut __tool_4 = __tool_core::Slot::<__tool_core::OwnedArg<'_, [Vec<u8>]>>::new();
+        let mut __tool_4 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, [Vec<u8>]>,
+        >::new();
         let mut __tool_5 = __tool_core::Slot::<i64>::new();
         let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
