@@ -28,7 +28,7 @@ fn tools_come_go_and_take_other_names() {
     );
     assert_eq!(
         lines(&a, &tool("a", "Other.", "")),
-        ["wording     a, description: reworded"]
+        ["wording     a, description: changed"]
     );
     let promise = tool(
         "a",
@@ -38,15 +38,15 @@ fn tools_come_go_and_take_other_names() {
     assert_eq!(
         lines(&promise, &a),
         [
-            "breaking    a, read_only: true -> not said",
-            "breaking    a, destructive: false -> not said"
+            "breaking    a, read_only: true -> unset",
+            "breaking    a, destructive: false -> unset"
         ]
     );
     assert_eq!(lines(&a, &promise).len(), 2);
     let worse = tool("a", "One.", r#","annotations":{"destructive":true}"#);
     assert_eq!(
         lines(&a, &worse),
-        ["wording     a, destructive: not said -> true"]
+        ["wording     a, destructive: unset -> true"]
     );
     let title = tool("a", "One.", r#","title":"A""#);
     assert_eq!(lines(&a, &title), ["wording     a, title: added"]);
@@ -65,7 +65,7 @@ fn a_file_that_is_no_lock_is_told_of_and_left_alone() {
     assert!(
         missing
             .to_string()
-            .contains("with TOOL_CORE_UPDATE=1 to write it"),
+            .contains("with TOOL_CORE_UPDATE=1 to create it"),
         "{missing}"
     );
     assert!(!path.exists());
@@ -85,7 +85,7 @@ fn a_file_that_is_no_lock_is_told_of_and_left_alone() {
             let error = tools.check_or_update(&path, is_updating).unwrap_err();
             let is_newer = matches!(error.kind(), LockErrorKind::Newer(_));
             assert_eq!(is_newer, text.contains(":2"), "{text}");
-            assert!(error.to_string().contains("left as it is"), "{error}");
+            assert!(error.to_string().contains("left unchanged"), "{error}");
             assert!(error.to_string().contains("tools.lock.json"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
