@@ -60,7 +60,7 @@ fn what_is_linked_is_told_without_what_it_borrows() {
     let error = Registry::linked().unwrap_err().to_string();
     assert!(error.contains("`find_notes`: context::Db, "), "{error}");
     testing::assert_linked(["find_notes"]);
-    testing::assert_linked_alone(["find_notes"]);
+    testing::assert_linked_only(["find_notes"]);
 }
 
 #[test]

@@ -89,9 +89,7 @@ impl Registry {
     /// ```
     pub fn lock(&self) -> Lock {
         let tools = self.specs();
-        let tools = tools
-            .iter()
-            .map(|tool| (tool.name.to_string(), spec(tool)));
+        let tools = tools.iter().map(|tool| (tool.name.to_string(), spec(tool)));
         Lock::new(tools.collect())
     }
 }

@@ -84,10 +84,7 @@ fn push_section(out: &mut String, section: &Section, level: u8) {
         isolate(&section.name)
     ));
     if let Some(title) = &section.title {
-        out.push_str(&format!(
-            " <span class=\"title\">{}</span>",
-            isolate(title)
-        ));
+        out.push_str(&format!(" <span class=\"title\">{}</span>", isolate(title)));
     }
     out.push_str(&format!("</h{level}>\n"));
     if !section.hints.is_empty() {

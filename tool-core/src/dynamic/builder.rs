@@ -215,8 +215,7 @@ impl DynamicToolBuilder {
         let mut problems = check::name_and_description(&self.name, &self.description);
         let parameters = check::schema(self.parameters, Audience::Model, &mut problems);
         let output = self.output.take();
-        let output =
-            output.map(|schema| check::schema(schema, Audience::Client, &mut problems));
+        let output = output.map(|schema| check::schema(schema, Audience::Client, &mut problems));
         let (Some(parameters), true) = (parameters, problems.is_empty()) else {
             return Err(DynamicToolError {
                 tool: self.name,

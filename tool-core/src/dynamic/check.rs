@@ -179,7 +179,10 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
 /// Reports references that can't be resolved, and what some providers reject.
 fn check_portable(schema: &Value, audience: Audience, report: Report<'_>) {
     if schema["type"] != "object" {
-        report("", "it does not describe an object; add `\"type\": \"object\"`");
+        report(
+            "",
+            "it does not describe an object; add `\"type\": \"object\"`",
+        );
     }
     if audience == Audience::Model {
         for keyword in ["allOf", "anyOf", "oneOf"] {

@@ -152,8 +152,12 @@ fn number(schema: &Value) -> String {
     let minimum = end("minimum", "exclusiveMinimum");
     let maximum = end("maximum", "exclusiveMaximum");
     let step = limit("multipleOf");
-    let minimum = minimum.as_ref().map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
-    let maximum = maximum.as_ref().map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
+    let minimum = minimum
+        .as_ref()
+        .map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
+    let maximum = maximum
+        .as_ref()
+        .map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
     text(|out| number_between(out, minimum, maximum, step.as_deref()))
 }
 

@@ -18,7 +18,10 @@ pub(super) enum Intent {
 }
 
 pub(super) fn intent(schemas: &[Value], root: &Value, value: &Value) -> Option<Intent> {
-    let schemas: Vec<_> = schemas.iter().map(|schema| resolved(schema, root)).collect();
+    let schemas: Vec<_> = schemas
+        .iter()
+        .map(|schema| resolved(schema, root))
+        .collect();
     // The first two variants that pass a test.
     let candidates = |test: fn(&Value, &Value) -> bool| {
         let mut candidates = (0..schemas.len()).filter(|&at| test(schemas[at], value));

@@ -253,16 +253,18 @@ fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
             kind: TypeKind::Multiple(names),
         } => {
             let names = names.iter();
-            let types: Vec<_> = names.map(|name| typed(name.as_str(), &Value::Null)).collect();
+            let types: Vec<_> = names
+                .map(|name| typed(name.as_str(), &Value::Null))
+                .collect();
             Some(either(types.iter()))
         }
-        Kind::Enum { options } => {
-            Some(either(options.as_array()?.iter().map(Value::to_string)))
-        }
+        Kind::Enum { options } => Some(either(options.as_array()?.iter().map(Value::to_string))),
         Kind::Constant { expected_value } => Some(expected_value.to_string()),
         Kind::AnyOf { context } => {
             let firsts = context.iter().filter_map(|errors| errors.first());
-            let all: Vec<_> = firsts.filter_map(|error| expectation(error, schema)).collect();
+            let all: Vec<_> = firsts
+                .filter_map(|error| expectation(error, schema))
+                .collect();
             Some(all.join(", or "))
         }
         _ => None,

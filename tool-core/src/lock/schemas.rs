@@ -219,18 +219,10 @@ impl<'s> Comparison<'s> {
             self.schema(old, new, path);
         }
         if new.len() > old.len() {
-            self.add(
-                path,
-                Effect::Narrower,
-                "must match more schemas of `allOf`",
-            );
+            self.add(path, Effect::Narrower, "must match more schemas of `allOf`");
         }
         if new.len() < old.len() {
-            self.add(
-                path,
-                Effect::Wider,
-                "must match fewer schemas of `allOf`",
-            );
+            self.add(path, Effect::Wider, "must match fewer schemas of `allOf`");
         }
     }
 

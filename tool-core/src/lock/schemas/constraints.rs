@@ -99,8 +99,7 @@ impl Comparison<'_> {
             let is_constraint = |length: &&str| {
                 loose == Ordering::Greater || compare(length, "0") != Some(Ordering::Equal)
             };
-            let [old, new] =
-                [old, new].map(|schema| schema.get_number(name).filter(is_constraint));
+            let [old, new] = [old, new].map(|schema| schema.get_number(name).filter(is_constraint));
             self.constraint(path, name, old, new, |old, new| {
                 effect_of(compare(new, old), loose)
             });

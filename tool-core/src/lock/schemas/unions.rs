@@ -15,8 +15,14 @@ impl<'s> Comparison<'s> {
             match (old.get("anyOf"), new.get("anyOf")) {
                 (None, None) => {}
                 (Some(old), Some(new)) => self.unions(old.items(), new.items(), path),
-                (None, Some(_)) => self.add(path, Effect::Narrower, "must now match a schema of `anyOf`"),
-                (Some(_), None) => self.add(path, Effect::Wider, "no longer has to match a schema of `anyOf`"),
+                (None, Some(_)) => {
+                    self.add(path, Effect::Narrower, "must now match a schema of `anyOf`")
+                }
+                (Some(_), None) => self.add(
+                    path,
+                    Effect::Wider,
+                    "no longer has to match a schema of `anyOf`",
+                ),
             }
             return false;
         }
@@ -44,8 +50,9 @@ impl<'s> Comparison<'s> {
             .iter()
             .map(|schema| (label(new_root, schema), schema))
             .collect();
-        let count =
-            |variants: &[(String, &Json)]| variants.iter().filter(|(name, _)| name != "null").count();
+        let count = |variants: &[(String, &Json)]| {
+            variants.iter().filter(|(name, _)| name != "null").count()
+        };
         let is_single = count(&removed) <= 1 && count(&added) <= 1;
         let place = |name: &str| {
             if is_single {
@@ -54,7 +61,8 @@ impl<'s> Comparison<'s> {
                 format!("{path}({name})")
             }
         };
-        let is_equal = |left: &Json, right: &Json| without_annotations(left) == without_annotations(right);
+        let is_equal =
+            |left: &Json, right: &Json| without_annotations(left) == without_annotations(right);
         // Pair equal variants first, then those with the same label, then the only ones.
         for round in 0..3 {
             removed.retain(|(name, schema)| {
@@ -73,12 +81,18 @@ impl<'s> Comparison<'s> {
             });
         }
         for (name, schema) in removed {
-            if !new.iter().any(|candidate| self.is_old_accepted(schema, candidate)) {
+            if !new
+                .iter()
+                .any(|candidate| self.is_old_accepted(schema, candidate))
+            {
                 self.add(path, Effect::Narrower, format!("can no longer be {name}"));
             }
         }
         for (name, schema) in added {
-            if !old.iter().any(|candidate| self.is_new_accepted(candidate, schema)) {
+            if !old
+                .iter()
+                .any(|candidate| self.is_new_accepted(candidate, schema))
+            {
                 self.add(path, Effect::Wider, format!("can now be {name}"));
             }
         }
