@@ -171,7 +171,7 @@ fn a_test_can_refuse_all_other_linked_tools() {
     testing::assert_linked_only(["get_temperature", "meet", "roll_die"]);
     let other = said(|| testing::assert_linked_only(["get_temperature", "meet"]));
     assert!(
-        other.starts_with("these tools are linked and not expected; "),
+        other.starts_with("unexpected tools; "),
         "{other}"
     );
     assert!(

@@ -44,13 +44,13 @@ fn they_stand_in_a_catalogue_with_an_example_that_fits() {
     for part in [
         "\nDoes \\<b\\>things\\</b\\>.\n",
         "| <code>kind</code> | value | yes | one of \"b\", \"a\" |  |\n",
-        "| <code>list</code> | array of item | yes | at least 2 items<br>no item twice |  |\n",
+        "| <code>list</code> | array of item | yes | at least 2 items<br>no duplicate items |  |\n",
         "\n**item**\n",
     ] {
         assert!(markdown.contains(part), "{part} is missing in\n{markdown}");
     }
     // Its schema is sent as it came, so that no rule of a strict mode is broken.
-    assert!(!markdown.contains("**Providers**"), "{markdown}");
+    assert!(!markdown.contains("**Provider limits**"), "{markdown}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn no_example_is_made_up_where_a_schema_is_too_intricate() {
     ] {
         let why = of(object(intricate.clone())).expect_err("nothing is known to fit");
         assert!(
-            why.starts_with("`p` has ") && why.ends_with("; give it an example"),
+            why.starts_with("`p` has ") && why.ends_with("; add an example"),
             "{why}"
         );
         let mut told = intricate;
