@@ -1,4 +1,4 @@
-//! Any bytes as the arguments of a call: no panic, no hang, no run of what is refused.
+//! Calls tools with arbitrary bytes as arguments: no panic, no hang, no run of a rejected call.
 
 #![no_main]
 

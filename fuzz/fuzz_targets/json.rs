@@ -1,4 +1,4 @@
-//! Any JSON as the arguments of a call.
+//! Calls tools with arbitrary JSON as arguments.
 
 #![no_main]
 

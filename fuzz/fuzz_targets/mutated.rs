@@ -1,4 +1,4 @@
-//! Valid calls with a few bytes changed.
+//! Calls tools with valid arguments in which a few bytes are changed.
 
 #![no_main]
 

@@ -122,7 +122,7 @@ fn markdown_shows_texts_to_the_letter() {
     let unlike = |tag: &&String| {
         !["<code>", "</code>", "<bdi>", "</bdi>", "</a>", "<details>", "</details>"].contains(&&***tag)
             && !tag.starts_with("<a id=\"tool-show\">")
-            && !tag.starts_with("<summary>Schema of")
+            && !tag.starts_with("<summary>JSON Schema of")
             // The entry of the index, and what is set apart of our own: the flags.
             && !tag.contains("dest_url: Borrowed(\"#tool-show\")")
     };
