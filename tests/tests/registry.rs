@@ -170,10 +170,7 @@ fn a_test_can_ask_for_linked_tools() {
 fn a_test_can_refuse_all_other_linked_tools() {
     testing::assert_linked_only(["get_temperature", "meet", "roll_die"]);
     let other = said(|| testing::assert_linked_only(["get_temperature", "meet"]));
-    assert!(
-        other.starts_with("unexpected tools; "),
-        "{other}"
-    );
+    assert!(other.starts_with("unexpected tools; "), "{other}");
     assert!(
         other.contains("\n  roll_die, tests/tests/registry.rs:"),
         "{other}"

@@ -106,7 +106,10 @@ fn a_schema_means_the_same_without_its_function() {
         ["map_enum_keys", "map_enum_keys_options", "length_enum_map"]
     );
     for (_, problem) in &others {
-        assert!(problem.contains("deep-red`: the key is not valid"), "{problem}");
+        assert!(
+            problem.contains("deep-red`: the key is not valid"),
+            "{problem}"
+        );
     }
     println!("{accepted} accepted, {refused} refused");
     assert!(

@@ -16,7 +16,7 @@ impl<'s> Comparison<'s> {
                 (None, None) => {}
                 (Some(old), Some(new)) => self.unions(old.items(), new.items(), path),
                 (None, Some(_)) => {
-                    self.add(path, Effect::Narrower, "must now match a schema of `anyOf`")
+                    self.add(path, Effect::Narrower, "must now match a schema of `anyOf`");
                 }
                 (Some(_), None) => self.add(
                     path,
