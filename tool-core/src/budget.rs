@@ -18,7 +18,7 @@
 //! # Ok::<(), tool_core::RegistryError>(())
 //! ```
 
-use std::fmt;
+use std::{fmt, slice};
 
 use crate::provider::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
@@ -115,7 +115,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(std::slice::from_ref(tool), &[]),
+            dialects: by_dialect(slice::from_ref(tool), &[]),
         }
     }
 
@@ -158,15 +158,10 @@ impl Cost {
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.tools.iter().map(|tool| (tool.name(), Row::new(tool)));
-        let total = Row {
-            bytes: self.bytes(),
-            #[cfg(feature = "tokens")]
-            tokens: self.tokens(),
-        };
-        for (name, row) in rows.chain([("all tools", total)]) {
-            writeln!(f, "{name:<32} {row}")?;
+        for tool in &self.tools {
+            write_row(f, tool.name(), slice::from_ref(tool))?;
         }
+        write_row(f, "all tools", &self.tools)?;
         for (name, bytes) in &self.dialects {
             write!(f, "\n{name:<32} {bytes:>7} bytes")?;
         }
@@ -174,28 +169,13 @@ impl fmt::Display for Budget {
     }
 }
 
-/// A row of the table.
-struct Row {
-    bytes: usize,
+fn write_row(f: &mut fmt::Formatter<'_>, name: &str, tools: &[Cost]) -> fmt::Result {
+    let bytes: usize = tools.iter().map(Cost::bytes).sum();
+    write!(f, "{name:<32} {bytes:>7} bytes")?;
     #[cfg(feature = "tokens")]
-    tokens: usize,
-}
-
-impl Row {
-    fn new(tool: &Cost) -> Row {
-        Row {
-            bytes: tool.bytes(),
-            #[cfg(feature = "tokens")]
-            tokens: tool.tokens(),
-        }
+    {
+        let tokens: usize = tools.iter().map(Cost::tokens).sum();
+        write!(f, " {tokens:>6} tokens")?;
     }
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>7} bytes", self.bytes)?;
-        #[cfg(feature = "tokens")]
-        write!(f, " {:>6} tokens", self.tokens)?;
-        Ok(())
-    }
+    writeln!(f)
 }
