@@ -65,7 +65,7 @@ fn every_tool_documents_its_use_and_its_result() {
         }
     }
     for tool in registry().specs() {
-        assert!(tool.when_to_use.is_some() && tool.returns.is_some());
+        assert!(tool.when_to_use().is_some() && tool.returns().is_some());
         assert!(tool.prompt().contains("When to use: "));
     }
 }

@@ -3,6 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofs::probe;
+use properties::probe;
 
 fuzz_target!(|data: &[u8]| probe::one(data, |subject, random, _| probe::mutated(subject, random)));

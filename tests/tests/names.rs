@@ -1,5 +1,6 @@
-//! The macro judges the names that it sees, the library those that come while a program runs, and
-//! neither can call the other: they must agree, and with the rules that both stand for.
+//! The macro checks names at compile time, the library those of dynamic tools at run time. Neither
+//! can
+//! call the other, so they must agree, and both must agree with the providers' rules.
 
 use std::convert::Infallible;
 
@@ -10,7 +11,8 @@ use tool_core::rules::{self, Value as Told};
 #[path = "../../tool-macros/src/util/grammar.rs"]
 mod grammar;
 
-/// Every ASCII character alone, first and last, other characters, and every length about the limit.
+/// Returns every ASCII character alone, first and last, other characters, and lengths around the
+/// limit.
 fn names() -> Vec<String> {
     let ascii = (0..=127_u8).map(char::from);
     let others = ['é', 'ß', 'Ａ', '１', '٣', '‿', '\u{200d}', '\u{e000}', '🦀'];
@@ -28,7 +30,7 @@ fn names() -> Vec<String> {
     places.chain(lengths).collect()
 }
 
-/// What a tool of this name with a parameter of this key would be refused for.
+/// Returns why a tool with this name and a parameter with this key is rejected.
 fn problems(name: &str, key: &str) -> Vec<String> {
     let tool = DynamicTool::builder(name)
         .description("Does something.")
@@ -37,17 +39,17 @@ fn problems(name: &str, key: &str) -> Vec<String> {
     tool.map_or_else(|error| error.problems().to_vec(), |_| Vec::new())
 }
 
-/// Whether the pattern of a rule takes a name, in the eyes of an independent validator.
+/// Returns a check of a rule's pattern by an independent validator.
 fn by_rule(rule: &str) -> impl Fn(&str) -> bool {
     let Told::Pattern(pattern) = rules::find(rule).unwrap().value else {
         panic!("{rule} has no pattern");
     };
-    let judge = jsonschema::validator_for(&json!({"pattern": pattern})).unwrap();
-    move |name| judge.is_valid(&Value::from(name))
+    let validator = jsonschema::validator_for(&json!({"pattern": pattern})).unwrap();
+    move |name| validator.is_valid(&Value::from(name))
 }
 
 #[test]
-fn the_macro_and_the_library_take_the_same_names_of_tools() {
+fn the_macro_and_the_library_accept_the_same_tool_names() {
     let by_rule = by_rule("portable.tool_name");
     let mut taken = 0;
     for name in names() {
@@ -60,7 +62,7 @@ fn the_macro_and_the_library_take_the_same_names_of_tools() {
 }
 
 #[test]
-fn the_macro_and_the_library_take_the_same_keys() {
+fn the_macro_and_the_library_accept_the_same_keys() {
     let by_rule = by_rule("portable.param_name");
     let mut taken = 0;
     for key in names() {

@@ -8,15 +8,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[path = "../words.rs"]
-mod words;
+#[path = "../support/rustc_version.rs"]
+mod rustc_version;
 
 #[test]
 fn every_mistake_has_its_words() {
     // No case that compiles may join these: it would switch trybuild's batches off.
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/*/*.rs");
-    match words::other_words() {
+    match rustc_version::other_words() {
         None => cases.compile_fail("ui-rustc/*/*.rs"),
         Some(reason) => println!("ui-rustc/ is skipped: {reason}"),
     }

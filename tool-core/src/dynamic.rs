@@ -18,9 +18,9 @@ use crate::call::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
+use crate::schema::messages::shorten;
 use crate::schema::validate::{ValidateError, normalise};
 use crate::schema::violation::Violations;
-use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
 use crate::tool::{AsyncStart, ToolEntry};
 
@@ -152,7 +152,7 @@ fn read(text: &str, parameters: &CompiledSchema) -> Result<Value, ArgumentError>
     // A `Value` does not show duplicate keys, lone surrogates, or numbers out of range.
     let mut violations = match normalise(&Schema::ANY, text, false) {
         Ok(_) => Violations::default(),
-        Err(ValidateError::Mistakes(violations)) => violations,
+        Err(ValidateError::Invalid(violations)) => violations,
         Err(error) => return Err(error.into()),
     };
     let arguments = serde_json::from_str(text);
@@ -165,7 +165,7 @@ fn read(text: &str, parameters: &CompiledSchema) -> Result<Value, ArgumentError>
         }
     }
     if !violations.is_empty() {
-        return Err(ValidateError::Mistakes(violations).into());
+        return Err(ValidateError::Invalid(violations).into());
     }
     let mut arguments = arguments.map_err(|error| ArgumentError::Malformed(error.to_string()))?;
     to_integers(&mut arguments);

@@ -43,7 +43,6 @@ mod changes;
 mod compare;
 mod schemas;
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{error, fmt, io};
@@ -197,13 +196,13 @@ impl FromStr for Lock {
 
 /// Everything about a tool that its callers see.
 fn spec(tool: &ToolSpec) -> Json {
-    let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(Json::from);
+    let text = |text: Option<&str>| text.map(Json::from);
     let schema = |text| Json::parse(text).expect("a tool's schema is valid JSON");
     Json::object([
-        ("title", text(&tool.title)),
+        ("title", text(tool.title())),
         ("description", Some(Json::from(&*tool.description))),
-        ("when_to_use", text(&tool.when_to_use)),
-        ("returns", text(&tool.returns)),
+        ("when_to_use", text(tool.when_to_use())),
+        ("returns", text(tool.returns())),
         ("annotations", annotations(tool.annotations)),
         ("parameters", Some(schema(tool.parameters_json()))),
         ("output", tool.output_json().map(schema)),

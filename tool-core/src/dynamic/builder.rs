@@ -14,7 +14,7 @@ use super::check::{self, Audience, SchemaInput};
 use super::{Body, CompiledSchema, DynamicTool, Run, check_output, invoke};
 use crate::call::context::CallContext;
 use crate::output::{Failure, Outcome};
-use crate::spec::{Annotations, Location, ToolSpec};
+use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
 /// The schema of a tool without parameters.
@@ -225,14 +225,24 @@ impl DynamicToolBuilder {
         let (parameters, text) = parameters;
         let (output, output_text) = output.flatten().unzip();
         let output = output.map(Arc::new);
-        let schemas = [text, output_text.unwrap_or_default()];
-        let has_no_parameters = is_empty(&parameters.schema);
-        let mut spec = ToolSpec::of_json(self.name, location, schemas, has_no_parameters);
-        spec.title = self.title.map(Into::into);
-        spec.description = self.description.into();
-        spec.when_to_use = self.when_to_use.map(Into::into);
-        spec.returns = self.returns.map(Into::into);
-        spec.annotations = self.annotations;
+        let spec = ToolSpec::dynamic(
+            self.name,
+            self.description,
+            self.annotations,
+            location,
+            !is_empty(&parameters.schema),
+            DynamicParts {
+                parameters: text,
+                output: output_text.unwrap_or_default(),
+                details: Details {
+                    title: self.title.map(Into::into),
+                    when_to_use: self.when_to_use.map(Into::into),
+                    returns: self.returns.map(Into::into),
+                    timeout: self.timeout,
+                    ..Details::EMPTY
+                },
+            },
+        );
         let body = Body {
             parameters,
             run: run(output),
@@ -240,8 +250,6 @@ impl DynamicToolBuilder {
         Ok(DynamicTool(ToolEntry::from_live(LiveTool {
             spec,
             invoke: Invoke::Async(invoke),
-            needs: &[],
-            timeout: self.timeout,
             receiver: Some(Arc::new(body)),
             group: None,
         })))

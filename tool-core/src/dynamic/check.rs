@@ -101,7 +101,7 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
     let schema = schema.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
     let schema = schema.ok()?;
     // Of a duplicate key, one reader may use the first value and another the last.
-    if let Err(ValidateError::Mistakes(violations)) = normalise(&Schema::ANY, &text, false) {
+    if let Err(ValidateError::Invalid(violations)) = normalise(&Schema::ANY, &text, false) {
         for violation in violations.into_parts().0 {
             report(violation.path(), violation.message());
         }

@@ -1,9 +1,9 @@
-//! Describes what a JSON Schema expects, in the words that [`crate::schema::words`] uses for a typed
+//! Describes what a JSON Schema expects, in the words that [`crate::schema::messages`] uses for a typed
 //! schema.
 
 use serde_json::Value;
 
-use crate::schema::words::{self as messages, number_between, one_of, pattern, sized, text};
+use crate::schema::messages::{self, number_between, one_of, pattern, sized, text};
 use crate::schema::{IntegerRange, Lengths};
 
 /// The maximum depth, references included.
@@ -114,7 +114,7 @@ fn object(schema: &Value) -> String {
 
 fn string(schema: &Value) -> String {
     let what = match schema["format"].as_str() {
-        Some(format) => format!("a string of the format {format}"),
+        Some(format) => format!("a string in {format} format"),
         None => "a string".into(),
     };
     let lengths = lengths(schema, "minLength", "maxLength");

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::expected::{either, target};
-use crate::schema::words::{did_you_mean, nearest, shorten};
+use crate::schema::messages::{did_you_mean, nearest, shorten};
 
 /// The maximum number of references to follow.
 const MAX_REFERENCES: usize = 16;

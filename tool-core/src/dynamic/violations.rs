@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::expected::{either, expected, typed};
 use super::unions::{Intent, intent};
-use crate::schema::validate::repeated;
+use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
+use crate::schema::validate::duplicate_item;
 use crate::schema::violation::{Violation, Violations};
-use crate::schema::words::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 
 /// Returns all violations of a value. Missing properties come last.
 pub(super) fn violations<'e>(
@@ -185,8 +185,8 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::ExclusiveMinimum { limit } => format!("{got} is not above {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("{got} is not below {limit}"),
         Kind::MultipleOf { multiple_of } => match schema.pointer(error.schema_path().as_str()) {
-            Some(step) => format!("{got} is no multiple of {step}"),
-            None => format!("{got} is no multiple of {multiple_of}"),
+            Some(step) => format!("{got} is not a multiple of {step}"),
+            None => format!("{got} is not a multiple of {multiple_of}"),
         },
         Kind::Pattern { pattern } => format!("{got} does not match the pattern {pattern}"),
         Kind::Format { format } if schema.is_null() => format!("{got} is not a valid {format}"),
@@ -204,9 +204,9 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             )
         }
         Kind::UnevaluatedItems { .. } => format!("{got} has too many items"),
-        Kind::UniqueItems => match repeated(&json) {
-            Some(item) => format!("holds {} twice; give it once", shorten(&item)),
-            None => "holds something twice; give it once".into(),
+        Kind::UniqueItems => match duplicate_item(&json) {
+            Some(item) => format!("contains {} twice; give it once", shorten(&item)),
+            None => "contains an item twice; give it once".into(),
         },
         Kind::Contains => {
             let item = expected(&holder(error, schema)["contains"], schema);
