@@ -53,6 +53,7 @@ impl Policy {
     }
 
     /// Waits until another tool may run.
+    #[cfg_attr(not(feature = "tokio"), allow(clippy::unused_async))]
     pub(super) async fn acquire(&self) -> Permit {
         #[cfg(feature = "tokio")]
         if let Some(semaphore) = &self.semaphore {
