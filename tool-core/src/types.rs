@@ -83,11 +83,11 @@ use crate::schema::Schema;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't stand in the signature of a tool",
-    label = "has no schema",
-    note = "for a struct or an enum of yours, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
-    note = "for a type of another crate, turn on the feature of `tool-core` with that crate's name, wrap it in such a struct, or take `serde_json::Value`",
-    note = "for a value that the application gives and no model sends, write `#[param(context)]`"
+    message = "`{Self}` cannot be used in the signature of a tool",
+    label = "does not implement `ToolType`",
+    note = "for your own struct or enum, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
+    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
+    note = "for a value that the application provides, write `#[param(context)]`"
 )]
 pub trait ToolType {
     /// What a value of this type looks like in JSON.
@@ -150,8 +150,8 @@ const MONTHS: &Schema = &{
 /// `String` and its kin, `char`, integers (which serde writes in quotes), and what derives
 /// [`ToolType`] as an enum of unit variants or as a newtype of one of these.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be the key of a map in JSON",
-    label = "is no key",
-    note = "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
+    message = "`{Self}` cannot be a map key in JSON",
+    label = "not a map key",
+    note = "JSON map keys are strings; use a `Vec` of pairs instead"
 )]
 pub trait MapKey: ToolType {}

@@ -25,24 +25,24 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "`#[tool]` has no key `readonly`; did you mean `read_only`?"
+    "unknown key `readonly` in `#[tool]`; did you mean `read_only`?"
 }
 ::core::compile_error! {
-    "a model can't uphold what an `unsafe` function asks of its caller; write a safe function that checks it"
+    "a tool cannot be `unsafe` because a model cannot uphold safety conditions; write a safe function that checks them"
 }
 ::core::compile_error! {
-    "a tool can't be generic, since a schema describes one type; write the type that a model is to send"
+    "a tool cannot be generic because its schema describes one concrete type; write that type instead"
 }
 ::core::compile_error! {
-    "a parameter needs a name that a model can use; name it here and take it apart in the body"
+    "a parameter of a tool must have a name; name it here and destructure it in the body"
 }
 ::core::compile_error! {
-    "`impl Trait` names no type that could be decoded; write the type that a model is to send"
+    "`impl Trait` cannot be decoded because it does not name a type; write a concrete type"
 }
 impl Place {
     /// A method.
     fn method(&self) {}
     ::core::compile_error! {
-        "a method is a tool of what it belongs to; put `#[toolset]` on its `impl` block, which reads this `#[tool]`"
+        "a method can only be a tool in an `impl` block with `#[toolset]`; add `#[toolset]` to its block"
     }
 }

@@ -160,14 +160,14 @@ const _: () = {
     const _: () = __tool_core::check::fits(
         <i64 as __tool_core::ToolType>::SCHEMA,
         &__tool_core::Literal::Integer(-5i128),
-        "the default -5 is no value that the schema of `number` describes; give one that a call could send",
+        "the default -5 does not match the schema of `number`; write a value that does",
     );
     #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
     #[linkme(crate = __tool_core::linkme)]
     #[cfg_attr(
         not(test),
         unsafe(
-            export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
         )
     )]
     static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<parameters>();

@@ -96,7 +96,7 @@ const _: () = {
     #[cfg_attr(
         not(test),
         unsafe(
-            export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
         )
     )]
     static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<forecast>();

@@ -191,8 +191,8 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "no method is linked, since it needs a value that a registry is given; drop `unlinked`"
+    "a method is never linked because it needs a registered value; remove `unlinked`"
 }
 ::core::compile_error! {
-    "calls run side by side and share what their tools are methods of; take `&self`, and keep what changes in a `Mutex`"
+    "concurrent calls share `self`; take `&self`, and keep mutable state in a `Mutex`"
 }

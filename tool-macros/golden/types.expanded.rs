@@ -130,5 +130,5 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "a union has no form in JSON; derive `ToolType` for a struct or an enum"
+    "`ToolType` cannot be derived for a union; write a struct or an enum"
 }

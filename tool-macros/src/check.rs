@@ -32,14 +32,15 @@ fn qualifiers(function: &Function, errors: &mut Errors) {
     if let Some(token) = function.unsafety {
         errors.at(
             token,
-            "a model can't uphold what an `unsafe` function asks of its caller; \
-             write a safe function that checks it",
+            "a tool cannot be `unsafe` because a model cannot uphold safety conditions; write a \
+             safe function that checks them",
         );
     }
     if let Some(token) = function.abi {
         errors.at(
             token,
-            "a tool is called from Rust; drop `extern`, or write a Rust function that calls this one",
+            "a tool cannot be an `extern` function; remove `extern`, or write a Rust function \
+             that calls this one",
         );
     }
 }
@@ -50,12 +51,13 @@ fn generics(function: &Function, errors: &mut Errors) {
             GenericParam::Lifetime(_) => {}
             GenericParam::Type(ty) => errors.at(
                 &ty.ident,
-                "a tool can't be generic, since a schema describes one type; \
-                 write the type that a model is to send",
+                "a tool cannot be generic because its schema describes one concrete type; write \
+                 that type instead",
             ),
             GenericParam::Const(constant) => errors.at(
                 &constant.ident,
-                "a tool can't be generic, since a schema describes one type; write the number",
+                "a tool cannot be generic because its schema describes one concrete type; write \
+                 the number instead",
             ),
         }
     }
@@ -66,31 +68,31 @@ fn parameter_forms(function: &Function, owner: Option<&Owner>, errors: &mut Erro
         for attr in parameter.attrs.iter().filter(|attr| hides(attr)) {
             errors.at(
                 attr.path(),
-                "`#[tool]` can't know whether this holds; write the parameter twice, \
-                 under `#[cfg(…)]` and under `#[cfg(not(…))]`",
+                "`#[tool]` cannot evaluate `#[cfg_attr]` on a parameter; write the parameter \
+                 twice, under `#[cfg(…)]` and under `#[cfg(not(…))]`",
             );
         }
         match &parameter.kind {
             ParameterKind::Named(..) => {}
             ParameterKind::Receiver(receiver) if owner.is_none() => errors.at(
                 receiver.token,
-                "a method is a tool of what it belongs to; \
-                 put `#[toolset]` on its `impl` block, which reads this `#[tool]`",
+                "a method can only be a tool in an `impl` block with `#[toolset]`; add \
+                 `#[toolset]` to its block",
             ),
             ParameterKind::Receiver(receiver) if receiver.is_shared => {}
             ParameterKind::Receiver(receiver) => errors.at(
                 receiver.token,
-                "calls run side by side and share what their tools are methods of; \
-                 take `&self`, and keep what changes in a `Mutex`",
+                "concurrent calls share `self`; take `&self`, and keep mutable state in a \
+                 `Mutex`",
             ),
             ParameterKind::Variadic(token) => errors.at(
                 token,
-                "a tool has a fixed list of parameters; take a `Vec` in place of `...`",
+                "a tool cannot be variadic; take a `Vec` instead of `...`",
             ),
             ParameterKind::Pattern(pattern) => errors.at(
                 pattern,
-                "a parameter needs a name that a model can use; \
-                 name it here and take it apart in the body",
+                "a parameter of a tool must have a name; name it here and destructure it in the \
+                 body",
             ),
         }
     }
@@ -102,13 +104,15 @@ fn types(tool: &Tool, errors: &mut Errors) {
             if let Some(mutability) = reference.mutability {
                 errors.at(
                     mutability,
-                    "a tool can't hand back its arguments; take the value itself, and make it `mut`",
+                    "a tool cannot borrow its arguments mutably; take an owned value and bind it \
+                     as `mut`",
                 );
             }
             if let Some(lifetime) = reference.lifetime.as_ref().filter(|l| l.ident == "static") {
                 errors.at(
                     lifetime,
-                    "arguments live only as long as the call; drop `'static`, or take an owned value",
+                    "arguments are dropped at the end of the call; remove `'static`, or take an \
+                     owned value",
                 );
             }
         }
@@ -127,16 +131,19 @@ fn forbidden(ty: &Type, errors: &mut Errors) {
     match ty {
         Type::ImplTrait(ty) => errors.at(
             ty,
-            "`impl Trait` names no type that could be decoded; write the type that a model is to send",
+            "`impl Trait` cannot be decoded because it does not name a type; write a concrete \
+             type",
         ),
         Type::TraitObject(ty) => errors.at(
             ty,
-            "a trait object can't be decoded; write the type that a model is to send",
+            "a trait object cannot be decoded; write a concrete type",
         ),
         Type::Group(group) => forbidden(&group.elem, errors),
         Type::Paren(paren) => forbidden(&paren.elem, errors),
         Type::Reference(reference) => inner_type(&Type::Reference(reference.clone()), errors),
-        _ => parts(ty).into_iter().for_each(|part| inner_type(part, errors)),
+        _ => parts(ty)
+            .into_iter()
+            .for_each(|part| inner_type(part, errors)),
     }
 }
 
@@ -166,8 +173,8 @@ fn inner_type(ty: &Type, errors: &mut Errors) {
     match ty {
         Type::Reference(reference) => errors.at(
             reference,
-            "a tool can borrow a whole parameter, not a part of it; \
-             write an owned type here, such as `String`",
+            "only a whole parameter can be borrowed, not a part of it; write an owned type here, \
+             such as `String`",
         ),
         other => forbidden(other, errors),
     }
@@ -177,8 +184,8 @@ fn output(tool: &Tool, errors: &mut Errors) {
     match &tool.output {
         Some(Type::Never(never)) => errors.at(
             never,
-            "a call ends with a result, and this function never returns; \
-             leave the type out, or write that of what it returns",
+            "a tool must return, but this function never does; remove `-> !`, or write the type \
+             that it returns",
         ),
         Some(ty) => parts(ty)
             .into_iter()
@@ -192,8 +199,8 @@ fn nameless(ty: &Type, errors: &mut Errors) {
     match ty {
         Type::ImplTrait(ty) => errors.at(
             ty,
-            "`impl Trait` is taken as the whole result of a tool, not as a part of it; \
-             write the type of this part",
+            "`impl Trait` can only be the whole return type of a tool, not a part of it; write a \
+             concrete type here",
         ),
         _ => parts(ty)
             .into_iter()
@@ -211,7 +218,7 @@ fn tool_name(tool: &Tool, errors: &mut Errors) {
         errors.at(
             &tool.name,
             format!(
-                "`{name}` is no name that every provider takes; use an ASCII letter or `_`, \
+                "`{name}` is not a valid tool name for every provider; use an ASCII letter or `_`, \
                  then at most 63 ASCII letters, digits, `_` or `-`{remedy}"
             ),
         );
@@ -238,8 +245,8 @@ fn keys(tool: &Tool, errors: &mut Errors) {
             errors.at(
                 &parameter.key,
                 format!(
-                    "a second parameter with the key `{key}`; \
-                     give one of them another name, or another key with `#[param(rename = \"…\")]`"
+                    "duplicate parameter key `{key}`; rename one parameter, or give it another \
+                     key with `#[param(rename = \"…\")]`"
                 ),
             );
         }
@@ -266,8 +273,8 @@ fn lent(ty: &Type, errors: &mut Errors) {
             if lifetime.is_some_and(|lifetime| lifetime.ident != "static") {
                 errors.at(
                     reference,
-                    "text with escapes can't be borrowed from JSON; \
-                     write an owned type, such as `String`, or a `Cow`",
+                    "JSON text with escapes cannot be borrowed; write an owned type, such as \
+                     `String`, or a `Cow`",
                 );
             }
         }
@@ -303,7 +310,7 @@ fn shape_keys(shape: &Shape, errors: &mut Errors) {
                     errors.span(
                         variant.span,
                         format!(
-                            "`{}` and `{}` differ by case alone, which not every provider keeps; \
+                            "`{}` and `{}` differ only in case, which not every provider preserves; \
                              rename one{remedy}",
                             twin.name, variant.name
                         ),
@@ -335,7 +342,7 @@ fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, err
 
 fn bad_key(key: &str, remedy: &str) -> String {
     format!(
-        "`{key}` is no key that every provider takes; use an ASCII letter or `_`, \
+        "`{key}` is not a valid key for every provider; use an ASCII letter or `_`, \
          then at most 63 ASCII letters, digits or `_`{remedy}"
     )
 }

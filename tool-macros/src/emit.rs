@@ -77,7 +77,8 @@ fn not_a_block(item: &TokenStream, error: syn::Error) -> TokenStream {
         Some(kind) if is_one_of(&kind, &["impl"]) => errors.push(error),
         place => errors.at(
             place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
-            "`#[toolset]` goes on an `impl` block; put it on the one whose methods a model is to call",
+            "`#[toolset]` can only be applied to an `impl` block; move it to the block whose \
+             methods the model should call",
         ),
     }
     let errors = errors.into_tokens();
@@ -113,7 +114,8 @@ fn not_a_function(item: &TokenStream, error: syn::Error) -> TokenStream {
         let place = item.clone().into_iter().find(is_kind);
         errors.at(
             place.map_or_else(|| item.clone(), ToTokens::into_token_stream),
-            "`#[tool]` goes on a function; put it on the function that a model is to call",
+            "`#[tool]` can only be applied to a function; move it to the function that the model \
+             should call",
         );
     }
     let errors = errors.into_tokens();

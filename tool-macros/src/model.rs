@@ -26,15 +26,12 @@ pub(crate) fn description(
             if !text.is_empty() {
                 errors.at(
                     &key,
-                    "described twice, here and in the doc comment; keep one of them",
+                    "duplicate description, here and in the doc comment; remove one of the two",
                 );
             }
             let described = key.value().trim().to_owned();
             if described.is_empty() {
-                errors.at(
-                    &key,
-                    "this description is empty; say what it is in a sentence",
-                );
+                errors.at(&key, "empty description; write a sentence");
             }
             (!described.is_empty()).then_some(described)
         }

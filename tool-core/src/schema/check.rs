@@ -142,8 +142,8 @@ pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
         while earlier < later {
             assert!(
                 !takes(schemas[earlier], schemas[later]),
-                "serde would read a value of a later variant as an earlier one, which ignores what \
-                 it does not know; put the variant with more fields first, or add \
+                "serde would decode a value of a later variant as an earlier one, which ignores \
+                 unknown fields; put the variant with more fields first, or add \
                  `#[serde(deny_unknown_fields)]` to the earlier one"
             );
             earlier += 1;

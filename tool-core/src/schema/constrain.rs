@@ -47,14 +47,14 @@ pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i1
     let mut narrow = unnamed(schema);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("the ends of this range must be written as floats, such as `1.0..=14.0`");
+            panic!("invalid range for floats; write floats, such as `1.0..=14.0`");
         }
-        panic!("a `range` fits a number only; use `length` for strings and arrays");
+        panic!("`range` applies to numbers only; use `length` for strings and arrays");
     };
     if let Some(minimum) = minimum {
         assert!(
             range.minimum <= minimum && minimum <= range.maximum,
-            "the range begins outside of what the type holds; begin it inside"
+            "the range starts outside the values of its type; start it inside"
         );
         range.minimum = minimum;
         range.shows_minimum = true;
@@ -62,7 +62,7 @@ pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i1
     if let Some(maximum) = maximum {
         assert!(
             range.minimum <= maximum && maximum <= range.maximum,
-            "the range ends outside of what the type holds; end it inside"
+            "the range ends outside the values of its type; end it inside"
         );
         range.maximum = maximum;
         range.shows_maximum = true;
@@ -75,21 +75,21 @@ pub const fn numbers(schema: &Schema, minimum: Option<Bound>, maximum: Option<Bo
     let mut narrow = unnamed(schema);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("the ends of this range must be whole, such as `1..=14`");
+            panic!("invalid range for integers; write integers, such as `1..=14`");
         }
-        panic!("a `range` fits a number only; use `length` for strings and arrays");
+        panic!("`range` applies to numbers only; use `length` for strings and arrays");
     };
     if let Some(bound) = minimum {
         assert!(
             -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range begins outside of what the type holds; begin it inside"
+            "the range starts outside the values of its type; start it inside"
         );
         range.minimum = minimum;
     }
     if let Some(bound) = maximum {
         assert!(
             -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range ends outside of what the type holds; end it inside"
+            "the range ends outside the values of its type; end it inside"
         );
         range.maximum = maximum;
     }
@@ -113,7 +113,7 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
             assert!(
                 rule.lengths.admits(minimum)
                     && (maximum == usize::MAX || rule.lengths.admits(maximum)),
-                "the length goes beyond what the type holds; stay inside"
+                "the length exceeds what the type can hold; narrow it"
             );
             Kind::String(StringRule { lengths, ..rule })
         }
@@ -121,12 +121,12 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
             assert!(
                 rule.lengths.admits(minimum)
                     && (maximum == usize::MAX || rule.lengths.admits(maximum)),
-                "the length goes beyond what the type holds; stay inside"
+                "the length exceeds what the type can hold; narrow it"
             );
             Kind::Array(ArrayRule { lengths, ..rule })
         }
         Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
-        _ => panic!("a `length` fits a string, an array or a map only; use `range` for numbers"),
+        _ => panic!("`length` applies to strings, arrays and maps only; use `range` for numbers"),
     };
     Schema {
         kind,
@@ -137,7 +137,7 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
 /// `pattern = "^[a-z]+$"`, and the same for the `regex` crate.
 pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("a `pattern` fits a string only; drop it");
+        panic!("`pattern` applies to strings only; remove it");
     };
     let kind = Kind::String(StringRule {
         pattern,
@@ -153,7 +153,7 @@ pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Sch
 /// `format = "email"`.
 pub const fn format(schema: &Schema, format: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("a `format` fits a string only; drop it");
+        panic!("`format` applies to strings only; remove it");
     };
     let kind = Kind::String(StringRule { format, ..rule });
     Schema {
@@ -167,9 +167,9 @@ pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
     let mut narrow = unnamed(schema);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("this step must be written as a float, such as `5.0`");
+            panic!("invalid step for floats; write a float, such as `5.0`");
         }
-        panic!("`multiple_of` fits a number only; drop it");
+        panic!("`multiple_of` applies to numbers only; remove it");
     };
     range.multiple_of = step;
     narrow
@@ -180,9 +180,9 @@ pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
     let mut narrow = unnamed(schema);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("this step must be whole, such as `5`");
+            panic!("invalid step for integers; write an integer, such as `5`");
         }
-        panic!("`multiple_of` fits a number only; drop it");
+        panic!("`multiple_of` applies to numbers only; remove it");
     };
     range.multiple_of = Some(step);
     narrow
@@ -191,7 +191,7 @@ pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
 /// `unique`.
 pub const fn unique(schema: &Schema) -> Schema {
     let Kind::Array(rule) = schema.kind else {
-        panic!("`unique` fits an array only; drop it");
+        panic!("`unique` applies to arrays only; remove it");
     };
     let kind = Kind::Array(ArrayRule {
         is_unique: true,

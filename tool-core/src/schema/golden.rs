@@ -60,24 +60,24 @@ impl Parting {
         words.put(b"the schema of the tool `");
         words.put(tool.as_bytes());
         if self.expected >= expected.len() && self.found == 0 {
-            words.put(b"` has nothing to be compared with; if it is as it should be, write\n");
+            words.put(b"` has no expected text; if the schema is right, write\n");
             let start = words.end;
             words.put(found);
             if words.end == start {
-                words.put(b"what `SPEC.parameters_json()` gives");
+                words.put(b"the value of `SPEC.parameters_json()`");
             }
             return words;
         }
-        words.put(b"` is not what it is compared with, from line ");
+        words.put(b"` differs from the expected text at line ");
         let (line, column) = place(expected, self.expected);
         words.number(line);
         words.put(b", byte ");
         words.number(column);
-        words.put(b" on; after\n  ");
+        words.put(b"; after\n  ");
         words.before(found, self.found);
-        words.put(b"\nit is\n  ");
+        words.put(b"\nfound\n  ");
         words.excerpt(found, self.found, self.in_string);
-        words.put(b"\nand should be\n  ");
+        words.put(b"\nexpected\n  ");
         words.excerpt(expected, self.expected, self.in_string);
         words
     }
@@ -237,9 +237,9 @@ mod tests {
         let words = told(found, expected).unwrap();
         assert_eq!(
             words,
-            "the schema of the tool `f` is not what it is compared with, from line 4, byte 23 on; \
+            "the schema of the tool `f` differs from the expected text at line 4, byte 23; \
              after\n  {\"type\":\"object\",\"properties\":{\"days\":{\"type\":\"\n\
-             it is\n  integer\",\"minimum\":0}}}\nand should be\n  number\"}}}"
+             found\n  integer\",\"minimum\":0}}}\nexpected\n  number\"}}}"
         );
     }
 

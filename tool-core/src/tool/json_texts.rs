@@ -119,7 +119,7 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
         let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
         match core::str::from_utf8(words.text()) {
             Ok(words) => panic!("{}", words),
-            Err(_) => panic!("a text was cut inside of a character"),
+            Err(_) => panic!("a text was truncated inside a character"),
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::tool::StaticTool;
 ///
 /// [`RegistryBuilder::toolset`](crate::RegistryBuilder::toolset) takes a value of it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no toolset",
-    note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
+    message = "`{Self}` is not a toolset",
+    note = "add `#[tool_core::toolset]` to the `impl` block that holds its `#[tool]` methods"
 )]
 pub trait Toolset: Sized + Send + Sync + 'static {
     /// Its tools.

@@ -85,8 +85,8 @@ impl Parse for Member {
         let hidden = attrs.iter().find(|attr| hides_tool(attr)).map(|attr| {
             syn::Error::new_spanned(
                 attr,
-                "`#[toolset]` can't know whether this holds; write `#[tool]` itself, \
-                 and `#[cfg(…)]` beside it",
+                "`#[toolset]` cannot evaluate `#[cfg_attr]`; write `#[cfg(…)]` and `#[tool]` as \
+                 two attributes",
             )
         });
         let (marks, mut attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
@@ -102,7 +102,8 @@ impl Parse for Member {
             let misplaced = marks.first().map(|mark| {
                 syn::Error::new_spanned(
                     mark,
-                    "`#[tool]` goes on a function; put it on the method that a model is to call",
+                    "`#[tool]` can only be applied to a function; move it to the method that the \
+                     model should call",
                 )
             });
             return Ok(match hidden.or(misplaced) {
@@ -156,12 +157,12 @@ impl Method {
         let mut arguments = TokenStream::new();
         for (at, mark) in self.marks.iter().enumerate() {
             match &mark.meta {
-                _ if at > 0 => errors.at(mark, "a second `#[tool]`; join the two"),
+                _ if at > 0 => errors.at(mark, "duplicate `#[tool]` attribute; merge the two"),
                 Meta::Path(_) => {}
                 Meta::List(list) => arguments = list.tokens.clone(),
                 Meta::NameValue(_) => errors.at(
                     mark,
-                    "`#[tool]` takes keys in parentheses; write `#[tool(key = value)]`",
+                    "`#[tool]` expects keys in parentheses; write `#[tool(key = value)]`",
                 ),
             }
         }

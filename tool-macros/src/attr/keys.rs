@@ -29,7 +29,7 @@ impl Key {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
             errors.at(
                 &name,
-                format!("`{name}` needs a value; write `{name} = {form}`"),
+                format!("`{name}` requires a value; write `{name} = {form}`"),
             );
             return None;
         };
@@ -40,15 +40,14 @@ impl Key {
                 None => Some((parsed, name.span())),
                 Some(stray) => {
                     let message = format!(
-                        "the value of `{name}` ends before this; write a comma between them"
+                        "unexpected token after the value of `{name}`; separate keys with commas"
                     );
                     errors.at(stray, message);
                     None
                 }
             },
             Err(_) => {
-                let message =
-                    format!("`{name}` has a value of another form; write `{name} = {form}`");
+                let message = format!("invalid value for `{name}`; write `{name} = {form}`");
                 errors.at(value, message);
                 None
             }
@@ -97,7 +96,7 @@ impl Keys {
                 Meta::List(list) => keys.extend(list.tokens.clone(), errors),
                 _ => errors.at(
                     attr,
-                    format!("`#[{name}]` needs keys; write `#[{name}(key = value)]`"),
+                    format!("`#[{name}]` requires keys; write `#[{name}(key = value)]`"),
                 ),
             }
         }
@@ -117,7 +116,11 @@ impl Keys {
                 }
             };
             match (one.is_empty(), comma) {
-                (true, Some(comma)) => errors.at(comma, "no key stands before this comma; drop it"),
+                (true, Some(comma)) => errors.at(
+                    comma,
+                    "expected a key before this comma; \
+                 remove the comma",
+                ),
                 _ => self.one(one, errors),
             }
         }
@@ -132,14 +135,17 @@ impl Keys {
             other => {
                 errors.at(
                     other,
-                    format!("`{kind}` takes keys; write `key` or `key = value`"),
+                    format!("expected a key of `{kind}`; write `key` or `key = value`"),
                 );
                 return;
             }
         };
         let known = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
         if known.into_iter().any(|other| *other == name) {
-            errors.at(&name, format!("`{name}` is given twice; keep one"));
+            errors.at(
+                &name,
+                format!("duplicate key `{name}`; remove one of the two"),
+            );
             return;
         }
         let value = match trees.next() {
@@ -149,8 +155,7 @@ impl Keys {
                 errors.at(
                     stray,
                     format!(
-                        "`{name}` is followed by neither `,` nor `=`; \
-                         write `{name}, …` or `{name} = …`"
+                        "expected `,` or `=` after `{name}`; write `{name}, …` or `{name} = …`"
                     ),
                 );
                 self.spoiled.push(name);
@@ -216,8 +221,8 @@ impl Keys {
                     _ => "",
                 };
                 let message = format!(
-                    "this {name} is part of the schema, so it must be a literal; write a string, a \
-                     number, `true`, `false` or a list of these{bare}"
+                    "`{name}` must be a literal because it becomes part of the schema; write a \
+                     string, a number, `true`, `false` or a list of these{bare}"
                 );
                 match value.is_empty() {
                     true => errors.span(span, message),
@@ -251,8 +256,8 @@ impl Keys {
             errors.at(
                 &name,
                 format!(
-                    "the application fills this parameter, and no model sees it; \
-                     drop `{name}`, or drop `context`"
+                    "the model never sees a context parameter; remove `{name}`, or remove \
+                     `context`"
                 ),
             );
         }
@@ -264,10 +269,13 @@ impl Keys {
             let text = name.unraw().to_string();
             let hint = did_you_mean(&text, self.known.iter().copied());
             let hint = match hint.is_empty() {
-                true => format!("; it takes {}", list(&self.known)),
+                true => format!("; valid keys: {}", list(&self.known)),
                 false => hint,
             };
-            errors.at(&name, format!("`{}` has no key `{text}`{hint}", self.kind));
+            errors.at(
+                &name,
+                format!("unknown key `{text}` in `{}`{hint}", self.kind),
+            );
         }
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
     {
         errors.at(
             &block.ty,
-            "no method of this block is a tool; put `#[tool]` on those that a model is to call",
+            "a toolset requires at least one tool; add `#[tool]` to the methods that the model \
+             should call",
         );
     }
     unlike_names(set, errors);
@@ -45,12 +46,12 @@ fn one_type(block: &Block, errors: &mut Errors) {
     if let Some(of_trait) = &block.of_trait {
         errors.at(
             of_trait,
-            "a toolset is made of a type's own methods; \
-             put `#[toolset]` on an `impl` block without a trait, and call the trait from there",
+            "`#[toolset]` cannot be applied to a trait implementation; move it to an inherent \
+             `impl` block, and call the trait from there",
         );
     }
-    let borrows = "a registry keeps what its tools are methods of, so that can't borrow; \
-                   let it own what it needs, or share it in an `Arc`";
+    let borrows = "a toolset cannot borrow because a registry owns it; store owned values, or \
+     share them in an `Arc`";
     for parameter in &block.generics.params {
         match parameter {
             GenericParam::Lifetime(lifetime) => errors.at(&lifetime.lifetime, borrows),
@@ -63,8 +64,8 @@ fn one_type(block: &Block, errors: &mut Errors) {
     }
 }
 
-const GENERIC: &str = "a toolset can't be generic, since each tool has one entry; \
-                       write the type, such as `impl Home<Sensor>`";
+const GENERIC: &str = "a toolset cannot be generic because each of its tools exists once; write \
+ a concrete type, such as `impl Home<Sensor>`";
 
 /// Where `'_` stands.
 fn without_a_name(tokens: TokenStream) -> Option<Span> {
@@ -91,8 +92,7 @@ fn unlike_names(set: &Toolset, errors: &mut Errors) {
             errors.at(
                 &tool.name,
                 format!(
-                    "two methods of this block are the tool `{}`; \
-                     rename one with `#[tool(name = \"…\")]`",
+                    "duplicate tool name `{}` in this toolset; rename one with `#[tool(name = \"…\")]`",
                     tool.name.value()
                 ),
             );

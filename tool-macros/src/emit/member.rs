@@ -91,8 +91,8 @@ impl Member<'_> {
         property
     }
 
-    /// A call that begins and ends where the type does: "has no schema", and what a provider
-    /// refuses, underline the type.
+    /// A call that begins and ends where the type does, so that errors about its schema underline
+    /// the type.
     fn call(&self, name: &str, ty: Option<&TokenStream>, arguments: TokenStream) -> TokenStream {
         let (first, last) = self.ends;
         let name = Ident::new(name, first);
@@ -158,8 +158,7 @@ impl Member<'_> {
         let schema = self.schema();
         let constant = literal.constant();
         let message = format!(
-            "the {what} {} is no value that the schema of `{}` describes; \
-             give one that a call could send",
+            "the {what} {} does not match the schema of `{}`; write a value that does",
             literal.json(),
             self.key,
         );

@@ -239,7 +239,7 @@ fn symbol(name: &str) -> String {
         .collect();
     let name = name.replace('-', "_");
     format!(
-        "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked\
+        "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked\
          __crate_{krate}_{version}{hyphens}__tool_name__{name}"
     )
 }

@@ -92,10 +92,7 @@ impl Constraints {
         if let Some(format) = keys.text("format", errors) {
             if !FORMATS.contains(&&*format.value()) {
                 let known = crate::util::names::list(&FORMATS);
-                errors.at(
-                    &format,
-                    format!("no provider knows this format; use one of {known}"),
-                );
+                errors.at(&format, format!("unknown format; write one of {known}"));
             }
             narrowings.push((Narrowing::Format(format.value()), format.span()));
         }
@@ -108,7 +105,7 @@ impl Constraints {
             }
             Some((_, span)) => errors.span(
                 span,
-                "`multiple_of` needs a number above zero; write `multiple_of = 5`",
+                "`multiple_of` requires a number greater than zero; write `multiple_of = 5`",
             ),
             None => {}
         }
@@ -117,7 +114,7 @@ impl Constraints {
         }
         let example = match keys.literal("example", errors) {
             Some((None, span)) => {
-                errors.span(span, "`example` needs a value; write `example = \"…\"`");
+                errors.span(span, "`example` requires a value; write `example = \"…\"`");
                 None
             }
             Some((Some(literal), span)) => Some((literal, span)),
@@ -148,7 +145,7 @@ impl Constraints {
         {
             errors.span(
                 span,
-                format!("this text does not match the pattern {pattern}; give one that does"),
+                format!("this text does not match the pattern `{pattern}`; write one that does"),
             );
         }
     }
@@ -161,7 +158,7 @@ fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
         (Some(schema), Some(_)) => {
             errors.at(
                 &schema,
-                "`schema` and `as` both say what this looks like; keep one",
+                "`schema` and `as` cannot be combined; remove one of the two",
             );
             None
         }

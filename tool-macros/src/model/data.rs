@@ -113,7 +113,7 @@ impl Data {
                 match (&input.data, result) {
                     (syn::Data::Union(data), _) => errors.at(
                         data.union_token,
-                        "a union has no form in JSON; derive `ToolType` for a struct or an enum",
+                        "`ToolType` cannot be derived for a union; write a struct or an enum",
                     ),
                     (_, Err(error)) => errors.push(error),
                     _ => {}

@@ -39,7 +39,7 @@ impl DocSections {
             "arguments" => {
                 let items = items(&lines);
                 if items.is_empty() && text().is_some() {
-                    errors.span(span, format!("this section lists no parameter; {ITEM}"));
+                    errors.span(span, format!("this section must list parameters; {ITEM}"));
                 }
                 self.arguments.extend(Argument::list(items, errors));
             }
@@ -52,7 +52,9 @@ impl DocSections {
                 if let Some((_, meant)) = MISNAMED.iter().find(|(wrong, _)| *wrong == other) {
                     errors.span(
                         span,
-                        format!("this section would not reach the model; call it `# {meant}`"),
+                        format!(
+                            "the model does not receive this section; rename it to `# {meant}`"
+                        ),
                     );
                 }
                 return;
@@ -61,7 +63,7 @@ impl DocSections {
         if self.seen.contains(&title) {
             let known = SECTIONS.iter().find(|known| known.to_lowercase() == title);
             let name = known.copied().unwrap_or(&title);
-            errors.span(span, format!("a second `# {name}` section; join the two"));
+            errors.span(span, format!("duplicate section `# {name}`; merge the two"));
         }
         self.seen.push(title);
     }
@@ -71,7 +73,7 @@ impl DocSections {
         if let Some(span) = self.returns_span {
             errors.span(
                 span,
-                "the function returns nothing; drop this section, or return what it tells of",
+                "the function returns nothing; remove this section, or return a value",
             );
         }
     }
@@ -85,7 +87,7 @@ pub(super) struct Argument {
 }
 
 /// How an item is written.
-const ITEM: &str = "write ``* `name` - what it is``";
+const ITEM: &str = "write ``* `name` - description``";
 
 impl Argument {
     fn list(items: Vec<Vec<Line>>, errors: &mut Errors) -> Vec<Argument> {
@@ -93,14 +95,14 @@ impl Argument {
         for mut item in items {
             let span = item[0].span;
             let Some((name, rest)) = split_item(&item[0].text) else {
-                errors.span(span, format!("this item describes no parameter; {ITEM}"));
+                errors.span(span, format!("this item does not name a parameter; {ITEM}"));
                 continue;
             };
             item[0].text = rest;
             if arguments.iter().any(|other| other.name == name) {
                 errors.span(
                     span,
-                    format!("`{name}` is described twice; keep one of them"),
+                    format!("duplicate description of `{name}`; remove one of the two"),
                 );
             } else {
                 arguments.push(Argument {
@@ -118,7 +120,7 @@ impl Argument {
         errors.span(
             self.span,
             format!(
-                "the application fills `{}`, and no model sees it; drop this item",
+                "the model never sees the context parameter `{}`; remove this item",
                 self.name
             ),
         );
@@ -129,7 +131,7 @@ impl Argument {
         let hint = did_you_mean(&self.name, names.iter().copied());
         let hint = match (hint.is_empty(), names.is_empty()) {
             (false, _) => hint,
-            (true, true) => "; the function has none, so drop this item".into(),
+            (true, true) => "; the function has none, so remove this item".into(),
             (true, false) => format!("; the parameters are {}", list(&names)),
         };
         errors.span(

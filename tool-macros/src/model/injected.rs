@@ -42,7 +42,7 @@ impl Injected {
         if !reference(ty).is_some_and(is_shared) {
             errors.at(
                 ty,
-                "what the application gives is borrowed by all calls; write `&T` or `Option<&T>`",
+                "a context parameter must be a shared reference; write `&T` or `Option<&T>`",
             );
             return None;
         }
@@ -50,8 +50,8 @@ impl Injected {
         if let Type::TraitObject(_) | Type::ImplTrait(_) = passing.inner() {
             errors.at(
                 passing.inner(),
-                "what the application gives is found by its type; \
-                 give the registry an `Arc<dyn …>`, and borrow that",
+                "a context value is found by its concrete type; register an `Arc<dyn …>`, and \
+                 borrow that",
             );
             return None;
         }

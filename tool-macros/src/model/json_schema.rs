@@ -60,7 +60,7 @@ pub(crate) fn read(text: &str) -> Result<Described, String> {
 
 fn describe(json: &mut Json) -> Result<Described, String> {
     let Json::Object(members) = json else {
-        return Err("a schema is a JSON object, such as {\"type\":\"string\"}".into());
+        return Err("a schema must be a JSON object, such as {\"type\":\"string\"}".into());
     };
     let mut keywords = Keywords(std::mem::take(members));
     let description = keywords.text("description")?.unwrap_or_default();
@@ -68,7 +68,8 @@ fn describe(json: &mut Json) -> Result<Described, String> {
     match keywords.0.first() {
         None => Ok(Described { node, description }),
         Some((keyword, _)) => Err(format!(
-            "the keyword `{keyword}` can't be enforced here; leave it out, or describe it in words"
+            "the keyword `{keyword}` cannot be enforced here; remove it, or put it into the \
+             description"
         )),
     }
 }
@@ -84,7 +85,7 @@ fn node(keywords: &mut Keywords) -> Result<Node, String> {
     }
     if let Some(schemas) = keywords.take("anyOf") {
         let Json::Array(mut schemas) = schemas else {
-            return Err("`anyOf` is a list of schemas".into());
+            return Err("`anyOf` must be a list of schemas".into());
         };
         let schemas: Result<Vec<_>, _> = schemas.iter_mut().map(describe).collect();
         return schemas.map(Node::AnyOf);
@@ -99,9 +100,11 @@ fn node(keywords: &mut Keywords) -> Result<Node, String> {
                     description: String::new(),
                 })))
             }
-            _ => Err("of a list of types only `[…, \"null\"]` is known; use `anyOf`".into()),
+            _ => Err(
+                "a list of types must have the form `[…, \"null\"]`; use `anyOf` for others".into(),
+            ),
         },
-        Some(_) => Err("`type` is a name in quotes".into()),
+        Some(_) => Err("`type` must be a string".into()),
     }
 }
 
@@ -127,7 +130,12 @@ fn typed(name: &str, keywords: &mut Keywords) -> Result<Node, String> {
         },
         "array" => array(keywords)?,
         "object" => object(keywords)?,
-        other => return Err(format!("there is no type `{other}` in JSON Schema")),
+        other => {
+            return Err(format!(
+                "unknown JSON Schema type `{other}`; write `null`, `boolean`, `integer`, `number`, \
+             `string`, `array` or `object`"
+            ));
+        }
     })
 }
 
@@ -148,7 +156,9 @@ fn array(keywords: &mut Keywords) -> Result<Node, String> {
         return items.map(Node::Tuple);
     }
     let Some(mut items) = keywords.take("items") else {
-        return Err("an array needs `items`: OpenAI refuses one without".into());
+        return Err(
+            "an array requires `items` because OpenAI rejects one without; add them".into(),
+        );
     };
     Ok(Node::Array {
         items: Box::new(describe(&mut items)?),
@@ -176,17 +186,20 @@ fn object(keywords: &mut Keywords) -> Result<Node, String> {
     };
     if !matches!(additional, Some(Json::Boolean(false))) {
         return Err(
-            "an object with `properties` is closed here; add `\"additionalProperties\":false`"
+            "an object with `properties` must be closed; add `\"additionalProperties\":false`"
                 .into(),
         );
     }
     let required = keywords.take("required").map_or(Ok(Vec::new()), strings)?;
     let Json::Object(properties) = properties else {
-        return Err("`properties` is an object of schemas".into());
+        return Err("`properties` must be an object of schemas".into());
     };
     for name in &required {
         if !properties.iter().any(|(key, _)| key == name) {
-            return Err(format!("`required` names `{name}`, which is no property"));
+            return Err(format!(
+                "`required` contains `{name}`, which is not a property; remove it, or add it to \
+                 `properties`"
+            ));
         }
     }
     let properties: Result<Vec<_>, _> = properties
@@ -198,11 +211,13 @@ fn object(keywords: &mut Keywords) -> Result<Node, String> {
 
 fn strings(json: Json) -> Result<Vec<String>, String> {
     let Json::Array(values) = json else {
-        return Err("a list of strings is wanted here".into());
+        return Err("expected a list of strings".into());
     };
     let strings = values.into_iter().map(|value| match value {
         Json::String(text) => Ok(text),
-        _ => Err("only strings can be listed: Gemini takes no other values".into()),
+        _ => Err(
+            "expected a string because Gemini accepts no other values; write it in quotes".into(),
+        ),
     });
     strings.collect()
 }
@@ -220,7 +235,7 @@ impl Keywords {
         match self.take(keyword) {
             None => Ok(None),
             Some(Json::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("`{keyword}` is a text")),
+            Some(_) => Err(format!("`{keyword}` must be a string")),
         }
     }
 
@@ -228,7 +243,7 @@ impl Keywords {
         match self.take(keyword) {
             None => Ok(None),
             Some(Json::Number(text)) => Ok(text.parse().ok()),
-            Some(_) => Err(format!("`{keyword}` is a number")),
+            Some(_) => Err(format!("`{keyword}` must be a number")),
         }
     }
 
@@ -237,21 +252,23 @@ impl Keywords {
             None => Ok(None),
             Some(Json::Number(text)) => match text.parse() {
                 Ok(number) => Ok(Some(number)),
-                Err(_) => Err(format!("`{keyword}` of an integer is a whole number")),
+                Err(_) => Err(format!("`{keyword}` of an integer must be an integer")),
             },
-            Some(_) => Err(format!("`{keyword}` is a number")),
+            Some(_) => Err(format!("`{keyword}` must be a number")),
         }
     }
 
     fn length(&mut self, keyword: &str) -> Result<Option<usize>, String> {
         let length = self.integer(keyword)?;
         let whole = length.map(usize::try_from).transpose();
-        whole.map_err(|_| format!("`{keyword}` is a whole number of at least zero"))
+        whole.map_err(|_| format!("`{keyword}` must be an integer of at least zero"))
     }
 
     fn bound(&mut self, inclusive: &str, exclusive: &str) -> Result<Option<(f64, bool)>, String> {
         match (self.number(inclusive)?, self.number(exclusive)?) {
-            (Some(_), Some(_)) => Err(format!("keep one of `{inclusive}` and `{exclusive}`")),
+            (Some(_), Some(_)) => Err(format!(
+                "`{inclusive}` and `{exclusive}` cannot be combined; remove one of the two"
+            )),
             (Some(value), None) => Ok(Some((value, false))),
             (None, value) => Ok(value.map(|value| (value, true))),
         }

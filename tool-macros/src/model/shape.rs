@@ -25,8 +25,8 @@ pub(super) fn read(container: &Container<'_>, errors: &mut Errors) -> (Shape, bo
     if let Some(remote) = attrs.remote() {
         errors.at(
             remote,
-            "a remote definition is never a parameter itself; derive `ToolType` for the type \
-             that uses it, with `#[param(as = …)]` on the field",
+            "`ToolType` cannot be derived for a remote definition; derive it for the type that \
+             uses this one, with `#[param(as = …)]` on the field",
         );
     }
     let mut reader = Reader {
@@ -101,7 +101,7 @@ impl Reader<'_> {
                 if variants.is_empty() {
                     self.errors.at(
                         &container.ident,
-                        "an enum without variants has no value; add a variant",
+                        "an enum without variants has no values; add a variant",
                     );
                 }
                 Shape::Enum(tagging, variants)
@@ -128,13 +128,16 @@ impl Reader<'_> {
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         if let Some((_, span)) = constraints.narrowings.first() {
-            self.errors
-                .span(*span, "a variant has no bounds; put this on its field");
+            self.errors.span(
+                *span,
+                "a variant cannot have constraints; move this to its field",
+            );
         }
         if attrs.deserialize_with().is_some() {
             self.errors.at(
                 &variant.ident,
-                "`with` on a variant can't be described; put it on a field, beside `#[param(as = …)]`",
+                "the schema of a variant with `with` is unknown; move it to a field, and add \
+                 `#[param(as = …)]`",
             );
         }
         if attrs.skip_serializing() {
@@ -167,8 +170,8 @@ impl Reader<'_> {
                     if !field.attrs.skip_deserializing() {
                         self.errors.at(
                             field.ty,
-                            "an item of a tuple can't be left out in JSON Schema's words; \
-                             make it an `Option` without `default`, or a struct with named fields",
+                            "JSON Schema has no optional tuple items; write an `Option` without \
+                             `default`, or a struct with named fields",
                         );
                     }
                 }
@@ -208,8 +211,8 @@ impl Reader<'_> {
         if read_with.is_some() && !has_stand_in {
             self.errors.span(
                 span,
-                "`with` reads something that its type does not show; say what, with \
-                 `#[param(as = Type)]` or `#[param(schema = r#\"…\"#)]`",
+                "the schema of a field with `with` is unknown; add `#[param(as = Type)]` or \
+                 `#[param(schema = r#\"…\"#)]`",
             );
         }
         self.is_input_only |= attrs.serialize_with().is_some() != read_with.is_some();

@@ -109,7 +109,8 @@ impl Tool {
                 if let Some(key) = keys.take("crate") {
                     errors.span(
                         key.span(),
-                        "the whole block has one path to tool_core; write `#[toolset(crate = …)]`",
+                        "a method cannot have its own `crate`; write `#[toolset(crate = …)]` on \
+                         the block",
                     );
                 }
                 krate.clone()
@@ -125,15 +126,14 @@ impl Tool {
         if let [Some((true, _)), Some((true, span)), ..] = flags {
             errors.span(
                 span,
-                "a tool that only reads destroys nothing; keep `read_only` or `destructive`",
+                "a read-only tool cannot be destructive; remove `read_only` or `destructive`",
             );
         }
         let unlinked = keys.flag("unlinked", errors);
         if let (Place::Method { .. }, Some((_, span))) = (place, unlinked) {
             errors.span(
                 span,
-                "no method is linked, since it needs a value that a registry is given; \
-                 drop `unlinked`",
+                "a method is never linked because it needs a registered value; remove `unlinked`",
             );
         }
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
@@ -150,13 +150,13 @@ impl Tool {
             match docs::unread(&function.attrs) {
                 Some(text) => errors.at(
                     text,
-                    "the text of a macro is not known yet when `#[tool]` reads the docs, and a tool \
-                     needs a description; write one as a doc comment, the rest may stay here",
+                    "a tool requires a description, and `#[tool]` cannot expand this macro; add \
+                     a doc comment with the description",
                 ),
                 None => errors.at(
                     &function.ident,
-                    "a tool needs a description, or no model knows when to call it; \
-                     write a doc comment above the function",
+                    "a tool requires a description; add a doc comment that tells the model when \
+                     to call it",
                 ),
             }
         }
@@ -231,7 +231,7 @@ fn blocking(keys: &mut Keys, function: &Function, errors: &mut Errors) -> bool {
     if is_blocking && function.asyncness.is_some() {
         errors.span(
             span,
-            "an async function must not block its thread; drop `blocking`, or drop `async`",
+            "an async function cannot be `blocking`; remove `blocking` or `async`",
         );
     }
     is_blocking
@@ -249,14 +249,13 @@ fn timeout(
     if limit.is_none() {
         errors.at(
             &text,
-            "this is no time that a tool can have; write a whole number and `ms`, `s`, `m` or `h`, \
+            "invalid timeout; write a whole number greater than zero and `ms`, `s`, `m` or `h`, \
              such as `\"30s\"`",
         );
     } else if function.asyncness.is_none() && !is_blocking {
         errors.at(
             &text,
-            "nothing can stop a sync function; add `blocking`, so that it is not waited for, \
-             or make it `async`",
+            "a timeout cannot stop a sync function; add `blocking`, or make the function `async`",
         );
     }
     limit
@@ -314,7 +313,10 @@ fn parameters(
         if let (Some(_), Some(listed)) = (&own, &listed) {
             errors.span(
                 listed.span,
-                format!("`{name}` is described twice, here and on the parameter; keep one of them"),
+                format!(
+                    "duplicate description of `{name}`, here and on the parameter; remove one of \
+                     the two"
+                ),
             );
         }
         let passing = Passing::of(ty);

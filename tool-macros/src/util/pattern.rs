@@ -6,22 +6,24 @@
 pub(crate) fn translate(ecma: &str) -> Result<String, &'static str> {
     if !jsonschema_regex::is_valid_ecma_regex(ecma) {
         return Err(
-            "this is no regular expression of ECMA 262, which JSON Schema and providers read; \
-             write one that JavaScript would take",
+            "invalid ECMA 262 regular expression, the dialect of JSON Schema; write one that \
+             JavaScript accepts",
         );
     }
     let translated = jsonschema_regex::to_rust_regex(ecma).map(|rust| differences(&rust));
     match translated {
         Ok(rust) if regex::Regex::new(&rust).is_ok() => Ok(rust),
-        _ => Err("this pattern can't be enforced in linear time; \
-             write it without look-around and backreferences"),
+        _ => Err(
+            "this pattern cannot be enforced in linear time; write it without look-around \
+         and backreferences",
+        ),
     }
 }
 
 /// Nothing is enforced without the feature, so nothing may be promised.
 #[cfg(not(feature = "regex"))]
 pub(crate) fn translate(_: &str) -> Result<String, &'static str> {
-    Err("a pattern is enforced by the `regex` crate; turn on the feature `regex` of tool-core")
+    Err("a pattern requires the feature `regex` of tool-core; enable it")
 }
 
 /// Whether a text holds the expression, as far as that is known.

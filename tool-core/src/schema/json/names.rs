@@ -80,8 +80,8 @@ impl Names {
             let name = self.names[at];
             let Some(definition) = find(schema, name) else {
                 panic!(
-                    "a recursive type is only referred to in this schema; mark the field that \
-                     leads back to it, `#[param(recursive)]`, in the type that the tool takes"
+                    "this schema refers to a recursive type that it does not contain; add \
+                     `#[param(recursive)]` to the field that leads back to that type"
                 )
             };
             check(schema, name, definition);
@@ -163,8 +163,8 @@ const fn check(schema: &Schema, name: &str, definition: &Schema) {
     if same(schema.name, name) {
         assert!(
             alike(schema, definition),
-            "two recursive types of one name meet in this schema, perhaps one type with different \
-             parameters; wrap one of them in a type of another name"
+            "two recursive types in this schema have the same name, perhaps one generic type \
+             with different arguments; wrap one of them in a type with another name"
         );
         return;
     }

@@ -22,9 +22,9 @@ enum Number {
     Float(f64),
 }
 
-const FORM: &str = "this is no range of numbers; write `1..=14`, `1..` or `0.5..=1.0`";
-const LENGTHS: &str = "this is no range of lengths; write `1..=64`, `1..` or `..=64`";
-const EMPTY: &str = "no value is in this range; swap its ends or widen it";
+const FORM: &str = "invalid range; write `1..=14`, `1..` or `0.5..=1.0`";
+const LENGTHS: &str = "invalid range of lengths; write `1..=64`, `1..` or `..=64`";
+const EMPTY: &str = "empty range; swap its ends or widen it";
 
 impl Range {
     /// Reads a range; the error says what is wrong with it and what to do.
@@ -32,7 +32,7 @@ impl Range {
         let (from, to, is_exclusive) = ends.parse2(tokens).map_err(|_| FORM)?;
         let last = |to: i128| to.saturating_sub(i128::from(is_exclusive));
         match (from, to) {
-            (None, None) => Err("this range bounds nothing; give it an end"),
+            (None, None) => Err("unbounded range; add at least one end"),
             (Some(Number::Integer(from)), Some(Number::Integer(to))) => match from <= last(to) {
                 true => Ok(Range::Integers(Some(from), Some(last(to)))),
                 false => Err(EMPTY),
@@ -64,9 +64,10 @@ impl Range {
 fn float(number: Number) -> Result<f64, &'static str> {
     match number {
         Number::Float(float) => Ok(float),
-        Number::Integer(_) => {
-            Err("one end of this range is whole and one is not; write both as floats")
-        }
+        Number::Integer(_) => Err(
+            "the ends of a range must both be integers or both be floats; write both as \
+             floats",
+        ),
     }
 }
 
