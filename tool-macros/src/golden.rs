@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, ImplItem, Item, Meta};
 
-use crate::emit;
+use crate::expand as macros;
 
 #[test]
 fn no_expansion_changes_unseen() {
@@ -80,23 +80,23 @@ fn expand(source: &str) -> String {
 fn item(item: Item) -> TokenStream {
     match item {
         Item::Fn(mut function) => match take("tool", &mut function.attrs) {
-            Some(arguments) => emit::tool(arguments, function.into_token_stream()),
+            Some(arguments) => macros::tool(arguments, function.into_token_stream()),
             None => function.into_token_stream(),
         },
         Item::Impl(mut block) => {
             if let Some(arguments) = take("toolset", &mut block.attrs) {
-                return emit::toolset(arguments, block.into_token_stream());
+                return macros::toolset(arguments, block.into_token_stream());
             }
             for item in &mut block.items {
                 if let ImplItem::Fn(function) = item {
                     let arguments = take("tool", &mut function.attrs).unwrap_or_default();
-                    *item = ImplItem::Verbatim(emit::tool(arguments, function.to_token_stream()));
+                    *item = ImplItem::Verbatim(macros::tool(arguments, function.to_token_stream()));
                 }
             }
             block.into_token_stream()
         }
         data => {
-            let implementation = emit::tool_type(data.to_token_stream());
+            let implementation = macros::tool_type(data.to_token_stream());
             quote!(#data #implementation)
         }
     }

@@ -15,6 +15,7 @@ use proc_macro::TokenStream;
 mod attr;
 mod check;
 mod emit;
+mod expand;
 #[cfg(test)]
 mod golden;
 mod model;
@@ -33,14 +34,14 @@ mod util;
 /// `# When to use` and `# Returns` reach the model too. Every other section is for people.
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    emit::tool(arguments.into(), item.into()).into()
+    expand::tool(arguments.into(), item.into()).into()
 }
 
 /// On an `impl` block: its functions with [`macro@tool`] become tools, methods as well as functions
 /// without `self`. `tool-core`, which re-exports this macro, tells all of it.
 #[proc_macro_attribute]
 pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    emit::toolset(arguments.into(), item.into()).into()
+    expand::toolset(arguments.into(), item.into()).into()
 }
 
 /// Implements `ToolType` for a struct or an enum that stands in the signature of a tool.
@@ -62,5 +63,5 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// a later one is a compile error.
 #[proc_macro_derive(ToolType, attributes(param, serde))]
 pub fn tool_type(item: TokenStream) -> TokenStream {
-    emit::tool_type(item.into()).into()
+    expand::tool_type(item.into()).into()
 }

@@ -7,7 +7,7 @@ use syn::GenericParam;
 use super::tool;
 use crate::attr::{Block, Member};
 use crate::model::tool::Tool;
-use crate::model::toolset::Toolset;
+use crate::model::tool::Toolset;
 use crate::util::errors::Errors;
 use crate::util::names::is_one_of;
 

@@ -1,4 +1,4 @@
-//! One parameter or field as a `Property`.
+//! The property of a parameter or a field.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,70 +9,70 @@ use crate::model::json_schema::read;
 use crate::util::json;
 use crate::util::literal::Literal;
 
-/// What a member is made of.
+/// A parameter or a field.
 pub(super) struct Member<'m> {
     pub(super) key: &'m str,
     pub(super) description: Option<&'m str>,
-    /// The type whose schema it has, unless the constraints say otherwise.
+    /// The type whose schema it has, unless the constraints override it.
     pub(super) ty: TokenStream,
-    /// Where that type begins and ends.
+    /// The spans of its first and its last token.
     pub(super) ends: (Span, Span),
     pub(super) constraints: &'m Constraints,
-    /// The constant that holds its narrowed schema. Where a type has parameters there can be none.
+    /// The name of the constant of its narrowed schema. A generic type can't have one.
     pub(super) constant: Option<Ident>,
-    /// Whether it is optional without its type saying so.
+    /// `true` for `Option<&T>`, whose `ty` is `T`.
     pub(super) is_optional: bool,
-    /// What judges the parameters of its tool. What no tool takes is no provider's business.
-    pub(super) judge: Option<&'m Ident>,
+    /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
+    /// accepts may break them.
+    pub(super) tool: Option<&'m str>,
 }
 
 impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             parameter::<u8>(&mut judge, "days", "How many days."),
+    //             parameter::<u8>("f", "days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
-        let description = self.description.unwrap_or_default();
-        let is_plain = |text: &str| json::escape(text) == text;
-        let is_plain = is_plain(self.key) && is_plain(description);
         let name = self.key;
-        // Few need escapes, so few pay for them.
-        let texts = || {
-            let (key, described) = (text(self.key), text(description));
-            quote!(#key, #described)
+        let description = self.description.unwrap_or_default();
+        let is_escaped = |text: &str| json::escape(text) != text;
+        // Most texts are the same in JSON, so the short form is cheaper to compile.
+        let texts = if is_escaped(name) || is_escaped(description) {
+            None
+        } else {
+            Some(quote!(#name, #description))
         };
-        let mut property = match (self.base(), self.judge) {
-            (Base::Type(ty), Some(judge)) if is_plain => self.call(
-                "parameter",
-                Some(&ty),
-                quote!(&mut #judge, #name, #description),
-            ),
-            (Base::Type(ty), None) if is_plain => {
-                self.call("property", Some(&ty), quote!(#name, #description))
+        let with_json = || {
+            let (name, description) = (text(name), text(description));
+            quote!(#name, #description)
+        };
+        let mut property = match (self.base(), self.tool, texts) {
+            (Base::Type(ty), Some(tool), Some(texts)) => {
+                self.call("parameter", Some(&ty), quote!(#tool, #texts))
             }
-            (Base::Type(ty), Some(judge)) => {
-                let texts = texts();
+            (Base::Type(ty), Some(tool), None) => {
+                let texts = with_json();
                 let property = quote!(__tool_core::property_of::<#ty>(#texts));
-                self.call("judged", Some(&ty), quote!(&mut #judge, #property))
+                self.call("checked", Some(&ty), quote!(#tool, #property))
             }
-            (Base::Type(ty), None) => self.call("property_of", Some(&ty), texts()),
-            (Base::Schema(schema), Some(judge)) => {
-                let texts = texts();
+            (Base::Type(ty), None, Some(texts)) => self.call("property", Some(&ty), texts),
+            (Base::Type(ty), None, None) => self.call("property_of", Some(&ty), with_json()),
+            (Base::Schema(schema), tool, _) => {
+                let texts = with_json();
                 let property = quote!(__tool_core::Property::new(#texts, #schema));
-                self.call("judged_alone", None, quote!(&mut #judge, #property))
-            }
-            (Base::Schema(schema), None) => {
-                let texts = texts();
-                quote!(__tool_core::Property::new(#texts, #schema))
+                match tool {
+                    Some(tool) => self.call("checked_schema", None, quote!(#tool, #property)),
+                    None => property,
+                }
             }
         };
         if self.is_optional {
             property = quote!(__tool_core::optional(#property));
         }
         if self.constraints.stand_in.is_some() {
-            // It is the type itself that decodes.
+            // Another type decodes the value.
             property = quote!(__tool_core::constrain::stand_in(#property));
         }
         if !self.constraints.narrowings.is_empty() {
@@ -103,7 +103,7 @@ impl Member<'_> {
         quote!(#function #arguments)
     }
 
-    /// The schema of its values: a `&'static Schema`.
+    /// The schema of its values, of type `&'static Schema`.
     pub(super) fn schema(&self) -> TokenStream {
         match &self.constant {
             Some(constant) if !self.constraints.narrowings.is_empty() => quote!(#constant),
@@ -119,7 +119,7 @@ impl Member<'_> {
     //             )
     //         };
     //
-    // A constant of its own for each narrowed schema, so that one build shows every misfit.
+    // A constant for each, so that one build shows all errors.
     pub(super) fn definition(&self) -> Option<TokenStream> {
         let constant = self.constant.as_ref()?;
         if self.constraints.narrowings.is_empty() {

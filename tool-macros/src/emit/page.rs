@@ -19,7 +19,7 @@ use crate::util::{json, markdown};
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
 // Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
-pub(super) fn page(tool: &Tool) -> TokenStream {
+pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
