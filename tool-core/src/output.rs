@@ -40,6 +40,16 @@ impl Outcome {
             },
         }
     }
+
+    /// Converts the result of a tool that has no generated code.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn result<T, E>(result: Result<T, E>) -> Outcome
+    where
+        T: Serialize,
+        E: Display + Into<Box<dyn Error + Send + Sync>>,
+    {
+        Returned(result).success().outcome()
+    }
 }
 
 /// The return value of a function. Generated code converts it with
