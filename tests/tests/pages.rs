@@ -1,7 +1,6 @@
 //! The section that rustdoc shows on the page of a tool's function.
 //!
-//! The package `documented` is documented, with every warning of rustdoc an error, and its pages
-//! are read.
+//! rustdoc runs on the package `documented`, with warnings as errors, and the tests read its pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +9,17 @@ use std::sync::LazyLock;
 
 use tool_core::{ToolEntry, tools};
 
-/// The folder of the pages, made once, and what rustdoc says of docs with a mistake in them.
+/// The folder of the pages, built once, and the output of rustdoc for docs with a broken link.
 ///
-/// One after the other, since each run of cargo removes the pages before it.
+/// One after the other because each run of cargo removes the pages of the one before.
 static PAGES: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
-    let (folder, mistake) = document(&["--features", "broken-link"]);
-    assert!(folder.is_none(), "{mistake}");
-    let (folder, words) = document(&[]);
-    (folder.unwrap_or_else(|| panic!("{words}")), mistake)
+    let (folder, broken) = document(&["--features", "broken-link"]);
+    assert!(folder.is_none(), "{broken}");
+    let (folder, output) = document(&[]);
+    (folder.unwrap_or_else(|| panic!("{output}")), broken)
 });
 
-/// The folder of the pages, if there are any, and what rustdoc says.
+/// Runs rustdoc. Returns the folder of the pages, if there are any, and the output.
 fn document(arguments: &[&str]) -> (Option<PathBuf>, String) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     let output = Command::new(env!("CARGO"))
@@ -32,21 +31,21 @@ fn document(arguments: &[&str]) -> (Option<PathBuf>, String) {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
-    let words = String::from_utf8_lossy(&output.stderr).replace('\\', "/");
+    let text = String::from_utf8_lossy(&output.stderr).replace('\\', "/");
     let folder = output
         .status
         .success()
         .then(|| target.join("doc/documented"));
-    (folder, words)
+    (folder, text)
 }
 
-/// The page of a function.
+/// Reads the page of a function.
 fn page(function: &str) -> String {
     let path = PAGES.0.join(format!("fn.{function}.html"));
     fs::read_to_string(path).expect("rustdoc wrote it")
 }
 
-/// The cells of the rows of the table on a page, as HTML.
+/// Returns the cells of the table on a page, row by row, as HTML.
 fn rows(page: &str) -> Vec<Vec<String>> {
     let body = page.split_once("<tbody>").expect("a table").1;
     let body = body.split_once("</tbody>").expect("its end").0;
@@ -58,7 +57,7 @@ fn rows(page: &str) -> Vec<Vec<String>> {
     rows.collect()
 }
 
-/// The text of the block of code in this language.
+/// Returns the text of the code block in this language.
 fn block(page: &str, language: &str) -> Option<String> {
     let (_, section) = page.split_once("id=\"as-a-tool\"")?;
     let (_, block) = section.split_once(&format!("<pre class=\"language-{language}\"><code>"))?;
@@ -78,7 +77,7 @@ fn block(page: &str, language: &str) -> Option<String> {
 }
 
 #[test]
-fn the_table_tells_every_argument() {
+fn the_table_lists_every_argument() {
     let page = page("forecast");
     let rows = rows(&page);
     let cells: Vec<Vec<&str>> = rows
@@ -87,7 +86,7 @@ fn the_table_tells_every_argument() {
         .collect();
     assert_eq!(
         cells[0][..4],
-        ["<code>city</code>", "string", "yes", ""],
+        ["<code>city</code>", "<code>&amp;str</code>", "", ""],
         "{rows:?}"
     );
     for part in [
@@ -103,39 +102,39 @@ fn the_table_tells_every_argument() {
     }
     let days = [
         "<code>days</code>",
-        "integer",
-        "no",
+        "<code>u8</code>",
+        "yes",
         "1 to 14, default <code>3</code>",
         "",
     ];
     assert_eq!(cells[1], days);
-    let unit = ["<code>unit</code>", "<code>Unit</code>", "yes", "", ""];
+    let unit = ["<code>unit</code>", "<code>Unit</code>", "", "", ""];
     assert_eq!(cells[2], unit);
     let place = [
         "<code>place</code>",
-        "<code>Box&lt;(f64, f64)&gt;</code>",
-        "no",
+        "<code>Option&lt;Box&lt;(f64, f64)&gt;&gt;</code>",
+        "yes",
         "",
         "",
     ];
     assert_eq!(cells[3], place);
     let languages = [
         "<code>in</code>",
-        "array of strings",
-        "yes",
-        "1 to 5 items",
+        "<code>Vec&lt;String&gt;</code>",
+        "",
+        "length 1 to 5",
         "On one line.",
     ];
     assert_eq!(cells[4], languages);
 }
 
 #[test]
-fn what_the_model_reads_stands_there_word_for_word() {
+fn the_page_shows_the_exact_prompt() {
     let page = page("forecast");
     let [tool] = tools![documented::forecast];
     assert_eq!(block(&page, "text").as_deref(), Some(&*tool.prompt()));
     for part in [
-        "A model calls it <code>get-forecast</code>, people call it “Rain &amp; [shine]”. \
+        "The model calls it <code>get-forecast</code>; its title is “Rain &amp; [shine]”. \
          It is read-only, not destructive.",
         "<summary>What the model reads</summary>",
     ] {
@@ -144,7 +143,7 @@ fn what_the_model_reads_stands_there_word_for_word() {
 }
 
 #[test]
-fn a_schema_that_the_page_tells_is_that_of_the_tool() {
+fn a_schema_on_the_page_is_that_of_the_tool() {
     let tools = tools![
         documented::known,
         documented::constrained,
@@ -153,12 +152,12 @@ fn a_schema_that_the_page_tells_is_that_of_the_tool() {
     ];
     for tool in tools {
         let page = page(&tool.name);
-        let told = block(&page, "json").expect("every type is known by its name");
-        assert_eq!(without_space(&told), tool.parameters_json());
+        let shown = block(&page, "json").expect("every type is known");
+        assert_eq!(without_space(&shown), tool.parameters_json());
     }
 }
 
-/// JSON without white space outside of its strings.
+/// Returns JSON without whitespace outside of strings.
 fn without_space(json: &str) -> String {
     let mut in_string = false;
     let mut is_escaped = false;
@@ -171,16 +170,16 @@ fn without_space(json: &str) -> String {
 }
 
 #[test]
-fn a_schema_that_names_do_not_tell_is_left_out() {
+fn a_schema_with_an_unknown_type_is_left_out() {
     for name in ["forecast", "written", "conditional"] {
         assert_eq!(block(&page(name), "json"), None, "{name}");
     }
 }
 
 #[test]
-fn constraints_are_told_in_words() {
+fn constraints_are_shown_in_words() {
     let rows = rows(&page("constrained"));
-    let told: Vec<_> = rows
+    let shown: Vec<_> = rows
         .iter()
         .map(|row| [&*row[1], &row[2], &row[3]])
         .collect();
@@ -191,31 +190,38 @@ fn constraints_are_told_in_words() {
         code("14")
     );
     let word = format!(
-        "2 to 8 characters, matches {}, such as {}",
+        "length 2 to 8, matches {}, such as {}",
         code("^[a|b]+\\.$"),
         code("\"ab.\"")
     );
     let mail = format!("format {}", code("email"));
+    let list = code("Vec&lt;u8&gt;");
     assert_eq!(
-        told,
+        shown,
         [
-            ["integer", "no", &days],
-            ["integer", "yes", "at least 5"],
-            ["integer", "no", "0 to 5"],
-            ["number", "yes", "at least 0.5, below 1, a multiple of 0.25"],
-            ["string", "yes", &word],
-            ["string", "no", &mail],
+            [&*code("u8"), "yes", &days],
+            [&code("i64"), "", "at least 5"],
+            [&code("Option&lt;u32&gt;"), "yes", "at most 5"],
             [
-                "array of integers",
-                "yes",
-                "each 0 to 255, at most 3 items, no item twice"
+                &code("f64"),
+                "",
+                "at least 0.5, below 1, a multiple of 0.25"
             ],
-            ["string", "yes", "exactly 3 characters"],
+            [&code("&amp;str"), "", &word],
+            [&code("Option&lt;String&gt;"), "yes", &mail],
+            [&list, "", "length at most 3, unique items"],
+            [&code("String"), "", "length 3"],
         ]
     );
     let rows = self::rows(&page("written"));
-    assert_eq!([&*rows[0][1], &rows[0][2]], ["integer", "no"]);
-    assert_eq!([&*rows[1][1], &rows[1][2]], ["string", "yes"]);
+    let shown: Vec<_> = rows.iter().map(|row| [&*row[1], &row[2]]).collect();
+    assert_eq!(
+        shown,
+        [
+            [&*code(r#"{"type":["integer","null"]}"#), "yes"],
+            [&code(r#"{"type":"string","enum":["a","b"]}"#), ""],
+        ]
+    );
 }
 
 #[test]
@@ -226,19 +232,19 @@ fn a_parameter_that_is_not_compiled_has_no_row() {
 }
 
 #[test]
-fn no_example_comes_of_it() {
+fn the_section_adds_no_doctest() {
     let pages = ["forecast", "known", "constrained", "nothing", "keyed"];
     for page in pages.map(page) {
         assert!(page.contains("As a tool"));
         assert!(!page.contains("rust-example-rendered"), "{page}");
     }
     let nothing = page("nothing");
-    let words = "A model calls it <code>nothing</code>. It is idempotent, open world. It takes no arguments.";
+    let words = "The model calls it <code>nothing</code>. It is idempotent, open world. It takes no arguments.";
     assert!(nothing.contains(words), "{nothing}");
 }
 
 #[test]
-fn a_page_can_be_left_alone() {
+fn the_section_can_be_turned_off() {
     let page = page("plain");
     assert!(page.contains("A page without the section."));
     assert!(!page.contains("As a tool"));
@@ -246,7 +252,7 @@ fn a_page_can_be_left_alone() {
 }
 
 #[test]
-fn a_warning_of_the_docs_themselves_stays_where_it_was() {
+fn a_warning_about_the_docs_keeps_its_place() {
     let words = &PAGES.1;
     assert_eq!(words.matches("unresolved link").count(), 1, "{words}");
     let source = include_str!("../documented/src/lib.rs");

@@ -1,9 +1,9 @@
 /// Every way to take an argument.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `parameters`.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `owned` | string | yes |  | Owned. |\n| `borrowed` | string | yes |  |  |\n| `maybe` | integer | no | 0 to 255 |  |\n| `maybe_borrowed` | string | no |  |  |\n| `items` | array of arrays of integers | yes | each 0 to 255 |  |\n| `number` | integer | no | default `-5` | With \"quotes\". |\n| `unset` | array of strings | no |  |  |\n| `type` | `Kind<'_>` | yes |  |  |"
+    doc = "\n# As a tool\n\nThe model calls it `parameters`.\n\n| argument | type | optional | constraints | description |\n|---|---|---|---|---|\n| `owned` | `String` |  |  | Owned. |\n| `borrowed` | `&'a str` |  |  |  |\n| `maybe` | `Option<u8>` | yes |  |  |\n| `maybe_borrowed` | `Option<&str>` | yes |  |  |\n| `items` | `&[Vec<u8>]` |  |  |  |\n| `number` | `i64` | yes | default `-5` | With \"quotes\". |\n| `unset` | `Vec<String>` | yes |  |  |\n| `type` | `Kind<'_>` |  |  |  |"
 )]
-#[cfg_attr(all(doc, unix), doc = "| `conditional` | boolean | yes |  |  |")]
+#[cfg_attr(all(doc, unix), doc = "| `conditional` | `bool` |  |  |  |")]
 #[cfg_attr(
     doc,
     doc = "\n<details><summary>What the model reads</summary>\n\n```text\nEvery way to take an argument.\n```\n\n\n</details>"

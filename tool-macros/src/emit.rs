@@ -22,8 +22,8 @@ use crate::model::data::Data;
 use crate::model::tool::{Place, Tool};
 use crate::model::toolset::Toolset;
 use crate::util::errors::Errors;
-use crate::util::json;
 use crate::util::names::is_one_of;
+use crate::util::tokens::{option, text};
 
 /// `#[tool(arguments)] item`
 pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -166,22 +166,5 @@ fn under(cfgs: &[Attribute], tokens: TokenStream) -> TokenStream {
     match cfgs {
         [] => tokens,
         _ => quote!(#(#cfgs)* #tokens),
-    }
-}
-
-/// `"text"` as a `Text`, with its JSON form beside it where that differs.
-fn text(text: &str) -> TokenStream {
-    let mut escaped = json::escape(text);
-    if escaped == text {
-        escaped.clear();
-    }
-    quote!(__tool_core::text(#text, #escaped))
-}
-
-/// `Some(…)` or `None`, whatever these names mean where the code ends up.
-fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
-    match value {
-        Some(value) => quote!(__tool_core::Some(#value)),
-        None => quote!(__tool_core::None),
     }
 }

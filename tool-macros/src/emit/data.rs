@@ -166,10 +166,9 @@ fn constants(data: &Data) -> TokenStream {
     }
     let constants = data.fields().into_iter().map(|field| {
         let member = member(data, field);
-        let example = field.constraints.example.as_ref();
-        let example = example.map(|(literal, span)| member.check("example", literal, *span));
+        let checks = member.checks();
         let definition = member.definition();
-        quote!(#definition #example)
+        quote!(#definition #(#checks)*)
     });
     constants.collect()
 }

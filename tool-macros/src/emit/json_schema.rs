@@ -5,8 +5,8 @@ use quote::quote;
 
 use super::{option, text};
 use crate::model::json_schema::{Described, Node};
-use crate::util::literal::Literal;
 use crate::util::pattern::translate;
+use crate::util::tokens::{self, maximum as most};
 
 // Input:  {"type":"string","minLength":1}
 // Output: constrain::length(&Schema::STRING, 1, usize::MAX)
@@ -38,8 +38,8 @@ pub(super) fn schema(described: &Described) -> TokenStream {
             let node = quote!(#constrain::numbers(&#schema::NUMBER, #minimum, #maximum));
             match multiple_of {
                 Some(step) => {
-                    let json = Literal::Number(*step).json();
-                    quote!(#constrain::multiple_of_number(&#node, #constrain::bound(#step, #json, false)))
+                    let step = tokens::bound(*step, false);
+                    quote!(#constrain::multiple_of_number(&#node, #step))
                 }
                 None => node,
             }
@@ -125,18 +125,6 @@ pub(super) fn schema(described: &Described) -> TokenStream {
     }
 }
 
-/// A greatest length, or none.
-pub(super) fn most(maximum: Option<usize>) -> TokenStream {
-    match maximum {
-        Some(maximum) => quote!(#maximum),
-        // Not the number: the machine that runs may have another.
-        None => quote!(::core::primitive::usize::MAX),
-    }
-}
-
 fn bound(bound: Option<(f64, bool)>) -> TokenStream {
-    option(bound.map(|(value, is_exclusive)| {
-        let json = Literal::Number(value).json();
-        quote!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
-    }))
+    option(bound.map(|(value, is_exclusive)| tokens::bound(value, is_exclusive)))
 }

@@ -3,8 +3,8 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::{json_schema, option, text};
-use crate::model::constraints::{Constraints, Narrowing, SchemaOverride};
+use super::{json_schema, text};
+use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
 use crate::model::json_schema::read;
 use crate::util::json;
 use crate::util::literal::Literal;
@@ -84,11 +84,8 @@ impl Member<'_> {
                 )
             };
         }
-        if let Some((example, _)) = &self.constraints.example {
-            let example = example.json();
-            property = quote!(__tool_core::constrain::example(#property, #example));
-        }
-        property
+        let annotations = self.constraints.annotations.iter();
+        annotations.fold(property, |property, one| constrained(&property, one))
     }
 
     /// A call that begins and ends where the type does, so that errors about its schema underline
@@ -145,7 +142,7 @@ impl Member<'_> {
             .narrowings
             .iter()
             .fold(inner, |schema, narrowing| {
-                let narrow = narrowed(&schema, narrowing);
+                let narrow = constrained(&schema, narrowing);
                 quote!(&#narrow)
             });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
@@ -165,6 +162,12 @@ impl Member<'_> {
         quote_spanned! {span=>
             const _: () = __tool_core::check::fits(#schema, &#constant, #message);
         }
+    }
+
+    /// Checks of the values of annotations.
+    pub(super) fn checks(&self) -> impl Iterator<Item = TokenStream> {
+        let literals = self.constraints.literals();
+        literals.map(|(key, literal, span)| self.check(key, literal, span))
     }
 
     fn base(&self) -> Base {
@@ -188,43 +191,11 @@ enum Base {
     Schema(TokenStream),
 }
 
-fn narrowed(schema: &TokenStream, (narrowing, span): &(Narrowing, Span)) -> TokenStream {
-    // The span of the whole call makes "fits a number only" underline the constraint.
-    macro_rules! call {
-        ($name:ident, $($argument:ident),*) => {
-            quote_spanned!(*span=>
-                __tool_core::constrain::$name(#schema $(, #$argument)*)
-            )
-        };
-    }
-    let bound = |value: f64, is_exclusive: bool| {
-        let json = Literal::Number(value).json();
-        quote!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
-    };
-    match narrowing {
-        Narrowing::Integers(from, to) => {
-            let (from, to) = (option(*from), option(*to));
-            call!(integers, from, to)
-        }
-        Narrowing::Numbers(from, to) => {
-            let from = option(from.map(|end| bound(end.value, end.is_exclusive)));
-            let to = option(to.map(|end| bound(end.value, end.is_exclusive)));
-            call!(numbers, from, to)
-        }
-        Narrowing::Length(from, to) => {
-            let to = json_schema::most(*to);
-            call!(length, from, to)
-        }
-        Narrowing::Pattern(pattern, regex) => {
-            let pattern = text(pattern);
-            call!(pattern, pattern, regex)
-        }
-        Narrowing::Format(format) => call!(format, format),
-        Narrowing::MultipleOfInteger(step) => call!(multiple_of_integer, step),
-        Narrowing::MultipleOfNumber(step) => {
-            let step = bound(*step, false);
-            call!(multiple_of_number, step)
-        }
-        Narrowing::Unique => call!(unique,),
-    }
+// Input:  #[param(range = 1..=14)]
+// Output: constrain::integers(base, Some(1), Some(14))
+fn constrained(base: &TokenStream, constraint: &Constraint) -> TokenStream {
+    // The span of the whole call makes an error of the function underline the constraint.
+    let function = Ident::new(constraint.function, constraint.span);
+    let arguments = &constraint.arguments;
+    quote_spanned!(constraint.span=> __tool_core::constrain::#function(#base #(, #arguments)*))
 }

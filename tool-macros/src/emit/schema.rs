@@ -89,11 +89,12 @@ pub(super) fn constants(tool: &Tool) -> TokenStream {
             WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
             _ => None,
         };
-        let example = parameter.constraints.example.as_ref();
-        let example = example.map(|(literal, span)| member.check("example", literal, *span));
         let cfgs = &parameter.cfgs;
-        let constants = [member.definition(), default, example];
-        let constants = constants.into_iter().flatten();
+        let constants = member
+            .definition()
+            .into_iter()
+            .chain(default)
+            .chain(member.checks());
         let constants: TokenStream = constants.map(|one| quote!(#(#cfgs)* #one)).collect();
         constants
     });

@@ -127,9 +127,9 @@ impl Reader<'_> {
         let described = keys.text("description", self.errors);
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
-        if let Some((_, span)) = constraints.narrowings.first() {
+        if let Some(constraint) = constraints.narrowings.first() {
             self.errors.span(
-                *span,
+                constraint.span,
                 "a variant cannot have constraints; move this to its field",
             );
         }
