@@ -211,7 +211,7 @@ fn tool_name(tool: &Tool, errors: &mut Errors) {
     let name = tool.name.value();
     if let Some(error) = tool_name_error(&name) {
         let key = if name == plain(&tool.ident) {
-            " in `#[tool(name = \"…\")]`"
+            ", with `#[tool(name = \"…\")]`"
         } else {
             ""
         };
@@ -224,7 +224,7 @@ fn keys(tool: &Tool, errors: &mut Errors) {
         let key = parameter.key.value();
         if let Some(error) = key_error(&key) {
             let rename = if key == plain(&parameter.ident) {
-                " in `#[param(rename = \"…\")]`"
+                ", with `#[param(rename = \"…\")]`"
             } else {
                 ""
             };
@@ -366,7 +366,7 @@ fn borrowed(ty: &Type, errors: &mut Errors) {
 fn names(shape: &Shape, errors: &mut Errors) {
     let mut report = |span, error: Option<String>| {
         if let Some(error) = error {
-            errors.span(span, format!("{error} in `#[serde(rename = \"…\")]`"));
+            errors.span(span, format!("{error}, with `#[serde(rename = \"…\")]`"));
         }
     };
     match shape {
