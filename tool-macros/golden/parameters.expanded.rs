@@ -1,9 +1,9 @@
 /// Every way to take an argument.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nThe model calls it `parameters`.\n\n| argument | type | optional | constraints | description |\n|---|---|---|---|---|\n| `owned` | `String` |  |  | Owned. |\n| `borrowed` | `&'a str` |  |  |  |\n| `maybe` | `Option<u8>` | yes |  |  |\n| `maybe_borrowed` | `Option<&str>` | yes |  |  |\n| `items` | `&[Vec<u8>]` |  |  |  |\n| `number` | `i64` | yes | default `-5` | With \"quotes\". |\n| `unset` | `Vec<String>` | yes |  |  |\n| `type` | `Kind<'_>` |  |  |  |"
+    doc = "\n# As a tool\n\nThe model calls it `parameters`.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `owned` | `String` |  | Owned. |\n| `borrowed` | `&'a str` |  |  |\n| `maybe` | `Option<u8>` | optional |  |\n| `maybe_borrowed` | `Option<&str>` | optional |  |\n| `items` | `&[Vec<u8>]` |  |  |\n| `number` | `i64` | optional, default `-5` | With \"quotes\". |\n| `unset` | `Vec<String>` | optional |  |\n| `type` | `Kind<'_>` |  |  |"
 )]
-#[cfg_attr(all(doc, unix), doc = "| `conditional` | `bool` |  |  |  |")]
+#[cfg_attr(all(doc, unix), doc = "| `conditional` | `bool` |  |  |")]
 #[cfg_attr(
     doc,
     doc = "\n<details><summary>What the model reads</summary>\n\n```text\nEvery way to take an argument.\n```\n\n\n</details>"

@@ -18,7 +18,7 @@
 #[inline]
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nThe model calls it `get-forecast`; its title is “Forecast”. It is read-only, not destructive, idempotent, open world.\n\n| argument | type | optional | constraints | description |\n|---|---|---|---|---|\n| `city` | `&str` |  |  | City and country. |\n\n<details><summary>What the model reads</summary>\n\n```text\nWeather forecast for a city.\n\nIn degrees.\n\nWhen to use: The user asks about weather.\n\nReturns: One number a day.\n```\n\n```json\n{\n  \"type\": \"object\",\n  \"properties\": {\"city\": {\"type\": \"string\", \"description\": \"City and country.\"}},\n  \"required\": [\"city\"],\n  \"additionalProperties\": false\n}\n```\n\n</details>"
+    doc = "\n# As a tool\n\nThe model calls it `get-forecast`; its title is “Forecast”. It is read-only, not destructive, idempotent, open world.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `city` | `&str` |  | City and country. |\n\n<details><summary>What the model reads</summary>\n\n```text\nWeather forecast for a city.\n\nIn degrees.\n\nWhen to use: The user asks about weather.\n\nReturns: One number a day.\n```\n\n```json\n{\n  \"type\": \"object\",\n  \"properties\": {\"city\": {\"type\": \"string\", \"description\": \"City and country.\"}},\n  \"required\": [\"city\"],\n  \"additionalProperties\": false\n}\n```\n\n</details>"
 )]
 pub async fn forecast(city: &str) -> Result<Forecast, WeatherError> {
     fetch(city).await

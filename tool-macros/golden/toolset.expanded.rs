@@ -5,7 +5,7 @@ impl Home {
     #[inline]
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nThe model calls it `set` with the prefix of its toolset. It is idempotent.\n\n| argument | type | optional | constraints | description |\n|---|---|---|---|---|\n| `degrees` | `i32` |  |  |  |\n| `like` | `Option<Home>` | yes |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `set` with the prefix of its toolset. It is idempotent.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `degrees` | `i32` |  |  |\n| `like` | `Option<Home>` | optional |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
     )]
     fn set(&self, degrees: i32, like: Option<Self>) -> Result<[u8; Self::LIMIT], Error> {
         self.degrees(degrees)

@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, GenericArgument, GenericParam, LitStr, PathArguments, Type};
 
-use crate::attr::{Block, Function, Member, ParameterKind, hides};
+use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
 use crate::model::constraints::{Constraints, SchemaOverride};
 use crate::model::data::{Data, Shape, Tagging};
 use crate::model::json_schema;
@@ -64,7 +64,7 @@ fn generics(function: &Function, errors: &mut Errors) {
 
 fn parameter_forms(function: &Function, owner: Option<&Owner>, errors: &mut Errors) {
     for parameter in &function.parameters {
-        for attr in parameter.attrs.iter().filter(|attr| hides(attr)) {
+        for attr in parameter.attrs.iter().filter(|attr| is_conditional(attr)) {
             errors.at(
                 attr.path(),
                 "`#[tool]` cannot evaluate `#[cfg_attr]` on a parameter; write the parameter \

@@ -119,7 +119,7 @@ fn head(tool: &Tool) -> String {
     text.push_str(if tool.parameters.is_empty() {
         " It takes no arguments.\n"
     } else {
-        "\n\n| argument | type | optional | constraints | description |\n|---|---|---|---|---|\n"
+        "\n\n| argument | type | constraints | description |\n|---|---|---|---|\n"
     });
     text
 }
@@ -130,20 +130,21 @@ fn row(parameter: &Parameter) -> String {
         Some(SchemaOverride::Schema(schema)) => schema.value(),
         None => spelled(parameter.ty.to_token_stream()),
     };
-    let optional = if may_be_absent(parameter) { "yes" } else { "" };
     let default = match &parameter.when_absent {
         WhenAbsent::Literal(literal, _) => {
             Some(format!("default {}", markdown::code(&literal.json())))
         }
         _ => None,
     };
+    let optional = may_be_absent(parameter).then(|| "optional".to_owned());
     let constraints = &parameter.constraints;
-    let summary = |list: &[Constraint]| list.iter().map(|one| one.summary.clone()).collect();
-    let mut summaries: Vec<String> = summary(&constraints.narrowings);
+    let summary = |one: &Constraint| one.summary.clone();
+    let mut summaries: Vec<_> = optional.into_iter().collect();
+    summaries.extend(constraints.narrowings.iter().map(summary));
     summaries.extend(default);
-    summaries.extend(summary(&constraints.annotations));
+    summaries.extend(constraints.annotations.iter().map(summary));
     format!(
-        "| {} | {} | {optional} | {} | {} |\n",
+        "| {} | {} | {} | {} |\n",
         markdown::code(&parameter.key.value()),
         markdown::code(&ty),
         summaries.join(", "),

@@ -100,7 +100,7 @@ impl Tool {
         errors: &mut Errors,
     ) -> Tool {
         let mut keys = keys;
-        let is_described = keys.meant("description");
+        let is_described = keys.has_similar("description");
         let krate = match place {
             Place::Free => keys
                 .path("crate", errors)
@@ -147,7 +147,7 @@ impl Tool {
             .map_or_else(Vec::new, |section| section.lines);
         let description = description(described, &before, errors);
         if description.is_none() && !is_described {
-            match docs::unread(&function.attrs) {
+            match docs::from_macro(&function.attrs) {
                 Some(text) => errors.at(
                     text,
                     "a tool requires a description, and `#[tool]` cannot expand this macro; add \

@@ -28,13 +28,13 @@ impl Toolset {
             match member {
                 Member::Tool(method) => {
                     let keys = Keys::of_arguments("#[tool]", method.arguments(errors), errors);
-                    // Nothing is generated inside of the block, so `Self` would mean nothing.
+                    // The generated code is outside the block, where `Self` is undefined.
                     let mut function = method.function.clone();
-                    function.spell_out_self(&block.ty);
+                    function.replace_self(&block.ty);
                     let place = Place::Method {
                         krate: &krate,
                         ty: &block.ty,
-                        mark: method.mark(),
+                        mark: method.tool_span(),
                     };
                     tools.push(Tool::new(keys, &function, place, errors));
                 }
