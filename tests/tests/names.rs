@@ -10,7 +10,8 @@ use tool_core::rules::{self, Value as RuleValue};
 #[path = "../../tool-macros/src/util/grammar.rs"]
 mod grammar;
 
-/// Every ASCII character alone, first and last, other characters, and every length about the limit.
+/// Returns every ASCII character alone, first and last, other characters, and lengths around the
+/// limit.
 fn names() -> Vec<String> {
     let ascii = (0..=127_u8).map(char::from);
     let others = ['é', 'ß', 'Ａ', '１', '٣', '‿', '\u{200d}', '\u{e000}', '🦀'];

@@ -105,12 +105,12 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>::new();
-        let mut __tool_1 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_1 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         let mut __tool_2 = __tool_core::Slot::<Option<u8>>::new();
         let mut __tool_3 = __tool_core::Slot::<
-            __tool_core::Option<__tool_core::Held<'_, str>>,
+            __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
         >::new();
-        let mut __tool_4 = __tool_core::Slot::<__tool_core::Held<'_, [Vec<u8>]>>::new();
+        let mut __tool_4 = __tool_core::Slot::<__tool_core::OwnedArg<'_, [Vec<u8>]>>::new();
         let mut __tool_5 = __tool_core::Slot::<i64>::new();
         let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
@@ -135,10 +135,10 @@ const _: () = {
             match __tool_core::Returned(
                     parameters(
                         __tool_0.take(),
-                        __tool_core::Lend::lend(&__tool_1.take()),
+                        __tool_core::BorrowArg::borrow(&__tool_1.take()),
                         __tool_2.take(),
-                        __tool_3.take().as_ref().map(__tool_core::Lend::lend),
-                        __tool_core::Lend::lend(&__tool_4.take()),
+                        __tool_3.take().as_ref().map(__tool_core::BorrowArg::borrow),
+                        __tool_core::BorrowArg::borrow(&__tool_4.take()),
                         __tool_5.take(),
                         __tool_core::Slot::<Vec<String>>::take_or_default(__tool_6),
                         __tool_7.take(),

@@ -43,9 +43,6 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "get-forecast",
             description: "Weather forecast for a city.\n\nIn degrees.",
-            title: __tool_core::Some("Forecast"),
-            when_to_use: __tool_core::Some("The user asks about weather."),
-            returns: __tool_core::Some("One number a day."),
             annotations: [
                 __tool_core::Some(true),
                 __tool_core::Some(false),
@@ -70,14 +67,26 @@ const _: () = {
             ..__tool_core::StaticSpec::EMPTY
         };
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
+        const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
+            &__tool_core::Details {
+                title: __tool_core::Some(__tool_core::Cow::Borrowed("Forecast")),
+                when_to_use: __tool_core::Some(
+                    __tool_core::Cow::Borrowed("The user asks about weather."),
+                ),
+                returns: __tool_core::Some(
+                    __tool_core::Cow::Borrowed("One number a day."),
+                ),
+                ..__tool_core::Details::EMPTY
+            },
+        );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
                 match __tool_core::Returned(
-                        forecast(__tool_core::Lend::lend(&__tool_0.take())).await,
+                        forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())).await,
                     )
                     .split()
                 {

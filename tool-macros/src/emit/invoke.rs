@@ -10,10 +10,10 @@ use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
-//             let mut __tool_0 = Slot::<Held<'_, str>>::new();
+//             let mut __tool_0 = Slot::<OwnedArg<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
 //             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
-//             Ok(boxed(async move { outcome of f(lend(&__tool_0.take()), __tool_1.take()).await }))
+//             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
@@ -62,7 +62,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: match Returned(f(Lend::lend(&__tool_0.take()))).split() {
+// Output: match Returned(f(BorrowArg::borrow(&__tool_0.take()))).split() {
 //             Ok(__tool_value) => Returned(__tool_value).outcome(),
 //             Err(__tool_error) => Failure(__tool_error).outcome(),
 //         }
@@ -88,9 +88,9 @@ fn outcome(tool: &Tool) -> TokenStream {
         };
         let argument = match parameter.passing {
             Passing::Owned(_) => taken,
-            Passing::Borrowed(_) => quote!(__tool_core::Lend::lend(&#taken)),
+            Passing::Borrowed(_) => quote!(__tool_core::BorrowArg::borrow(&#taken)),
             Passing::OptionallyBorrowed(_) => {
-                quote!(#taken.as_ref().map(__tool_core::Lend::lend))
+                quote!(#taken.as_ref().map(__tool_core::BorrowArg::borrow))
             }
         };
         under(&parameter.cfgs, argument)
@@ -136,10 +136,10 @@ fn held(parameter: &Parameter) -> TokenStream {
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
         Passing::Borrowed(_) => {
-            quote_spanned!(span=> __tool_core::Held<'_, #ty>)
+            quote_spanned!(span=> __tool_core::OwnedArg<'_, #ty>)
         }
         Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
-            __tool_core::Option<__tool_core::Held<'_, #ty>>
+            __tool_core::Option<__tool_core::OwnedArg<'_, #ty>>
         },
     }
 }

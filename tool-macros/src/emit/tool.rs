@@ -54,15 +54,13 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
         (false, false) => quote!(Sync),
         (false, true) => quote!(Blocking),
     };
-    let needs = needs(tool);
-    let timeout = timeout(tool);
+    let details = details(tool);
     quote! {
         #[automatically_derived]
         impl __tool_core::Tool for #handler {
             const SOURCE: __tool_core::StaticSpec = #source;
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
-            #needs
-            #timeout
+            #details
         }
 
         #invoke
@@ -119,21 +117,6 @@ fn source(tool: &Tool) -> TokenStream {
     let Tool {
         name, description, ..
     } = tool;
-    let texts = [
-        ("title", tool.title.as_ref().map(ToTokens::to_token_stream)),
-        (
-            "when_to_use",
-            tool.when_to_use.as_ref().map(ToTokens::to_token_stream),
-        ),
-        (
-            "returns",
-            tool.returns.as_ref().map(ToTokens::to_token_stream),
-        ),
-    ];
-    let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text?);
-        Some(quote!(#field: __tool_core::Some(#text),))
-    });
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
         let annotations = tool.annotations.map(option);
@@ -147,7 +130,6 @@ fn source(tool: &Tool) -> TokenStream {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
-            #(#texts)*
             #annotations
             location: #location,
             parameters: #parameters,
@@ -157,8 +139,47 @@ fn source(tool: &Tool) -> TokenStream {
     }
 }
 
+// Input:  #[tool(title = "Forecast", timeout = "30s")] fn f(#[param(context)] db: &Db)
+// Output: const DETAILS: Option<&'static Details> = Some(&Details {
+//             title: Some(Cow::Borrowed("Forecast")),
+//             needs: &[Need::of::<Db>()],
+//             timeout: Some(Duration::new(30, 0)),
+//             ..Details::EMPTY
+//         });
+fn details(tool: &Tool) -> Option<TokenStream> {
+    let texts = [
+        ("title", tool.title.as_ref().map(ToTokens::to_token_stream)),
+        (
+            "when_to_use",
+            tool.when_to_use.as_ref().map(ToTokens::to_token_stream),
+        ),
+        (
+            "returns",
+            tool.returns.as_ref().map(ToTokens::to_token_stream),
+        ),
+    ];
+    let texts = texts.into_iter().filter_map(|(field, text)| {
+        let (field, text) = (format_ident!("{field}"), text?);
+        Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
+    });
+    let timeout = tool.timeout.map(|timeout| {
+        let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
+        quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
+    });
+    let fields: TokenStream = texts.chain(needs(tool)).chain(timeout).collect();
+    (!fields.is_empty()).then(|| {
+        quote! {
+            const DETAILS: __tool_core::Option<&'static __tool_core::Details> =
+                __tool_core::Some(&__tool_core::Details {
+                    #fields
+                    ..__tool_core::Details::EMPTY
+                });
+        }
+    })
+}
+
 // Input:  #[param(context)] db: &Db
-// Output: const NEEDS: &'static [Need] = &[Need::of::<Db>()];
+// Output: needs: &[Need::of::<Db>()],
 fn needs(tool: &Tool) -> Option<TokenStream> {
     let needed = tool.injected.iter().filter(|one| !one.is_optional);
     let needs: Vec<_> = needed
@@ -171,19 +192,7 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
             )
         })
         .collect();
-    let list = quote!(&[#(#needs),*]);
-    (!needs.is_empty()).then(|| quote!(const NEEDS: &'static [__tool_core::Need] = #list;))
-}
-
-// Input:  #[tool(timeout = "30s")]
-// Output: const TIMEOUT: Option<Duration> = Some(Duration::new(30, 0));
-fn timeout(tool: &Tool) -> Option<TokenStream> {
-    let timeout = tool.timeout?;
-    let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
-    Some(quote! {
-        const TIMEOUT: __tool_core::Option<__tool_core::Duration> =
-            __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos));
-    })
+    (!needs.is_empty()).then(|| quote!(needs: &[#(#needs),*],))
 }
 
 // Input:  -> Result<Forecast, Error>
