@@ -1,7 +1,11 @@
 //! Handlers with a name of their own: nothing in the namespace of types has the name of the
 //! function.
 
-#![deny(missing_docs, missing_debug_implementations, missing_copy_implementations)]
+#![deny(
+    missing_docs,
+    missing_debug_implementations,
+    missing_copy_implementations
+)]
 #![deny(unreachable_pub, dead_code)]
 
 use tool_core::{Registry, Tool, ToolCall, tool, tools};

@@ -22,9 +22,9 @@ use crate::call::context::CallContext;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
+use crate::schema::messages::shorten;
 use crate::schema::validate::{ValidateError, normalise};
 use crate::schema::violation::Violations;
-use crate::schema::words::shorten;
 use crate::spec::ToolSpec;
 use crate::tool::{AsyncStart, ToolEntry};
 
@@ -161,7 +161,7 @@ fn read(text: &str, parameters: &Checked) -> Result<Value, ArgumentError> {
     // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
     let mut found = match normalise(&Schema::ANY, text, false) {
         Ok(_) => Violations::default(),
-        Err(ValidateError::Mistakes(found)) => found,
+        Err(ValidateError::Invalid(found)) => found,
         Err(unfit) => return Err(unfit.into()),
     };
     let arguments = serde_json::from_str(text);
@@ -174,7 +174,7 @@ fn read(text: &str, parameters: &Checked) -> Result<Value, ArgumentError> {
         }
     }
     if !found.is_empty() {
-        return Err(ValidateError::Mistakes(found).into());
+        return Err(ValidateError::Invalid(found).into());
     }
     let mut arguments = arguments.map_err(|error| ArgumentError::Malformed(error.to_string()))?;
     respell(&mut arguments);

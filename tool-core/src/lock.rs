@@ -44,7 +44,6 @@ mod compare;
 mod error;
 mod schemas;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -203,13 +202,13 @@ impl FromStr for Lock {
 
 /// All of a tool that its callers see.
 fn spec(tool: &ToolSpec) -> Json {
-    let text = |text: &Option<Cow<'_, str>>| text.as_deref().map(Json::from);
+    let text = |text: Option<&str>| text.map(Json::from);
     let schema = |text| Json::parse(text).expect("the schema of a tool is JSON");
     Json::object([
-        ("title", text(&tool.title)),
+        ("title", text(tool.title())),
         ("description", Some(Json::from(&*tool.description))),
-        ("when_to_use", text(&tool.when_to_use)),
-        ("returns", text(&tool.returns)),
+        ("when_to_use", text(tool.when_to_use())),
+        ("returns", text(tool.returns())),
         ("annotations", annotations(tool.annotations)),
         ("parameters", Some(schema(tool.parameters_json()))),
         ("output", tool.output_json().map(schema)),

@@ -5,6 +5,7 @@ pub use core::{option::Option, option::Option::*, result::Result::*};
 pub use linkme;
 
 pub use core::time::Duration;
+pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
@@ -13,11 +14,10 @@ pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
-pub use crate::spec::StaticSpec;
+pub use crate::spec::{Details, StaticSpec};
 pub use crate::tool::json_texts::assert_schema;
-pub use crate::tool::toolset::Toolset;
-pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool};
-pub use crate::types::borrow::Lend;
+pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset};
+pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
 /// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
@@ -32,13 +32,13 @@ pub mod autoref_fallbacks {
 use std::marker::PhantomData;
 
 use crate::provider::check::{self as provider_check, TypeCheck};
-use crate::schema::json::resolve;
-use crate::schema::{Kind, Reading, Reference, Strings};
+use crate::schema::references::resolve;
+use crate::schema::{ExtraForms, Kind, Reference, Strings};
 use crate::spec::Location;
 use crate::tool::Running;
 
-/// What is decoded for a borrowed parameter.
-pub type Held<'de, T> = <T as Lend>::Held<'de>;
+/// The decoded value of a borrowed parameter.
+pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
 /// The entry of a tool, after a look at the whole of it: its static calls this, so that an error
 /// shows the attribute.
@@ -154,10 +154,10 @@ pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> S
 /// An object that serde reads as a struct.
 pub const fn structure(properties: &'static [Property], denies_unknown: bool) -> Schema {
     Schema {
-        reading: if denies_unknown {
-            Reading::Positional
+        extra_forms: if denies_unknown {
+            ExtraForms::Positional
         } else {
-            Reading::Lax
+            ExtraForms::Lax
         },
         ..Schema::object(properties)
     }

@@ -105,7 +105,7 @@ pub fn assert_linked_alone<'n>(names: impl IntoIterator<Item = &'n str>) {
 /// The linked tools. None is called, so what they borrow need not be there.
 #[track_caller]
 fn linked() -> Registry {
-    Registry::linked_at_a_glance().unwrap_or_else(|error| panic!("{error}"))
+    Registry::linked_specs().unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[track_caller]

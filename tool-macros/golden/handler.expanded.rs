@@ -2,7 +2,7 @@
 #[cfg(feature = "web")]
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `web_search`.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `query` | string | yes |  |  |\n| `page` | `Page` | yes |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSearches the web.\n```\n\n\n</details>"
+    doc = "\n# As a tool\n\nThe model calls it `web_search`.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `query` | `&str` |  |  |\n| `page` | `Page` |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSearches the web.\n```\n\n\n</details>"
 )]
 pub async fn search(query: &str, page: Page) -> Result<Vec<Hit>, Error> {
     fetch(query, page).await
@@ -35,19 +35,22 @@ const _: () = {
             ..__tool_core::StaticSpec::EMPTY
         };
         const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
-        const TIMEOUT: __tool_core::Option<__tool_core::Duration> = __tool_core::Some(
-            __tool_core::Duration::new(30u64, 0u32),
+        const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
+            &__tool_core::Details {
+                timeout: __tool_core::Some(__tool_core::Duration::new(30u64, 0u32)),
+                ..__tool_core::Details::EMPTY
+            },
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         let mut __tool_1 = __tool_core::Slot::<Page>::new();
         __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
                 __tool_core::Returned(
                         search(
-                                __tool_core::Lend::lend(&__tool_0.take()),
+                                __tool_core::BorrowArg::borrow(&__tool_0.take()),
                                 __tool_1.take(),
                             )
                             .await,

@@ -1,7 +1,7 @@
 /// Takes a nap.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `nap`. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nTakes a nap.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+    doc = "\n# As a tool\n\nThe model calls it `nap`. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nTakes a nap.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
 )]
 fn nap() {}
 ///The handler of the tool `nap`.

@@ -1,9 +1,9 @@
 /// Every way to take an argument.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `parameters`.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `owned` | string | yes |  | Owned. |\n| `borrowed` | string | yes |  |  |\n| `maybe` | integer | no | 0 to 255 |  |\n| `maybe_borrowed` | string | no |  |  |\n| `items` | array of arrays of integers | yes | each 0 to 255 |  |\n| `number` | integer | no | default `-5` | With \"quotes\". |\n| `unset` | array of strings | no |  |  |\n| `type` | `Kind<'_>` | yes |  |  |"
+    doc = "\n# As a tool\n\nThe model calls it `parameters`.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `owned` | `String` |  | Owned. |\n| `borrowed` | `&'a str` |  |  |\n| `maybe` | `Option<u8>` | optional |  |\n| `maybe_borrowed` | `Option<&str>` | optional |  |\n| `items` | `&[Vec<u8>]` |  |  |\n| `number` | `i64` | optional, default `-5` | With \"quotes\". |\n| `unset` | `Vec<String>` | optional |  |\n| `type` | `Kind<'_>` |  |  |"
 )]
-#[cfg_attr(all(doc, unix), doc = "| `conditional` | boolean | yes |  |  |")]
+#[cfg_attr(all(doc, unix), doc = "| `conditional` | `bool` |  |  |")]
 #[cfg_attr(
     doc,
     doc = "\n<details><summary>What the model reads</summary>\n\n```text\nEvery way to take an argument.\n```\n\n\n</details>"
@@ -88,12 +88,14 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>::new();
-        let mut __tool_1 = __tool_core::Slot::<__tool_core::Held<'_, str>>::new();
+        let mut __tool_1 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         let mut __tool_2 = __tool_core::Slot::<Option<u8>>::new();
         let mut __tool_3 = __tool_core::Slot::<
-            __tool_core::Option<__tool_core::Held<'_, str>>,
+            __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
         >::new();
-        let mut __tool_4 = __tool_core::Slot::<__tool_core::Held<'_, [Vec<u8>]>>::new();
+        let mut __tool_4 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, [Vec<u8>]>,
+        >::new();
         let mut __tool_5 = __tool_core::Slot::<i64>::new();
         let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
@@ -118,10 +120,10 @@ const _: () = {
             __tool_core::Returned(
                     parameters(
                         __tool_0.take(),
-                        __tool_core::Lend::lend(&__tool_1.take()),
+                        __tool_core::BorrowArg::borrow(&__tool_1.take()),
                         __tool_2.take(),
-                        __tool_3.take().as_ref().map(__tool_core::Lend::lend),
-                        __tool_core::Lend::lend(&__tool_4.take()),
+                        __tool_3.take().as_ref().map(__tool_core::BorrowArg::borrow),
+                        __tool_core::BorrowArg::borrow(&__tool_4.take()),
                         __tool_5.take(),
                         __tool_core::Slot::<Vec<String>>::take_or_default(__tool_6),
                         __tool_7.take(),

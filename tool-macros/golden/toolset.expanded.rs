@@ -5,7 +5,7 @@ impl Home {
     #[inline]
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `set`, behind the prefix of its toolset. It is idempotent.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `degrees` | integer | yes |  |  |\n| `like` | `Home` | no |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `set` with the prefix of its toolset. It is idempotent.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `degrees` | `i32` |  |  |\n| `like` | `Option<Home>` | optional |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
     )]
     fn set(&self, degrees: i32, like: Option<Self>) -> Result<[u8; Self::LIMIT], Error> {
         self.degrees(degrees)
@@ -15,13 +15,13 @@ impl Home {
     #[cfg(unix)]
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `wait`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nWaits for a temperature.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `wait` with the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nWaits for a temperature.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
     )]
     async fn wait(&self) {}
     /// Lists the rooms.
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `list_rooms`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nLists the rooms.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `list_rooms` with the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nLists the rooms.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
     )]
     pub fn rooms() -> Vec<String> {
         Vec::new()

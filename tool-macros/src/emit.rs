@@ -4,20 +4,18 @@
 
 mod data;
 mod invoke;
-mod json_schema;
-mod member;
 mod page;
+mod property;
 mod tool;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::Attribute;
 use syn::spanned::Spanned;
 
 pub(crate) use self::data::{data, fallback as data_fallback};
 pub(crate) use self::page::page;
 pub(crate) use self::tool::{fallback as tool_fallback, tool, toolset, toolset_fallback};
-use crate::util::json;
 
 // Input:  items
 // Output: const _: () = { use ::tool_core::__private as __tool_core; items };
@@ -44,22 +42,5 @@ fn with_cfgs(cfgs: &[Attribute], tokens: TokenStream) -> TokenStream {
     match cfgs {
         [] => tokens,
         _ => quote!(#(#cfgs)* #tokens),
-    }
-}
-
-/// `"text"` as a `Text`, with its JSON form if that differs.
-fn text(text: &str) -> TokenStream {
-    let mut escaped = json::escape(text);
-    if escaped == text {
-        escaped.clear();
-    }
-    quote!(__tool_core::text(#text, #escaped))
-}
-
-/// `Some(…)` or `None`, even if the user has shadowed these names.
-fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
-    match value {
-        Some(value) => quote!(__tool_core::Some(#value)),
-        None => quote!(__tool_core::None),
     }
 }

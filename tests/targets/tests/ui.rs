@@ -6,8 +6,8 @@
 
 use tool_core::rules::Target;
 
-#[path = "../../words.rs"]
-mod words;
+#[path = "../../support/rustc_version.rs"]
+mod rustc_version;
 
 #[test]
 fn every_refusal_has_its_words() {
@@ -20,7 +20,7 @@ fn every_refusal_has_its_words() {
             "ui/*/*.rs".to_owned()
         }
     };
-    match words::other_words() {
+    match rustc_version::other_words() {
         None => trybuild::TestCases::new().compile_fail(cases),
         Some(reason) => println!("skipped: {reason}"),
     }

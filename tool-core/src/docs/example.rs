@@ -45,8 +45,8 @@ fn judge(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     }
     match normalise(&tool.parameters(), arguments, false) {
         Ok(_) => Ok(()),
-        Err(ValidateError::Mistakes(violations)) => Err(violations),
-        Err(ValidateError::NoJson(problem)) => Err(Violations::one(String::new(), &problem)),
+        Err(ValidateError::Invalid(violations)) => Err(violations),
+        Err(ValidateError::NotJson(problem)) => Err(Violations::one(String::new(), &problem)),
     }
 }
 

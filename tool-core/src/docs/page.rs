@@ -66,10 +66,10 @@ impl Section {
                 true => format!("tool-{}", tool.name),
                 false => format!("tool-{number}"),
             },
-            title: tool.title.as_deref().map(str::to_owned),
+            title: tool.title().map(str::to_owned),
             description: tool.description.to_string(),
-            when_to_use: tool.when_to_use.as_deref().map(str::to_owned),
-            returns: tool.returns.as_deref().map(str::to_owned),
+            when_to_use: tool.when_to_use().map(str::to_owned),
+            returns: tool.returns().map(str::to_owned),
             flags: flags(tool),
             parameters: match schema.get("properties") {
                 Some(members) if members.members().is_empty() => Vec::new(),

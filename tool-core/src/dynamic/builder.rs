@@ -15,7 +15,7 @@ use super::schema_input::SchemaInput;
 use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
 use crate::call::context::CallContext;
 use crate::output::Outcome;
-use crate::spec::{Annotations, Location, ToolSpec};
+use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
 /// The schema of no arguments.
@@ -223,14 +223,24 @@ impl DynamicToolBuilder {
         let (parameters, text) = parameters;
         let (output, text_of_output) = output.flatten().unzip();
         let output = output.map(Arc::new);
-        let schemas = [text, text_of_output.unwrap_or_default()];
-        let takes_nothing = is_empty(&parameters.schema);
-        let mut spec = ToolSpec::of_json(self.name, location, schemas, takes_nothing);
-        spec.title = self.title.map(Into::into);
-        spec.description = self.description.into();
-        spec.when_to_use = self.when_to_use.map(Into::into);
-        spec.returns = self.returns.map(Into::into);
-        spec.annotations = self.annotations;
+        let spec = ToolSpec::dynamic(
+            self.name,
+            self.description,
+            self.annotations,
+            location,
+            !is_empty(&parameters.schema),
+            DynamicParts {
+                parameters: text,
+                output: text_of_output.unwrap_or_default(),
+                details: Details {
+                    title: self.title.map(Into::into),
+                    when_to_use: self.when_to_use.map(Into::into),
+                    returns: self.returns.map(Into::into),
+                    timeout: self.timeout,
+                    ..Details::EMPTY
+                },
+            },
+        );
         let body = Body {
             parameters,
             run: run(output),
@@ -238,8 +248,6 @@ impl DynamicToolBuilder {
         Ok(DynamicTool(ToolEntry::from_live(LiveTool {
             spec,
             invoke: Invoke::Async(invoke),
-            needs: &[],
-            timeout: self.timeout,
             receiver: Some(Arc::new(body)),
             group: None,
         })))

@@ -37,7 +37,7 @@ impl SchemaInput {
             }
         };
         // Of a key that comes twice, one reader may take the first and another the last.
-        if let Err(ValidateError::Mistakes(violations)) = normalise(&Schema::ANY, &text, false) {
+        if let Err(ValidateError::Invalid(violations)) = normalise(&Schema::ANY, &text, false) {
             for violation in violations.into_parts().0 {
                 report(violation.path(), violation.message());
             }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::words::target;
-use crate::schema::words::{did_you_mean, nearest, one_of, shorten, text};
+use crate::schema::messages::{did_you_mean, nearest, one_of, shorten, text};
 
 /// How many references are followed.
 const DEPTH: usize = 16;

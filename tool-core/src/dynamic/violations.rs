@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::implied::Implied;
 use super::unions::{Meant, meant};
 use super::words::{expected, typed};
-use crate::schema::validate::repeated;
+use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
+use crate::schema::validate::duplicate_item;
 use crate::schema::violation::{Violation, Violations};
-use crate::schema::words::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 
 /// Everything that is wrong with a value; what is missing comes last.
 pub(super) fn violations<'e>(
@@ -131,8 +131,8 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::ExclusiveMinimum { limit } => format!("{got} is not above {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("{got} is not below {limit}"),
         Kind::MultipleOf { multiple_of } => match schema.pointer(error.schema_path().as_str()) {
-            Some(step) => format!("{got} is no multiple of {step}"),
-            None => format!("{got} is no multiple of {multiple_of}"),
+            Some(step) => format!("{got} is not a multiple of {step}"),
+            None => format!("{got} is not a multiple of {multiple_of}"),
         },
         Kind::Pattern { pattern } => format!("{got} does not match the pattern {pattern}"),
         Kind::Format { format } if schema.is_null() => format!("{got} is no {format}"),
@@ -150,9 +150,9 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             )
         }
         Kind::UnevaluatedItems { .. } => format!("{got} has items too many"),
-        Kind::UniqueItems => match repeated(&json) {
-            Some(twice) => format!("holds {} twice; give it once", shorten(&twice)),
-            None => "holds something twice; give it once".into(),
+        Kind::UniqueItems => match duplicate_item(&json) {
+            Some(twice) => format!("contains {} twice; give it once", shorten(&twice)),
+            None => "contains an item twice; give it once".into(),
         },
         Kind::Contains => {
             let wanted = &holder(error, schema)["contains"];

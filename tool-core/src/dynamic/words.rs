@@ -1,8 +1,8 @@
-//! A JSON Schema in words for a model, as [`crate::schema::words`] has them for a tree.
+//! A JSON Schema in words for a model, as [`crate::schema::messages`] has them for a tree.
 
 use serde_json::Value;
 
-use crate::schema::words::{integer, number_between, one_of, pattern, sized, text};
+use crate::schema::messages::{integer, number_between, one_of, pattern, sized, text};
 use crate::schema::{IntegerRange, Lengths};
 
 /// How many references are followed.
@@ -113,7 +113,7 @@ fn object(schema: &Value) -> String {
 
 fn string(schema: &Value) -> String {
     let what = match schema["format"].as_str() {
-        Some(format) => format!("a string of the format {format}"),
+        Some(format) => format!("a string in {format} format"),
         None => "a string".into(),
     };
     let lengths = lengths(schema, "minLength", "maxLength");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::provider::dialect::JsonWriter;
 use crate::provider::hosted_tool::HostedTool;
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
 /// A hosted tool that a dialect left out, in words.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use crate::provider::dialect::JsonWriter;
 use crate::provider::reshape::notes::Notes;
 pub(crate) use crate::provider::reshape::style::Style;
-use crate::schema::json::{Names, find};
+use crate::schema::references::{Names, find};
 use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings,
 };
@@ -22,7 +22,7 @@ use crate::spec::ToolSpec;
 /// Writes the schema of a tool's arguments in a subset that holds all that is common: mostly its own
 /// text will do, and there may be nothing else.
 pub(crate) fn write_tool(tool: &ToolSpec, style: &Style, out: &mut JsonWriter) {
-    if tool.is_of_json() || common::is_common(&tool.parameters()) {
+    if tool.is_dynamic() || common::is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {
         write(&tool.parameters(), style, out);
@@ -70,7 +70,7 @@ impl Reshaper<'_> {
         if let Kind::Nullable(inner) = schema.kind {
             return self.node(inner, notes, true, out);
         }
-        let or_null = or_null && !schema.admits_null();
+        let or_null = or_null && !schema.accepts_null();
         let name = self.reference(schema);
         // The definition says the same.
         let is_told = name.is_some() && notes.say(schema.description());
@@ -98,7 +98,7 @@ impl Reshaper<'_> {
     fn reference(self, schema: &Schema) -> Option<&'static str> {
         match schema.kind {
             Kind::Reference(reference) => Some(reference.name),
-            _ if !schema.name.is_empty() && self.names.hold(schema.name) => Some(schema.name),
+            _ if !schema.name.is_empty() && self.names.contains(schema.name) => Some(schema.name),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Reshaper<'_> {
             Kind::Map(rule) => self.map(&rule, out),
             Kind::Object(properties) => self.object(properties, None, out),
             Kind::AnyOf(_) => self.union(schema, None, false, out),
-            Kind::Nullable(inner) => self.union(inner, None, !inner.admits_null(), out),
+            Kind::Nullable(inner) => self.union(inner, None, !inner.accepts_null(), out),
             Kind::Reference(reference) => refer(reference.name, out),
             _ => self.scalar(schema, false, out),
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::call::{Arguments, ToolCall, WireId};
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
 /// Why no calls can be read: the JSON is not the expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Layout {
         if let (true, Some(item), Some(call)) = (is_cut_short, items.last(), calls.last_mut())
             && is_call(item)
         {
-            call.is_cut_short = match &call.arguments {
+            call.is_truncated = match &call.arguments {
                 // Text shows its end by its last brace.
                 Arguments::Text(text) => {
                     text.trim_ascii().is_empty() || call.parse_error().is_some()

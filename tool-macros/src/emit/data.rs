@@ -6,10 +6,11 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
-use super::member::Member;
-use super::{block, text};
+use super::block;
+use super::property::Member;
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
 use crate::model::types::ends;
+use crate::util::tokens::text;
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
@@ -125,7 +126,7 @@ fn is_read_by_type(shape: &Shape) -> bool {
 
 /// Returns `true` if the schema of a field is that of its type.
 fn has_schema_of_type(field: &Field) -> bool {
-    field.constraints.stand_in.is_none()
+    field.constraints.schema_override.is_none()
         && field.constraints.narrowings.is_empty()
         && !field.constraints.is_recursive
 }
@@ -173,10 +174,9 @@ fn constants(data: &Data) -> TokenStream {
     }
     let constants = data.fields().into_iter().map(|field| {
         let member = member(data, field);
-        let example = field.constraints.example.as_ref();
-        let example = example.map(|(literal, span)| member.check("example", literal, *span));
+        let checks = member.checks();
         let definition = member.definition();
-        quote!(#definition #example)
+        quote!(#definition #(#checks)*)
     });
     constants.collect()
 }

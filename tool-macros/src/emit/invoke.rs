@@ -9,10 +9,10 @@ use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
-//             let mut __tool_0 = Slot::<Held<'_, str>>::new();
+//             let mut __tool_0 = Slot::<OwnedArg<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
 //             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
-//             Ok(boxed(async move { outcome of f(lend(&__tool_0.take()), __tool_1.take()).await }))
+//             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
@@ -65,7 +65,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: Returned(f(Lend::lend(&__tool_0.take()))).success().outcome()
+// Output: Returned(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
@@ -101,7 +101,7 @@ fn outcome(tool: &Tool) -> TokenStream {
 }
 
 // Input:  city: &str
-// Output: Lend::lend(&__tool_0.take())
+// Output: BorrowArg::borrow(&__tool_0.take())
 fn argument(at: usize, parameter: &Parameter) -> TokenStream {
     // With this span, "has no default" underlines the type.
     let span = parameter.ends.0;
@@ -114,8 +114,10 @@ fn argument(at: usize, parameter: &Parameter) -> TokenStream {
     };
     match parameter.passing {
         Passing::Owned(_) => value,
-        Passing::Borrowed(_) => quote!(__tool_core::Lend::lend(&#value)),
-        Passing::OptionallyBorrowed(_) => quote!(#value.as_ref().map(__tool_core::Lend::lend)),
+        Passing::Borrowed(_) => quote!(__tool_core::BorrowArg::borrow(&#value)),
+        Passing::OptionallyBorrowed(_) => {
+            quote!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
+        }
     }
 }
 
@@ -130,9 +132,9 @@ fn slot_type(parameter: &Parameter) -> TokenStream {
     let (ty, span) = (&parameter.erased, parameter.ends.0);
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
-        Passing::Borrowed(_) => quote_spanned!(span=> __tool_core::Held<'_, #ty>),
+        Passing::Borrowed(_) => quote_spanned!(span=> __tool_core::OwnedArg<'_, #ty>),
         Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
-            __tool_core::Option<__tool_core::Held<'_, #ty>>
+            __tool_core::Option<__tool_core::OwnedArg<'_, #ty>>
         },
     }
 }

@@ -3,10 +3,11 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use super::member::Member;
-use super::{block, invoke, option, with_cfgs};
+use super::property::Member;
+use super::{block, invoke, with_cfgs};
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
+use crate::util::tokens::option;
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
@@ -140,15 +141,13 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
         (false, false) => quote!(Sync),
         (false, true) => quote!(Blocking),
     };
-    let needs = needs(tool);
-    let timeout = timeout(tool);
+    let details = details(tool);
     quote! {
         #[automatically_derived]
         impl __tool_core::Tool for #handler {
             const SOURCE: __tool_core::StaticSpec = #source;
             const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
-            #needs
-            #timeout
+            #details
         }
 
         #invoke
@@ -171,16 +170,6 @@ fn source(tool: &Tool) -> TokenStream {
     let Tool {
         name, description, ..
     } = tool;
-    let title = tool.title.as_ref().map(syn::LitStr::value);
-    let texts = [
-        ("title", &title),
-        ("when_to_use", &tool.when_to_use),
-        ("returns", &tool.returns),
-    ];
-    let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text.as_ref()?);
-        Some(quote!(#field: __tool_core::Some(#text),))
-    });
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
         let annotations = tool.annotations.map(option);
@@ -196,7 +185,6 @@ fn source(tool: &Tool) -> TokenStream {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
-            #(#texts)*
             #annotations
             location: #location,
             parameters: #parameters,
@@ -237,7 +225,7 @@ fn parameters(tool: &Tool) -> TokenStream {
             }
         };
         let is_scalar =
-            parameter.constraints.stand_in.is_none() && is_scalar(parameter.passing.inner());
+            parameter.constraints.schema_override.is_none() && is_scalar(parameter.passing.inner());
         let property = if is_scalar {
             property
         } else {
@@ -276,27 +264,61 @@ fn member<'m>(
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
 fn constants(tool: &Tool) -> TokenStream {
-    let constants = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let key = parameter.key.value();
-        let member = member(at, parameter, &key, None);
-        let default = match &parameter.when_absent {
-            WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
-            _ => None,
-        };
-        let example = parameter.constraints.example.as_ref();
-        let example = example.map(|(literal, span)| member.check("example", literal, *span));
-        let constants = [member.definition(), default, example];
-        let constants = constants.into_iter().flatten();
-        let constants: TokenStream = constants
-            .map(|constant| with_cfgs(&parameter.cfgs, constant))
-            .collect();
-        constants
-    });
+    let constants = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .flat_map(|(at, parameter)| {
+            let key = parameter.key.value();
+            let member = member(at, parameter, &key, None);
+            let default = match &parameter.when_absent {
+                WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+                _ => None,
+            };
+            let constants = member.definition().into_iter().chain(default);
+            let constants: Vec<_> = constants.chain(member.checks()).collect();
+            let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
+            constants.into_iter().map(with_cfgs)
+        });
     constants.collect()
 }
 
+// Input:  #[tool(title = "Forecast", timeout = "30s")] fn f(#[param(context)] db: &Db)
+// Output: const DETAILS: Option<&'static Details> = Some(&Details {
+//             title: Some(Cow::Borrowed("Forecast")),
+//             needs: &[Need::of::<Db>()],
+//             timeout: Some(Duration::new(30, 0)),
+//             ..Details::EMPTY
+//         });
+fn details(tool: &Tool) -> Option<TokenStream> {
+    let title = tool.title.as_ref().map(syn::LitStr::value);
+    let texts = [
+        ("title", &title),
+        ("when_to_use", &tool.when_to_use),
+        ("returns", &tool.returns),
+    ];
+    let texts = texts.into_iter().filter_map(|(field, text)| {
+        let (field, text) = (format_ident!("{field}"), text.as_ref()?);
+        Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
+    });
+    let timeout = tool.timeout.map(|timeout| {
+        let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
+        quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
+    });
+    let fields: TokenStream = texts.chain(needs(tool)).chain(timeout).collect();
+    (!fields.is_empty()).then(|| {
+        quote! {
+            const DETAILS: __tool_core::Option<&'static __tool_core::Details> =
+                __tool_core::Some(&__tool_core::Details {
+                    #fields
+                    ..__tool_core::Details::EMPTY
+                });
+        }
+    })
+}
+
 // Input:  #[param(context)] db: &Db
-// Output: const NEEDS: &'static [Need] = &[Need::of::<Db>()];
+// Output: needs: &[Need::of::<Db>()],
 fn needs(tool: &Tool) -> Option<TokenStream> {
     let required = tool.context.iter().filter(|one| !one.is_optional);
     let needs: Vec<_> = required
@@ -307,19 +329,7 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
             with_cfgs(&parameter.cfgs, need)
         })
         .collect();
-    let list = quote!(&[#(#needs),*]);
-    (!needs.is_empty()).then(|| quote!(const NEEDS: &'static [__tool_core::Need] = #list;))
-}
-
-// Input:  #[tool(timeout = "30s")]
-// Output: const TIMEOUT: Option<Duration> = Some(Duration::new(30, 0));
-fn timeout(tool: &Tool) -> Option<TokenStream> {
-    let timeout = tool.timeout?;
-    let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
-    Some(quote! {
-        const TIMEOUT: __tool_core::Option<__tool_core::Duration> =
-            __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos));
-    })
+    (!needs.is_empty()).then(|| quote!(needs: &[#(#needs),*],))
 }
 
 // Input:  -> Result<Forecast, Error>

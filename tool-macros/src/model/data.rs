@@ -275,9 +275,9 @@ impl Reader<'_> {
         let described = keys.text("description", self.errors);
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
-        if let Some((_, span)) = constraints.narrowings.first() {
+        if let Some(narrowing) = constraints.narrowings.first() {
             self.errors.span(
-                *span,
+                narrowing.span,
                 "a variant cannot have constraints; move this to its field",
             );
         }
@@ -354,7 +354,7 @@ impl Reader<'_> {
             .is_some_and(|(flag, _)| flag);
         let mut constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
-        let has_override = constraints.stand_in.is_some();
+        let has_override = constraints.schema_override.is_some();
         let read_with = attrs.deserialize_with().filter(|with| !is_borrow(with));
         if read_with.is_some() && !has_override {
             self.errors.span(

@@ -130,7 +130,7 @@ impl Tool {
         errors: &mut Errors,
     ) -> Tool {
         let mut keys = keys;
-        let is_described = keys.meant("description");
+        let is_described = keys.has_similar("description");
         let krate = match scope {
             Scope::Module => keys
                 .path("crate", errors)
@@ -178,7 +178,7 @@ impl Tool {
             .map_or_else(Vec::new, |section| section.lines);
         let description = description(described, &before, errors);
         if description.is_none() && !is_described {
-            match docs::unread(&function.attrs) {
+            match docs::from_macro(&function.attrs) {
                 Some(text) => errors.at(
                     text,
                     "a tool requires a description, and `#[tool]` cannot expand this macro; add \
@@ -260,11 +260,11 @@ impl Toolset {
                     let keys = Keys::of_arguments("#[tool]", method.arguments(errors), errors);
                     // `Self` is not valid in generated code, which is outside of the block.
                     let mut function = method.function.clone();
-                    function.spell_out_self(&block.ty);
+                    function.replace_self(&block.ty);
                     let scope = Scope::Toolset {
                         krate: &krate,
                         ty: &block.ty,
-                        attribute_span: method.mark(),
+                        attribute_span: method.tool_span(),
                     };
                     tools.push(Tool::new(keys, &function, scope, errors));
                 }

@@ -2,7 +2,7 @@
 
 use crate::provider::reshape::JsonWriter;
 use crate::provider::reshape::style::Style;
-use crate::schema::words::{expected, text};
+use crate::schema::messages::{expected, text};
 use crate::schema::{
     ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
     StringRule, Text,

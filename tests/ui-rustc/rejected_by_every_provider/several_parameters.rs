@@ -1,0 +1,21 @@
+//! One build shows every rejected parameter, and underlines the first.
+
+use tool_core::{tool, tools};
+
+/// Sends a reading.
+#[tool]
+fn send(
+    power: f64,
+    #[param(schema = r#"{"type": "string", "enum": ["mW", "MW"]}"#)]
+    unit: String,
+    note: &str,
+    #[param(schema = r#"{"type": "array", "items": {"type": "string", "enum": ["à", "À", "a", "A"]}}"#)]
+    marks: Vec<String>,
+) -> usize {
+    let _ = (power, unit);
+    note.len() + marks.len()
+}
+
+fn main() {
+    let _ = tools![send];
+}
