@@ -115,22 +115,7 @@ fn not_parsed(
 
 /// The keyword of an item.
 fn keyword(item: &TokenStream) -> Option<TokenTree> {
-    let keywords = [
-        "fn",
-        "struct",
-        "enum",
-        "union",
-        "mod",
-        "impl",
-        "trait",
-        "const",
-        "static",
-        "use",
-        "type",
-        "extern",
-        "macro_rules",
-    ];
-    item.clone()
-        .into_iter()
-        .find(|tree| is_one_of(tree, &keywords))
+    let keywords = "fn struct enum union mod impl trait const static use type extern macro_rules";
+    let is_keyword = |tree: &TokenTree| keywords.split(' ').any(|one| is_one_of(tree, &[one]));
+    item.clone().into_iter().find(is_keyword)
 }

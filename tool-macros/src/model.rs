@@ -7,6 +7,7 @@ pub(crate) mod json_schema;
 pub(crate) mod tool;
 pub(crate) mod types;
 
+use crate::attr::Keys;
 use crate::util::docs::{Line, flow};
 use crate::util::errors::Errors;
 
@@ -33,4 +34,10 @@ pub(crate) fn description(
             (!described.is_empty()).then_some(described)
         }
     }
+}
+
+/// Returns the path of `tool_core`.
+pub(crate) fn krate(keys: &mut Keys, errors: &mut Errors) -> syn::Path {
+    let path = keys.path("crate", errors);
+    path.unwrap_or_else(|| syn::parse_quote!(::tool_core))
 }

@@ -1,4 +1,4 @@
-//! One build shows every rejected parameter, and underlines the first.
+//! One build shows an error at the type of every rejected parameter.
 
 use tool_core::{tool, tools};
 
@@ -19,3 +19,4 @@ fn send(
 fn main() {
     let _ = tools![send];
 }
+// 2 errors

@@ -174,7 +174,9 @@ impl Keys {
 
     /// Takes the key of this name, with any value.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Key> {
-        self.known.push(name);
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
         let place = self.found.iter().position(|key| key.name == name)?;
         Some(self.found.remove(place))
     }

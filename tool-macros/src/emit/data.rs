@@ -7,9 +7,10 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
 use super::block;
-use super::property::Member;
+use super::property::{Member, describe};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
 use crate::model::types::ends;
+use crate::util::names::plain;
 use crate::util::tokens::text;
 
 // Input:  struct Place<T> { … }
@@ -29,8 +30,7 @@ pub(crate) fn fallback(data: &Data) -> TokenStream {
 
 fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> TokenStream {
     let Data { krate, ident, .. } = data;
-    let name = ident.to_string();
-    let name = name.trim_start_matches("r#");
+    let name = plain(ident);
     let (parameters, arguments, conditions) = data.generics.split_for_impl();
     let mut generics = data.generics.clone();
     add_bounds(data, &mut generics);
@@ -108,13 +108,10 @@ fn exact(data: &Data) -> TokenStream {
 
 /// Returns `true` if serde reads each member by its type and nothing else.
 fn is_read_by_type(shape: &Shape) -> bool {
-    let all = |fields: &[Field]| {
-        fields
-            .iter()
-            .all(|field| has_schema_of_type(field) && !field.is_flat)
-    };
     match shape {
-        Shape::Object(fields) | Shape::Tuple(fields) => all(fields),
+        Shape::Object(fields) | Shape::Tuple(fields) => fields
+            .iter()
+            .all(|field| has_schema_of_type(field) && !field.is_flat),
         Shape::Transparent(field) => has_schema_of_type(field),
         Shape::Unit => true,
         Shape::Enum(Tagging::External, variants) => variants.iter().all(|variant| {
@@ -133,35 +130,27 @@ fn has_schema_of_type(field: &Field) -> bool {
 
 /// Adds a bound for each field whose type depends on a type parameter.
 fn add_bounds(data: &Data, generics: &mut syn::Generics) {
-    let names: Vec<Ident> = data
-        .generics
-        .type_params()
-        .map(|p| p.ident.clone())
-        .collect();
+    let names: Vec<_> = data.generics.type_params().map(|one| &one.ident).collect();
     if names.is_empty() {
         return;
     }
-    let clause = generics.make_where_clause();
+    let predicates = &mut generics.make_where_clause().predicates;
     for field in data.fields() {
         let ty = &field.ty;
         if has_schema_of_type(field) && mentions(ty.to_token_stream(), &names) {
-            clause
-                .predicates
-                .push(parse_quote!(#ty: __tool_core::ToolType));
+            predicates.push(parse_quote!(#ty: __tool_core::ToolType));
         } else if field.constraints.is_recursive {
             // A bound on the field's type would be circular.
             for name in &names {
-                clause
-                    .predicates
-                    .push(parse_quote!(#name: __tool_core::ToolType));
+                predicates.push(parse_quote!(#name: __tool_core::ToolType));
             }
         }
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
+fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
     tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => names.contains(&ident),
+        TokenTree::Ident(ident) => names.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), names),
         _ => false,
     })
@@ -184,18 +173,10 @@ fn constants(data: &Data) -> TokenStream {
 // Input:  struct Place { latitude: f64 }
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
 fn schema(data: &Data) -> TokenStream {
-    let name = data.ident.to_string();
-    let name = name.trim_start_matches("r#");
-    let schema = shape(data, &data.shape);
-    let described = match &data.description {
-        Some(description) => {
-            let description = text(description);
-            quote!((#schema).describe(#description))
-        }
-        None => schema,
-    };
+    let name = plain(&data.ident);
+    let schema = describe(shape(data, &data.shape), data.description.as_deref());
     let input_only = data.is_input_only;
-    let named = quote!(__tool_core::named(#described, #name, #input_only));
+    let named = quote!(__tool_core::named(#schema, #name, #input_only));
     if data.is_try_from {
         quote!({
             #[allow(unused_imports)]
@@ -231,19 +212,15 @@ fn shape(data: &Data, shape: &Shape) -> TokenStream {
 //             const { &Schema::strings(const { &["Point"] }) },
 //         ] })
 fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
-    let is_plain = |variant: &&Variant| {
+    let is_string = |variant: &&Variant| {
         variant.shape.is_unit() && !variant.is_untagged && matches!(tagging, Tagging::External)
     };
-    let (plain, others): (Vec<_>, Vec<_>) = variants.iter().partition(is_plain);
+    let (plain, others): (Vec<_>, Vec<_>) = variants.iter().partition(is_string);
     let mut branches = Vec::new();
     if !plain.is_empty() {
         branches.push(strings(&plain));
     }
-    branches.extend(
-        others
-            .into_iter()
-            .map(|variant| branch(data, tagging, variant)),
-    );
+    branches.extend(others.iter().map(|variant| branch(data, tagging, variant)));
     // serde tries one variant after the other.
     let is_untagged = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
     match &branches[..] {
@@ -262,28 +239,20 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
 
 /// The unit variants, as one enum of strings with notes.
 fn strings(variants: &[&Variant]) -> TokenStream {
-    let listed = variants
-        .iter()
-        .filter(|variant| !variant.is_other || variants.len() == 1);
+    let all = variants.iter();
+    let listed = all
+        .clone()
+        .filter(|one| !one.is_other || variants.len() == 1);
     let values = listed.map(|variant| text(&variant.name));
-    let hidden = variants.iter().filter(|variant| variant.is_other);
-    let hidden = hidden.map(|variant| &variant.name);
-    let aliases = variants
-        .iter()
-        .flat_map(|variant| &variant.aliases)
-        .chain(hidden);
-    let is_open = variants.iter().any(|variant| variant.is_other);
-    let notes: Vec<_> = variants
-        .iter()
-        .filter_map(|variant| {
-            Some(format!(
-                "{}: {}",
-                variant.name,
-                variant.description.as_ref()?
-            ))
-        })
-        .collect();
-    let notes = text(&notes.join("\n"));
+    let other = all.clone().filter(|variant| variant.is_other);
+    let aliases = all.clone().flat_map(|variant| &variant.aliases);
+    let aliases = aliases.chain(other.map(|variant| &variant.name));
+    let is_open = all.clone().any(|variant| variant.is_other);
+    let notes = all.filter_map(|variant| {
+        let description = variant.description.as_ref()?;
+        Some(format!("{}: {description}", variant.name))
+    });
+    let notes = text(&notes.collect::<Vec<_>>().join("\n"));
     quote! {
         __tool_core::strings(
             const { &[#(#values),*] },
@@ -319,21 +288,14 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
             let tag = tag_of(tag, variant);
             match &variant.shape {
                 Shape::Unit => object(data, &[tag], &[]),
-                _ => object(
-                    data,
-                    &[tag, content_property(data, content, &[], variant)],
-                    &[],
-                ),
+                _ => {
+                    let content = content_property(data, content, &[], variant);
+                    object(data, &[tag, content], &[])
+                }
             }
         }
     };
-    match &variant.description {
-        Some(description) => {
-            let description = text(description);
-            quote!((#schema).describe(#description))
-        }
-        None => schema,
-    }
+    describe(schema, variant.description.as_deref())
 }
 
 /// The property that contains the fields of a variant.
@@ -396,10 +358,7 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
         ty: field.ty.to_token_stream(),
         ends: ends(&field.ty),
         constraints: &field.constraints,
-        constant: data
-            .generics
-            .params
-            .is_empty()
+        constant: (data.generics.params.is_empty())
             .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
         is_optional: false,
         tool: None,

@@ -37,33 +37,29 @@ impl Member<'_> {
     pub(super) fn property(&self) -> TokenStream {
         let name = self.key;
         let description = self.description.unwrap_or_default();
-        let is_escaped = |text: &str| json::escape(text) != text;
-        // Most texts are the same in JSON, so the short form is cheaper to compile.
-        let texts = if is_escaped(name) || is_escaped(description) {
-            None
-        } else {
-            Some(quote!(#name, #description))
-        };
-        let with_json = || {
-            let (name, description) = (text(name), text(description));
-            quote!(#name, #description)
-        };
-        let mut property = match (self.base(), self.tool, texts) {
-            (Base::Type(ty), Some(tool), Some(texts)) => {
-                self.call("parameter", Some(&ty), quote!(#tool, #texts))
+        let is_same_in_json = |text: &str| json::escape(text) == text;
+        let tool = self.tool.map(|tool| quote!(#tool,));
+        let mut property = match self.base() {
+            // Most texts are the same in JSON. This form is cheaper to compile.
+            Base::Type(ty) if is_same_in_json(name) && is_same_in_json(description) => {
+                let function = tool.as_ref().map_or("property", |_| "parameter");
+                self.call(function, Some(&ty), quote!(#tool #name, #description))
             }
-            (Base::Type(ty), Some(tool), None) => {
-                let texts = with_json();
-                let property = quote!(__tool_core::property_of::<#ty>(#texts));
-                self.call("checked", Some(&ty), quote!(#tool, #property))
-            }
-            (Base::Type(ty), None, Some(texts)) => self.call("property", Some(&ty), texts),
-            (Base::Type(ty), None, None) => self.call("property_of", Some(&ty), with_json()),
-            (Base::Schema(schema), tool, _) => {
-                let texts = with_json();
-                let property = quote!(__tool_core::Property::new(#texts, #schema));
+            base => {
+                let (name, description) = (text(name), text(description));
+                let texts = quote!(#name, #description);
+                let (property, check, ty) = match base {
+                    Base::Type(ty) => {
+                        let property = self.call("property_of", Some(&ty), texts);
+                        (property, "checked", Some(ty))
+                    }
+                    Base::Schema(schema) => {
+                        let property = quote!(__tool_core::Property::new(#texts, #schema));
+                        (property, "checked_schema", None)
+                    }
+                };
                 match tool {
-                    Some(tool) => self.call("checked_schema", None, quote!(#tool, #property)),
+                    Some(tool) => self.call(check, ty.as_ref(), quote!(#tool #property)),
                     None => property,
                 }
             }
@@ -73,7 +69,7 @@ impl Member<'_> {
         }
         if self.constraints.schema_override.is_some() {
             // Another type decodes the value.
-            property = quote!(__tool_core::constrain::stand_in(#property));
+            property = quote!(__tool_core::constrain::inexact(#property));
         }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
@@ -137,14 +133,11 @@ impl Member<'_> {
             return base;
         }
         let inner = quote!(__tool_core::constrain::inner(#base));
-        let narrow = self
-            .constraints
-            .narrowings
-            .iter()
-            .fold(inner, |schema, narrowing| {
-                let narrow = constrained(&schema, narrowing);
-                quote!(&#narrow)
-            });
+        let narrowings = self.constraints.narrowings.iter();
+        let narrow = narrowings.fold(inner, |schema, narrowing| {
+            let narrow = constrained(&schema, narrowing);
+            quote!(&#narrow)
+        });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
         quote!(const { &__tool_core::constrain::as_nullable_as(#base, const { #narrow }) })
     }
@@ -246,9 +239,13 @@ fn json_schema(json: &JsonSchema) -> TokenStream {
     };
     let constraints = json.constraints.iter();
     let schema = constraints.fold(base, |base, one| constrained(&quote!(&#base), one));
-    if json.description.is_empty() {
-        return schema;
+    describe(schema, json.description.as_deref())
+}
+
+/// Adds a description to a schema.
+pub(super) fn describe(schema: TokenStream, description: Option<&str>) -> TokenStream {
+    match description.map(text) {
+        Some(description) => quote!((#schema).describe(#description)),
+        None => schema,
     }
-    let description = text(&json.description);
-    quote!(#schema.describe(#description))
 }

@@ -114,14 +114,18 @@ fn handler(tool: &Tool) -> TokenStream {
     // A private function leaves its handler unused; a public one in a private module need not be
     // `pub(crate)`.
     match &tool.handler {
-        Some(handler) => quote! {
-            #(#cfgs)*
-            #[doc = #doc]
-            #[allow(dead_code, unreachable_pub)]
-            #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-            #vis struct #handler;
-        },
-        // With braces it is no value, so that it does not clash with the function.
+        Some(handler) => {
+            // With this span, a duplicate definition underlines the name.
+            let definition = quote_spanned!(handler.span()=> struct #handler;);
+            quote! {
+                #(#cfgs)*
+                #[doc = #doc]
+                #[allow(dead_code, unreachable_pub)]
+                #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+                #vis #definition
+            }
+        }
+        // A struct with braces is not a value, so it does not clash with the function.
         None => quote! {
             #(#cfgs)*
             #[doc = #doc]

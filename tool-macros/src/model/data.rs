@@ -16,7 +16,7 @@ use syn::spanned::Spanned;
 use syn::{DeriveInput, GenericArgument, Generics, Path, PathArguments, Type, parse_quote};
 
 use super::constraints::Constraints;
-use super::description;
+use super::{description, krate};
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -99,9 +99,7 @@ pub(crate) struct Field {
 impl Data {
     pub(crate) fn new(input: &DeriveInput, errors: &mut Errors) -> Data {
         let mut keys = Keys::of_attributes("#[param]", "param", &input.attrs, errors);
-        let krate = keys
-            .path("crate", errors)
-            .unwrap_or_else(|| parse_quote!(::tool_core));
+        let krate = krate(&mut keys, errors);
         let described = keys.text("description", errors);
         keys.finish(errors);
         let description = description(described, &docs::lines(&input.attrs), errors);
@@ -184,23 +182,14 @@ fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, bool) {
         errors,
     };
     let from = attrs.type_from().or(attrs.type_try_from());
-    if same(from, attrs.type_into()) != Some(true)
-        && (from.is_some() || attrs.type_into().is_some())
-    {
-        reader.is_input_only = true;
-    }
+    let tokens = |ty: Option<&Type>| ty.map(|ty| ty.to_token_stream().to_string());
+    reader.is_input_only = tokens(from) != tokens(attrs.type_into());
     let shape = match from {
         // Arguments have the form of the type that is deserialized.
         Some(from) => Shape::Transparent(Box::new(field_of_type(from))),
         None => reader.shape(container),
     };
     (shape, reader.is_input_only)
-}
-
-/// Compares the tokens of two types. Returns `None` unless there are two.
-fn same(left: Option<&Type>, right: Option<&Type>) -> Option<bool> {
-    let text = |ty: &Type| ty.to_token_stream().to_string();
-    Some(text(left?) == text(right?))
 }
 
 /// A field with a type and nothing else.
@@ -288,9 +277,7 @@ impl Reader<'_> {
                  `#[param(as = …)]`",
             );
         }
-        if attrs.skip_serializing() {
-            self.is_input_only = true;
-        }
+        self.is_input_only |= attrs.skip_serializing();
         let (name, aliases) = self.names(attrs.name(), attrs.aliases());
         Variant {
             span: variant.ident.span(),
@@ -311,16 +298,11 @@ impl Reader<'_> {
                 Shape::Transparent(Box::new(self.field(&fields[0], false)))
             }
             Style::Newtype | Style::Tuple => {
-                for field in fields
-                    .iter()
-                    .filter(|field| !field.attrs.default().is_none())
-                {
-                    if !field.attrs.skip_deserializing() {
-                        self.errors.at(
-                            field.ty,
-                            "JSON Schema has no optional tuple items; write an `Option` without \
-                             `default`, or a struct with named fields",
-                        );
+                for field in fields {
+                    if !field.attrs.default().is_none() && !field.attrs.skip_deserializing() {
+                        let message = "JSON Schema has no optional tuple items; write an `Option` \
+                                       without `default`, or a struct with named fields";
+                        self.errors.at(field.ty, message);
                     }
                 }
                 Shape::Tuple(self.fields(fields, false))
@@ -452,11 +434,9 @@ fn inner_types(path: &mut syn::TypePath) -> impl Iterator<Item = &mut Type> {
         PathArguments::AngleBracketed(arguments) => Some(arguments.args.iter_mut()),
         _ => None,
     });
-    arguments
-        .into_iter()
-        .flatten()
-        .filter_map(|argument| match argument {
-            GenericArgument::Type(inner) => Some(inner),
-            _ => None,
-        })
+    let arguments = arguments.into_iter().flatten();
+    arguments.filter_map(|argument| match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
+    })
 }

@@ -19,7 +19,7 @@ use crate::util::tokens::{bound, maximum, option, text};
 pub(crate) struct JsonSchema {
     pub(crate) kind: Kind,
     pub(crate) constraints: Vec<Constraint>,
-    pub(crate) description: String,
+    pub(crate) description: Option<String>,
 }
 
 /// The kind of value that a schema describes.
@@ -57,7 +57,7 @@ impl From<Kind> for JsonSchema {
         JsonSchema {
             kind,
             constraints: Vec::new(),
-            description: String::new(),
+            description: None,
         }
     }
 }
@@ -71,7 +71,7 @@ fn read(json: Json, span: Span) -> Result<JsonSchema, String> {
         span,
         constraints: Vec::new(),
     };
-    let description = keywords.text("description")?.unwrap_or_default();
+    let description = keywords.text("description")?;
     let kind = kind(&mut keywords)?;
     match keywords.members.first() {
         None => Ok(JsonSchema {
@@ -113,7 +113,7 @@ fn kind(keywords: &mut Keywords) -> Result<Kind, String> {
                 Ok(Kind::Nullable(Box::new(JsonSchema {
                     kind: kind_of_type(name, keywords)?,
                     constraints: std::mem::take(&mut keywords.constraints),
-                    description: String::new(),
+                    description: None,
                 })))
             }
             _ => Err(
@@ -155,11 +155,11 @@ fn kind_of_type(name: &str, keywords: &mut Keywords) -> Result<Kind, String> {
         }
         "string" => {
             keywords.constrain_length("minLength", "maxLength")?;
-            if let Some(pattern) = keywords.text("pattern")?.filter(|text| !text.is_empty()) {
+            if let Some(pattern) = keywords.text("pattern")? {
                 let regex = translate(&pattern)?;
                 keywords.constrain("pattern", vec![text(&pattern), quote!(#regex)]);
             }
-            if let Some(format) = keywords.text("format")?.filter(|text| !text.is_empty()) {
+            if let Some(format) = keywords.text("format")? {
                 keywords.constrain("format", vec![quote!(#format)]);
             }
             Kind::String
@@ -259,31 +259,43 @@ impl Keywords {
         Some(self.members.remove(place).1)
     }
 
+    /// Takes a keyword. Returns an error if `read` does not accept its value.
+    fn value<T>(
+        &mut self,
+        keyword: &str,
+        expected: &str,
+        read: impl Fn(Json) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        let value = self.take(keyword).map(read);
+        let error = || format!("`{keyword}` must be {expected}");
+        value.map(|value| value.ok_or_else(error)).transpose()
+    }
+
+    /// Takes a text. An empty one counts as absent.
     fn text(&mut self, keyword: &str) -> Result<Option<String>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("`{keyword}` must be a string")),
-        }
+        let text = self.value(keyword, "a string", |json| match json {
+            Json::String(text) => Some(text),
+            _ => None,
+        })?;
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    fn number_text(&mut self, keyword: &str) -> Result<Option<String>, String> {
+        self.value(keyword, "a number", |json| match json {
+            Json::Number(text) => Some(text),
+            _ => None,
+        })
     }
 
     fn number(&mut self, keyword: &str) -> Result<Option<f64>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::Number(text)) => Ok(text.parse().ok()),
-            Some(_) => Err(format!("`{keyword}` must be a number")),
-        }
+        let text = self.number_text(keyword)?;
+        Ok(text.and_then(|text| text.parse().ok()))
     }
 
     fn integer(&mut self, keyword: &str) -> Result<Option<i128>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::Number(text)) => match text.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(format!("`{keyword}` of an integer must be an integer")),
-            },
-            Some(_) => Err(format!("`{keyword}` must be a number")),
-        }
+        let number = self.number_text(keyword)?.map(|text| text.parse());
+        let number = number.transpose();
+        number.map_err(|_| format!("`{keyword}` of an integer must be an integer"))
     }
 
     fn length(&mut self, keyword: &str) -> Result<Option<usize>, String> {

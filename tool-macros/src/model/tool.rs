@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
+use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility};
 
 use super::constraints::Constraints;
-use super::description;
 use super::doc_sections::{Argument, DocSections};
 use super::types::{Passing, ends, peel, reference, without_lifetimes};
+use super::{description, krate};
 use crate::attr::{Block, Function, Keys, Member, ParameterKind};
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -117,8 +117,24 @@ pub(crate) enum WhenAbsent {
     Literal(Literal, Span),
 }
 
+/// The keys of a function that a method can't have.
+const NOT_OF_METHODS: [(&str, &str); 3] = [
+    (
+        "crate",
+        "a method cannot have its own `crate`; write `#[toolset(crate = …)]` on the block",
+    ),
+    (
+        "unlinked",
+        "a method is never linked because it needs a registered value; remove `unlinked`",
+    ),
+    (
+        "handler",
+        "a method has no handler because it needs a registered value; remove `handler`",
+    ),
+];
+
 impl Tool {
-    /// The name of the handler.
+    /// Returns the name of the handler.
     pub(crate) fn handler(&self) -> &Ident {
         self.handler.as_ref().unwrap_or(&self.ident)
     }
@@ -131,19 +147,23 @@ impl Tool {
     ) -> Tool {
         let mut keys = keys;
         let is_described = keys.has_similar("description");
-        let krate = match scope {
-            Scope::Module => keys
-                .path("crate", errors)
-                .unwrap_or_else(|| parse_quote!(::tool_core)),
-            Scope::Toolset { krate, .. } => {
-                if let Some(key) = keys.take("crate") {
-                    errors.span(
-                        key.span(),
-                        "a method cannot have its own `crate`; write `#[toolset(crate = …)]` on \
-                         the block",
-                    );
+        let (krate, owner, attribute_span) = match scope {
+            Scope::Module => (krate(&mut keys, errors), None, Span::call_site()),
+            Scope::Toolset {
+                krate,
+                ty,
+                attribute_span,
+            } => {
+                for (name, message) in NOT_OF_METHODS {
+                    if let Some(key) = keys.take(name) {
+                        errors.span(key.span(), message);
+                    }
                 }
-                krate.clone()
+                let owner = Owner {
+                    ty: ty.clone(),
+                    has_receiver: function.is_method(),
+                };
+                (krate.clone(), Some(owner), attribute_span)
             }
         };
         let name = keys
@@ -160,35 +180,24 @@ impl Tool {
             );
         }
         let unlinked = keys.flag("unlinked", errors);
-        if let (Scope::Toolset { .. }, Some((_, span))) = (scope, unlinked) {
-            errors.span(
-                span,
-                "a method is never linked because it needs a registered value; remove `unlinked`",
-            );
-        }
-        let handler = handler(&mut keys, function, scope, errors);
+        let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
-        let before = sections
-            .next()
-            .map_or_else(Vec::new, |section| section.lines);
-        let description = description(described, &before, errors);
+        let first = sections.next().map(|section| section.lines);
+        let description = description(described, &first.unwrap_or_default(), errors);
         if description.is_none() && !is_described {
-            match docs::from_macro(&function.attrs) {
-                Some(text) => errors.at(
-                    text,
-                    "a tool requires a description, and `#[tool]` cannot expand this macro; add \
-                     a doc comment with the description",
-                ),
-                None => errors.at(
-                    &function.ident,
-                    "a tool requires a description; add a doc comment that tells the model when \
-                     to call it",
-                ),
+            if let Some(text) = docs::from_macro(&function.attrs) {
+                let message = "a tool requires a description, and `#[tool]` cannot expand this \
+                               macro; add a doc comment with the description";
+                errors.at(text, message);
+            } else {
+                let message = "a tool requires a description; add a doc comment that tells the \
+                               model when to call it";
+                errors.at(&function.ident, message);
             }
         }
         let mut doc_sections = DocSections::default();
@@ -203,14 +212,7 @@ impl Tool {
             doc_sections.report_returns(errors);
         }
         let (parameters, context) = parameters(function, &doc_sections.arguments, errors);
-        for argument in &doc_sections.arguments {
-            let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
-            if context.iter().any(|one| one.ident == argument.name) {
-                argument.report_context(errors);
-            } else if !names.contains(&argument.name) {
-                argument.report_unknown(&names, errors);
-            }
-        }
+        doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
             ident: function.ident.clone(),
@@ -225,17 +227,8 @@ impl Tool {
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked: unlinked.is_some_and(|(flag, _)| flag),
             handler,
-            owner: match scope {
-                Scope::Module => None,
-                Scope::Toolset { ty, .. } => Some(Owner {
-                    ty: ty.clone(),
-                    has_receiver: function.is_method(),
-                }),
-            },
-            attribute_span: match scope {
-                Scope::Module => Span::call_site(),
-                Scope::Toolset { attribute_span, .. } => attribute_span,
-            },
+            owner,
+            attribute_span,
             has_page,
             is_blocking,
             timeout,
@@ -249,9 +242,7 @@ impl Tool {
 impl Toolset {
     pub(crate) fn new(keys: Keys, block: &Block, errors: &mut Errors) -> Toolset {
         let mut keys = keys;
-        let krate = keys
-            .path("crate", errors)
-            .unwrap_or_else(|| parse_quote!(::tool_core));
+        let krate = krate(&mut keys, errors);
         keys.finish(errors);
         let mut tools = Vec::new();
         for member in &block.members {
@@ -290,39 +281,15 @@ pub(super) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     attrs.iter().filter(is_cfg).cloned().collect()
 }
 
-fn handler(
-    keys: &mut Keys,
-    function: &Function,
-    scope: Scope<'_>,
-    errors: &mut Errors,
-) -> Option<Ident> {
-    if let Scope::Toolset { .. } = scope {
-        if let Some(key) = keys.take("handler") {
-            let message = "a method has no handler type, since it is called on a value of the \
-                           toolset; remove `handler`";
-            errors.span(key.span(), message);
-        }
-        return None;
-    }
+fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {
     let tokens = keys.tokens("handler", "Name", errors)?;
-    match syn::parse2::<Ident>(tokens.clone()) {
-        Ok(handler) if handler != function.ident => Some(handler),
-        Ok(handler) => {
-            errors.at(
-                handler,
-                "the function already has this name; choose another one, such as a name in \
-                 `CamelCase`, or remove `handler`",
-            );
-            None
-        }
-        Err(_) => {
-            errors.at(
-                tokens,
-                "`handler` must be the name of a new type; write `handler = Name`",
-            );
-            None
-        }
-    }
+    let message = match syn::parse2::<Ident>(tokens.clone()) {
+        Ok(handler) if handler != function.ident => return Some(handler),
+        Ok(_) => "the function already has this name; choose another one, or remove `handler`",
+        Err(_) => "`handler` must be the name of a new type; write `handler = Name`",
+    };
+    errors.at(tokens, message);
+    None
 }
 
 fn blocking(keys: &mut Keys, function: &Function, errors: &mut Errors) -> bool {

@@ -1,7 +1,6 @@
-//! A reader of JSON text, for schemas in attributes. `serde_json` would be compiled a second time
-//! for it, for the machine that compiles.
+//! A JSON parser. `serde_json` would have to be compiled a second time, for the host.
 
-/// A JSON value. Numbers keep their spelling, objects their order.
+/// A JSON value. Numbers are text, and objects keep their order.
 pub(super) enum Json {
     Null,
     Boolean(bool),
@@ -134,7 +133,7 @@ fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
         'u' => {
             let digits: String = characters.by_ref().take(4).collect();
             let code = u32::from_str_radix(&digits, 16).map_err(|_| unknown())?;
-            // Half of a pair is no character; the character itself can be written instead.
+            // Surrogate pairs are not supported; the character itself can be written.
             char::from_u32(code).ok_or_else(unknown)?
         }
         _ => return Err(unknown()),
