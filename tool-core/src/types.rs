@@ -75,11 +75,11 @@ use crate::schema::Schema;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be used in the signature of a tool",
-    label = "has no schema",
+    message = "`{Self}` cannot be used in the signature of a tool",
+    label = "does not implement `ToolType`",
     note = "for your own struct or enum, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
-    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in such a struct, or use `serde_json::Value`",
-    note = "for a value that the application provides and the model never sends, write `#[param(context)]`"
+    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
+    note = "for a value that the application provides, write `#[param(context)]`"
 )]
 pub trait ToolType {
     /// The schema of a value of this type.
@@ -126,8 +126,8 @@ const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June"
 /// quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
 /// of these.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be a map key in JSON",
-    label = "not a valid key",
-    note = "the keys of a JSON object are strings; use a `Vec` of pairs for keys of this type"
+    message = "`{Self}` cannot be a map key in JSON",
+    label = "not a map key",
+    note = "JSON map keys are strings; use a `Vec` of pairs instead"
 )]
 pub trait MapKey: ToolType {}
