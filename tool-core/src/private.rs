@@ -9,8 +9,7 @@ pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
-pub use crate::output::{Failure, Outcome, Output, Returned};
-pub use crate::provider::check::ToolCheck;
+pub use crate::output::{Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
@@ -21,10 +20,13 @@ pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset}
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
-/// Traits of the second choice, where a type lacks the first. They come without names, so that
-/// these mean what they mean to the user.
+/// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
+/// no name of the user is shadowed.
 pub mod autoref_fallbacks {
-    pub use crate::output::{Confined as _, Displayed as _, NoOutput as _, Plain as _};
+    pub use crate::output::{
+        ConfinedError as _, DisplayedError as _, NoOutput as _, SuccessOfResult as _,
+        SuccessOfValue as _,
+    };
 }
 
 use std::marker::PhantomData;
@@ -53,7 +55,7 @@ pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'
 
 /// Where the attribute stands that this is written for.
 #[track_caller]
-pub const fn here(module: &'static str) -> Location {
+pub const fn location(module: &'static str) -> Location {
     let place = core::panic::Location::caller();
     Location {
         file: place.file(),
@@ -97,9 +99,10 @@ pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) ->
     }
 }
 
-/// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
+/// A parameter of type `T` whose name and description are the same in JSON. Stops the build if it
+/// breaks a provider rule.
 pub const fn parameter<T: ToolType + ?Sized>(
-    check: &mut ToolCheck,
+    tool: &'static str,
     name: &'static str,
     description: &'static str,
 ) -> Property {
@@ -107,17 +110,18 @@ pub const fn parameter<T: ToolType + ?Sized>(
     if TypeCheck::<T>::IS_FINE {
         return property;
     }
-    TypeCheck::<T>::parameter(check, property)
+    TypeCheck::<T>::parameter(tool, property)
 }
 
-/// A parameter of a tool, of type `T`, which the providers of the build are to take.
-pub const fn judged<T: ToolType + ?Sized>(check: &mut ToolCheck, property: Property) -> Property {
-    TypeCheck::<T>::parameter(check, property)
+/// Returns a parameter of type `T`. Stops the build if it breaks a provider rule.
+pub const fn checked<T: ToolType + ?Sized>(tool: &'static str, property: Property) -> Property {
+    TypeCheck::<T>::parameter(tool, property)
 }
 
-/// The same of a parameter whose schema is written by hand.
-pub const fn judged_alone(check: &mut ToolCheck, property: Property) -> Property {
-    provider_check::parameter(check, property, &provider_check::verdict(property.schema))
+/// Returns a parameter whose schema is written as JSON. Stops the build if it breaks a provider
+/// rule.
+pub const fn checked_schema(tool: &'static str, property: Property) -> Property {
+    provider_check::parameter(tool, property, &provider_check::verdict(property.schema))
 }
 
 /// The member of an `Option<&T>` parameter, made from that of a `T`.
@@ -197,7 +201,7 @@ pub const fn tag(name: Text, value: &'static Schema) -> Property {
 }
 
 /// The member that holds what a variant holds. It is never left out, though it may be `null`.
-pub const fn held(
+pub const fn content(
     name: Text,
     schema: &'static Schema,
     aliases: &'static [&'static str],
@@ -212,15 +216,15 @@ pub const fn held(
 }
 
 /// A type that a recursive type may refer to.
-pub trait Recurse {
+pub trait NamedType {
     /// Its name in a schema.
     const NAME: &'static str;
 }
 
 /// Stands for a type in its own schema, and for nothing else.
-pub struct Recursive<T>(PhantomData<T>);
+pub struct TypeReference<T>(PhantomData<T>);
 
-impl<T: ToolType + Recurse> ToolType for Recursive<T> {
+impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
     const SCHEMA: &'static Schema = &Schema::of(Kind::Reference(Reference {
         name: T::NAME,
         target: target::<T>,
@@ -234,11 +238,11 @@ fn target<T: ToolType>() -> &'static Schema {
 
 /// What stands for a tool whose attribute was in error: it lets the rest of the crate compile, so
 /// that no second error follows the first. The build has failed already.
-pub struct Broken;
+pub struct InvalidTool;
 
-impl Tool for Broken {
+impl Tool for InvalidTool {
     const SOURCE: StaticSpec = StaticSpec {
-        name: "broken",
+        name: "invalid",
         ..StaticSpec::EMPTY
     };
     const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));

@@ -24,7 +24,7 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "nap",
             description: "Takes a nap.",
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &[],
             ..__tool_core::StaticSpec::EMPTY
         };
@@ -32,16 +32,7 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         __tool_input.read(&mut [])?;
-        __tool_core::Ok(
-            match __tool_core::Returned(nap()).split() {
-                __tool_core::Ok(__tool_value) => {
-                    __tool_core::Returned(__tool_value).outcome()
-                }
-                __tool_core::Err(__tool_error) => {
-                    __tool_core::Failure(__tool_error).outcome()
-                }
-            },
-        )
+        __tool_core::Ok(__tool_core::Returned(nap()).success().outcome())
     }
     const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
 };

@@ -44,59 +44,42 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "parameters",
             description: "Every way to take an argument.",
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::ToolCheck::of("parameters");
-                loop {
-                    let __tool_parameters = [
-                        __tool_core::parameter::<
-                            String,
-                        >(&mut __tool_judge, "owned", "Owned."),
-                        __tool_core::parameter::<str>(&mut __tool_judge, "borrowed", ""),
-                        __tool_core::parameter::<
-                            Option<u8>,
-                        >(&mut __tool_judge, "maybe", ""),
-                        __tool_core::optional(
-                            __tool_core::parameter::<
-                                str,
-                            >(&mut __tool_judge, "maybe_borrowed", ""),
-                        ),
-                        __tool_core::parameter::<
-                            [Vec<u8>],
-                        >(&mut __tool_judge, "items", ""),
-                        __tool_core::default(
-                            __tool_core::judged::<
+                let __tool_parameters = [
+                    __tool_core::parameter::<String>("parameters", "owned", "Owned."),
+                    __tool_core::parameter::<str>("parameters", "borrowed", ""),
+                    __tool_core::parameter::<Option<u8>>("parameters", "maybe", ""),
+                    __tool_core::optional(
+                        __tool_core::parameter::<str>("parameters", "maybe_borrowed", ""),
+                    ),
+                    __tool_core::parameter::<[Vec<u8>]>("parameters", "items", ""),
+                    __tool_core::default(
+                        __tool_core::checked::<
+                            i64,
+                        >(
+                            "parameters",
+                            __tool_core::property_of::<
                                 i64,
                             >(
-                                &mut __tool_judge,
-                                __tool_core::property_of::<
-                                    i64,
-                                >(
-                                    __tool_core::text("number", ""),
-                                    __tool_core::text(
-                                        "With \"quotes\".",
-                                        "With \\\"quotes\\\".",
-                                    ),
+                                __tool_core::text("number", ""),
+                                __tool_core::text(
+                                    "With \"quotes\".",
+                                    "With \\\"quotes\\\".",
                                 ),
                             ),
-                            "-5",
                         ),
-                        __tool_core::parameter::<
-                            Vec<String>,
-                        >(&mut __tool_judge, "unset", "")
-                            .optional(),
-                        __tool_core::parameter::<
-                            Kind<'_>,
-                        >(&mut __tool_judge, "type", ""),
-                        #[cfg(unix)]
-                        __tool_core::parameter::<
-                            bool,
-                        >(&mut __tool_judge, "conditional", ""),
-                    ];
-                    if __tool_judge.ends() {
-                        break __tool_parameters;
-                    }
-                }
+                        "-5",
+                    ),
+                    __tool_core::parameter::<Vec<String>>("parameters", "unset", "")
+                        .optional(),
+                    const {
+                        __tool_core::parameter::<Kind<'_>>("parameters", "type", "")
+                    },
+                    #[cfg(unix)]
+                    __tool_core::parameter::<bool>("parameters", "conditional", ""),
+                ];
+                __tool_parameters
             },
             output: <__tool_core::Output<&'_ str>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
@@ -110,7 +93,9 @@ const _: () = {
         let mut __tool_3 = __tool_core::Slot::<
             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
         >::new();
-        let mut __tool_4 = __tool_core::Slot::<__tool_core::OwnedArg<'_, [Vec<u8>]>>::new();
+        let mut __tool_4 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, [Vec<u8>]>,
+        >::new();
         let mut __tool_5 = __tool_core::Slot::<i64>::new();
         let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
@@ -132,7 +117,7 @@ const _: () = {
                 ],
             )?;
         __tool_core::Ok(
-            match __tool_core::Returned(
+            __tool_core::Returned(
                     parameters(
                         __tool_0.take(),
                         __tool_core::BorrowArg::borrow(&__tool_1.take()),
@@ -146,15 +131,8 @@ const _: () = {
                         __tool_8.take(),
                     ),
                 )
-                .split()
-            {
-                __tool_core::Ok(__tool_value) => {
-                    __tool_core::Returned(__tool_value).outcome()
-                }
-                __tool_core::Err(__tool_error) => {
-                    __tool_core::Failure(__tool_error).outcome()
-                }
-            },
+                .success()
+                .outcome(),
         )
     }
     const _: () = __tool_core::check::fits(

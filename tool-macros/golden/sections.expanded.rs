@@ -49,19 +49,14 @@ const _: () = {
                 __tool_core::Some(true),
                 __tool_core::Some(true),
             ],
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::ToolCheck::of("get-forecast");
-                loop {
-                    let __tool_parameters = [
-                        __tool_core::parameter::<
-                            str,
-                        >(&mut __tool_judge, "city", "City and country."),
-                    ];
-                    if __tool_judge.ends() {
-                        break __tool_parameters;
-                    }
-                }
+                let __tool_parameters = [
+                    __tool_core::parameter::<
+                        str,
+                    >("get-forecast", "city", "City and country."),
+                ];
+                __tool_parameters
             },
             output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
@@ -85,18 +80,11 @@ const _: () = {
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
-                match __tool_core::Returned(
+                __tool_core::Returned(
                         forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())).await,
                     )
-                    .split()
-                {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                }
+                    .success()
+                    .outcome()
             }),
         )
     }

@@ -46,22 +46,15 @@ const _: () = {
                     __tool_core::Some(true),
                     __tool_core::None,
                 ],
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &{
-                    let mut __tool_judge = __tool_core::ToolCheck::of("set");
-                    loop {
-                        let __tool_parameters = [
-                            __tool_core::parameter::<
-                                i32,
-                            >(&mut __tool_judge, "degrees", ""),
-                            __tool_core::parameter::<
-                                Option<Home>,
-                            >(&mut __tool_judge, "like", ""),
-                        ];
-                        if __tool_judge.ends() {
-                            break __tool_parameters;
-                        }
-                    }
+                    let __tool_parameters = [
+                        __tool_core::parameter::<i32>("set", "degrees", ""),
+                        const {
+                            __tool_core::parameter::<Option<Home>>("set", "like", "")
+                        },
+                    ];
+                    __tool_parameters
                 },
                 output: <__tool_core::Output<
                     Result<[u8; <Home>::LIMIT], Error>,
@@ -75,22 +68,15 @@ const _: () = {
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
             __tool_core::Ok(
-                match __tool_core::Returned(
+                __tool_core::Returned(
                         <Home>::set(
                             __tool_core::Input::receiver::<Home>(__tool_input),
                             __tool_0.take(),
                             __tool_1.take(),
                         ),
                     )
-                    .split()
-                {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                },
+                    .success()
+                    .outcome(),
             )
         }
         __tool_core::entry::<__tool_handler>()
@@ -104,7 +90,7 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "wait",
                 description: "Waits for a temperature.",
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
                 ..__tool_core::StaticSpec::EMPTY
             };
@@ -118,21 +104,14 @@ const _: () = {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
                 __tool_core::boxed(async move {
-                    match __tool_core::Returned(
+                    __tool_core::Returned(
                             <Home>::wait(
                                     __tool_core::Input::receiver::<Home>(__tool_input),
                                 )
                                 .await,
                         )
-                        .split()
-                    {
-                        __tool_core::Ok(__tool_value) => {
-                            __tool_core::Returned(__tool_value).outcome()
-                        }
-                        __tool_core::Err(__tool_error) => {
-                            __tool_core::Failure(__tool_error).outcome()
-                        }
-                    }
+                        .success()
+                        .outcome()
                 }),
             )
         }
@@ -146,7 +125,7 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "list_rooms",
                 description: "Lists the rooms.",
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
                 output: <__tool_core::Output<Vec<String>>>::SCHEMA,
                 ..__tool_core::StaticSpec::EMPTY
@@ -155,16 +134,7 @@ const _: () = {
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
-            __tool_core::Ok(
-                match __tool_core::Returned(<Home>::rooms()).split() {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                },
-            )
+            __tool_core::Ok(__tool_core::Returned(<Home>::rooms()).success().outcome())
         }
         __tool_core::entry::<__tool_handler>()
     };

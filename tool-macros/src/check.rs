@@ -5,11 +5,9 @@ use quote::ToTokens;
 use syn::{Attribute, GenericArgument, GenericParam, LitStr, PathArguments, Type};
 
 use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
-use crate::model::constraints::{Constraints, SchemaOverride};
+use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
-use crate::model::json_schema;
-use crate::model::tool::{Owner, Tool, WhenAbsent};
-use crate::model::toolset::Toolset;
+use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};
@@ -336,7 +334,7 @@ pub(crate) fn data(data: &Data, errors: &mut Errors) {
     names(&data.shape, errors);
     for field in data.fields() {
         constraints(&field.constraints, None, errors);
-        if field.constraints.stand_in.is_none() {
+        if field.constraints.schema_override.is_none() {
             borrowed(&field.ty, errors);
         }
     }
@@ -394,13 +392,8 @@ fn names(shape: &Shape, errors: &mut Errors) {
     }
 }
 
-/// Checks what a constant cannot: written schemas, and literals against a pattern.
+/// Checks literals against a pattern, which a constant cannot do.
 fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, errors: &mut Errors) {
-    if let Some(SchemaOverride::Schema(written)) = &constraints.stand_in
-        && let Err(problem) = json_schema::read(&written.value())
-    {
-        errors.at(written, problem);
-    }
     let annotations = constraints
         .literals()
         .map(|(_, literal, span)| (literal, span));

@@ -1,19 +1,16 @@
-//! What a tool or a type *is*. No attribute survives past here.
+//! The meaning of a tool or a type: parsed values with their spans, and no attributes.
 
 pub(crate) mod constraints;
 pub(crate) mod data;
 mod doc_sections;
-pub(crate) mod injected;
 pub(crate) mod json_schema;
-mod shape;
 pub(crate) mod tool;
-pub(crate) mod toolset;
 pub(crate) mod types;
 
 use crate::util::docs::{Line, flow};
 use crate::util::errors::Errors;
 
-/// The one source of a description: a key or a doc comment.
+/// Returns the description from the key or the doc comment. Both together are an error.
 pub(crate) fn description(
     key: Option<syn::LitStr>,
     docs: &[Line],

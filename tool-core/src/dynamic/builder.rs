@@ -14,7 +14,7 @@ use super::portable::Reader;
 use super::schema_input::SchemaInput;
 use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
 use crate::call::context::CallContext;
-use crate::output::{Failure, Outcome};
+use crate::output::Outcome;
 use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
@@ -192,10 +192,7 @@ impl DynamicToolBuilder {
                 let running = run(arguments, call);
                 let output = output.clone();
                 Box::pin(async move {
-                    let outcome = match running.await {
-                        Ok(value) => Outcome::value(&value),
-                        Err(error) => Failure(error).outcome(),
-                    };
+                    let outcome = Outcome::result(running.await);
                     match output {
                         Some(output) => held_to(outcome, &output),
                         None => outcome,

@@ -14,7 +14,7 @@ use quote::{ToTokens, quote, quote_spanned};
 
 use self::known_types::{is_optional, schema_members};
 use crate::model::constraints::{Constraint, SchemaOverride};
-use crate::model::json_schema::{self, Node};
+use crate::model::json_schema::Kind;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::util::{json, markdown};
 
@@ -22,7 +22,7 @@ use crate::util::{json, markdown};
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
 // Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
-pub(super) fn page(tool: &Tool) -> TokenStream {
+pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
@@ -125,9 +125,9 @@ fn head(tool: &Tool) -> String {
 }
 
 fn row(parameter: &Parameter) -> String {
-    let ty = match &parameter.constraints.stand_in {
+    let ty = match &parameter.constraints.schema_override {
         Some(SchemaOverride::Type(ty)) => spelled(ty.to_token_stream()),
-        Some(SchemaOverride::Schema(schema)) => schema.value(),
+        Some(SchemaOverride::Schema { text, .. }) => text.clone(),
         None => spelled(parameter.ty.to_token_stream()),
     };
     let default = match &parameter.when_absent {
@@ -155,12 +155,9 @@ fn row(parameter: &Parameter) -> String {
 /// Returns `true` if a call may certainly leave the parameter out. A type that is not written as an
 /// `Option` may be optional too.
 fn may_be_absent(parameter: &Parameter) -> bool {
-    let by_type = match &parameter.constraints.stand_in {
+    let by_type = match &parameter.constraints.schema_override {
         Some(SchemaOverride::Type(ty)) => is_optional(ty),
-        Some(SchemaOverride::Schema(schema)) => {
-            let read = json_schema::read(&schema.value());
-            read.is_ok_and(|described| matches!(described.node, Node::Nullable(_)))
-        }
+        Some(SchemaOverride::Schema { schema, .. }) => matches!(schema.kind, Kind::Nullable(_)),
         None => is_optional(&parameter.ty),
     };
     by_type || !matches!(parameter.when_absent, WhenAbsent::None)
@@ -195,9 +192,9 @@ fn schema(tool: &Tool) -> Option<String> {
             return None;
         }
         let constraints = &parameter.constraints;
-        let ty = match &constraints.stand_in {
+        let ty = match &constraints.schema_override {
             Some(SchemaOverride::Type(ty)) => ty,
-            Some(SchemaOverride::Schema(_)) => return None,
+            Some(SchemaOverride::Schema { .. }) => return None,
             None => &parameter.ty,
         };
         let mut members = schema_members(ty, &constraints.narrowings)?;

@@ -8,8 +8,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{LitFloat, LitInt, LitStr, Token, Type};
+use syn::{LitFloat, LitInt, Token, Type};
 
+use super::json_schema::JsonSchema;
 use crate::attr::Keys;
 use crate::util::errors::Errors;
 use crate::util::json::escape;
@@ -43,7 +44,7 @@ const FORMATS: [&str; 10] = [
 /// Everything that `#[param]` states about a schema.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    pub(crate) stand_in: Option<SchemaOverride>,
+    pub(crate) schema_override: Option<SchemaOverride>,
     pub(crate) narrowings: Vec<Constraint>,
     pub(crate) annotations: Vec<Constraint>,
     /// Set when the field leads back to a type that contains it.
@@ -53,7 +54,7 @@ pub(crate) struct Constraints {
 /// What replaces the type's own schema.
 pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
-    Schema(LitStr),
+    Schema { text: String, schema: JsonSchema },
     /// `as = Type`
     Type(Box<Type>),
 }
@@ -73,7 +74,11 @@ pub(crate) struct Constraint {
 }
 
 impl Constraint {
-    fn new(function: &'static str, span: Span, arguments: Vec<TokenStream>) -> Constraint {
+    pub(super) fn new(
+        function: &'static str,
+        span: Span,
+        arguments: Vec<TokenStream>,
+    ) -> Constraint {
         Constraint {
             function,
             span,
@@ -105,7 +110,7 @@ impl Constraints {
         Constraints {
             narrowings: all(&NARROWINGS),
             annotations: all(&ANNOTATIONS),
-            stand_in: stand_in(keys, errors),
+            schema_override: schema_override(keys, errors),
             is_recursive: false,
         }
     }
@@ -276,7 +281,7 @@ fn example(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     Some(constraint)
 }
 
-fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
+fn schema_override(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
     let schema = keys.text("schema", errors);
     let ty = keys.ty("as", errors);
     match (schema, ty) {
@@ -285,7 +290,10 @@ fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
             errors.at(&schema, message);
             None
         }
-        (Some(schema), None) => Some(SchemaOverride::Schema(schema)),
+        (Some(text), None) => Some(SchemaOverride::Schema {
+            schema: JsonSchema::parse(&text, errors),
+            text: text.value(),
+        }),
         (None, Some(ty)) => Some(SchemaOverride::Type(Box::new(ty))),
         (None, None) => None,
     }

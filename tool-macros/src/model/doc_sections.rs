@@ -116,7 +116,7 @@ impl Argument {
     }
 
     /// For a parameter that the application fills.
-    pub(super) fn report_injected(&self, errors: &mut Errors) {
+    pub(super) fn report_context(&self, errors: &mut Errors) {
         errors.span(
             self.span,
             format!(

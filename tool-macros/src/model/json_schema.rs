@@ -1,72 +1,84 @@
-//! `#[param(schema = r#"…"#)]`: a JSON Schema, read into what is enforced.
+//! `#[param(schema = r#"…"#)]`: a parsed JSON Schema.
 //!
-//! It becomes the same constant data as any other schema, so it is enforced like any other; a
-//! keyword that could not be enforced is an error.
+//! It becomes the same constant data as the schema of a type, and is enforced in the same way. A
+//! keyword that can't be enforced is an error.
 
 mod json;
 
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::LitStr;
+
 use self::json::Json;
+use super::constraints::Constraint;
+use crate::util::errors::Errors;
 use crate::util::pattern::translate;
+use crate::util::tokens::{bound, maximum, option, text};
 
-/// A node of a schema, as far as a tree of the runtime can say it.
-pub(crate) enum Node {
-    Any,
-    Null,
-    Boolean,
-    Integer {
-        minimum: Option<i128>,
-        maximum: Option<i128>,
-        multiple_of: Option<i128>,
-    },
-    Number {
-        minimum: Option<(f64, bool)>,
-        maximum: Option<(f64, bool)>,
-        multiple_of: Option<f64>,
-    },
-    String {
-        minimum: usize,
-        maximum: Option<usize>,
-        pattern: String,
-        format: String,
-    },
-    Enum(Vec<String>),
-    Array {
-        items: Box<Described>,
-        minimum: usize,
-        maximum: Option<usize>,
-        unique: bool,
-    },
-    Tuple(Vec<Described>),
-    Map {
-        values: Box<Described>,
-        minimum: usize,
-        maximum: Option<usize>,
-    },
-    Object(Vec<(String, bool, Described)>),
-    AnyOf(Vec<Described>),
-    Nullable(Box<Described>),
-}
-
-/// A node with its description.
-pub(crate) struct Described {
-    pub(crate) node: Node,
+/// A schema.
+pub(crate) struct JsonSchema {
+    pub(crate) kind: Kind,
+    pub(crate) constraints: Vec<Constraint>,
     pub(crate) description: String,
 }
 
-/// Reads a schema; the error says what can't be enforced.
-pub(crate) fn read(text: &str) -> Result<Described, String> {
-    describe(&mut json::parse(text)?)
+/// The kind of value that a schema describes.
+pub(crate) enum Kind {
+    Any,
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Enum(Vec<String>),
+    Array(Box<JsonSchema>),
+    Tuple(Vec<JsonSchema>),
+    Map(Box<JsonSchema>),
+    /// Each property has a key, `true` if it is required, and a schema.
+    Object(Vec<(String, bool, JsonSchema)>),
+    AnyOf(Vec<JsonSchema>),
+    Nullable(Box<JsonSchema>),
 }
 
-fn describe(json: &mut Json) -> Result<Described, String> {
+impl JsonSchema {
+    /// Parses a schema. After an error, it describes any value.
+    pub(crate) fn parse(literal: &LitStr, errors: &mut Errors) -> JsonSchema {
+        let span = literal.span();
+        let schema = json::parse(&literal.value()).and_then(|json| read(json, span));
+        schema.unwrap_or_else(|problem| {
+            errors.at(literal, problem);
+            Kind::Any.into()
+        })
+    }
+}
+
+impl From<Kind> for JsonSchema {
+    fn from(kind: Kind) -> JsonSchema {
+        JsonSchema {
+            kind,
+            constraints: Vec::new(),
+            description: String::new(),
+        }
+    }
+}
+
+fn read(json: Json, span: Span) -> Result<JsonSchema, String> {
     let Json::Object(members) = json else {
         return Err("a schema must be a JSON object, such as {\"type\":\"string\"}".into());
     };
-    let mut keywords = Keywords(std::mem::take(members));
+    let mut keywords = Keywords {
+        members,
+        span,
+        constraints: Vec::new(),
+    };
     let description = keywords.text("description")?.unwrap_or_default();
-    let node = node(&mut keywords)?;
-    match keywords.0.first() {
-        None => Ok(Described { node, description }),
+    let kind = kind(&mut keywords)?;
+    match keywords.members.first() {
+        None => Ok(JsonSchema {
+            kind,
+            constraints: keywords.constraints,
+            description,
+        }),
         Some((keyword, _)) => Err(format!(
             "the keyword `{keyword}` cannot be enforced here; remove it, or put it into the \
              description"
@@ -74,29 +86,33 @@ fn describe(json: &mut Json) -> Result<Described, String> {
     }
 }
 
-fn node(keywords: &mut Keywords) -> Result<Node, String> {
+fn read_all(schemas: Vec<Json>, span: Span) -> Result<Vec<JsonSchema>, String> {
+    schemas.into_iter().map(|json| read(json, span)).collect()
+}
+
+fn kind(keywords: &mut Keywords) -> Result<Kind, String> {
     if let Some(values) = keywords.take("enum") {
         keywords.take("type");
-        return strings(values).map(Node::Enum);
+        return strings(values).map(Kind::Enum);
     }
     if let Some(value) = keywords.take("const") {
         keywords.take("type");
-        return strings(Json::Array(vec![value])).map(Node::Enum);
+        return strings(Json::Array(vec![value])).map(Kind::Enum);
     }
     if let Some(schemas) = keywords.take("anyOf") {
-        let Json::Array(mut schemas) = schemas else {
+        let Json::Array(schemas) = schemas else {
             return Err("`anyOf` must be a list of schemas".into());
         };
-        let schemas: Result<Vec<_>, _> = schemas.iter_mut().map(describe).collect();
-        return schemas.map(Node::AnyOf);
+        return read_all(schemas, keywords.span).map(Kind::AnyOf);
     }
     match keywords.take("type") {
-        None => Ok(Node::Any),
-        Some(Json::String(name)) => typed(&name, keywords),
+        None => Ok(Kind::Any),
+        Some(Json::String(name)) => kind_of_type(&name, keywords),
         Some(Json::Array(names)) => match &names[..] {
             [Json::String(name), Json::String(null)] if null == "null" => {
-                Ok(Node::Nullable(Box::new(Described {
-                    node: typed(name, keywords)?,
+                Ok(Kind::Nullable(Box::new(JsonSchema {
+                    kind: kind_of_type(name, keywords)?,
+                    constraints: std::mem::take(&mut keywords.constraints),
                     description: String::new(),
                 })))
             }
@@ -108,81 +124,86 @@ fn node(keywords: &mut Keywords) -> Result<Node, String> {
     }
 }
 
-fn typed(name: &str, keywords: &mut Keywords) -> Result<Node, String> {
+fn kind_of_type(name: &str, keywords: &mut Keywords) -> Result<Kind, String> {
     Ok(match name {
-        "null" => Node::Null,
-        "boolean" => Node::Boolean,
-        "integer" => Node::Integer {
-            minimum: keywords.integer("minimum")?,
-            maximum: keywords.integer("maximum")?,
-            multiple_of: keywords.integer("multipleOf")?,
-        },
-        "number" => Node::Number {
-            minimum: keywords.bound("minimum", "exclusiveMinimum")?,
-            maximum: keywords.bound("maximum", "exclusiveMaximum")?,
-            multiple_of: keywords.number("multipleOf")?,
-        },
-        "string" => Node::String {
-            minimum: keywords.length("minLength")?.unwrap_or(0),
-            maximum: keywords.length("maxLength")?,
-            pattern: pattern(keywords)?,
-            format: keywords.text("format")?.unwrap_or_default(),
-        },
+        "null" => Kind::Null,
+        "boolean" => Kind::Boolean,
+        "integer" => {
+            let bounds = [keywords.integer("minimum")?, keywords.integer("maximum")?];
+            if bounds != [None, None] {
+                keywords.constrain("integers", bounds.map(option).into());
+            }
+            if let Some(step) = keywords.integer("multipleOf")? {
+                keywords.constrain("multiple_of_integer", vec![quote!(#step)]);
+            }
+            Kind::Integer
+        }
+        "number" => {
+            let bounds = [
+                keywords.bound("minimum", "exclusiveMinimum")?,
+                keywords.bound("maximum", "exclusiveMaximum")?,
+            ];
+            if bounds != [None, None] {
+                let bound = |(value, is_exclusive)| bound(value, is_exclusive);
+                let bounds = bounds.map(|end| option(end.map(bound)));
+                keywords.constrain("numbers", bounds.into());
+            }
+            if let Some(step) = keywords.number("multipleOf")? {
+                keywords.constrain("multiple_of_number", vec![bound(step, false)]);
+            }
+            Kind::Number
+        }
+        "string" => {
+            keywords.constrain_length("minLength", "maxLength")?;
+            if let Some(pattern) = keywords.text("pattern")?.filter(|text| !text.is_empty()) {
+                let regex = translate(&pattern)?;
+                keywords.constrain("pattern", vec![text(&pattern), quote!(#regex)]);
+            }
+            if let Some(format) = keywords.text("format")?.filter(|text| !text.is_empty()) {
+                keywords.constrain("format", vec![quote!(#format)]);
+            }
+            Kind::String
+        }
         "array" => array(keywords)?,
         "object" => object(keywords)?,
         other => {
             return Err(format!(
                 "unknown JSON Schema type `{other}`; write `null`, `boolean`, `integer`, `number`, \
-             `string`, `array` or `object`"
+                 `string`, `array` or `object`"
             ));
         }
     })
 }
 
-fn pattern(keywords: &mut Keywords) -> Result<String, String> {
-    let pattern = keywords.text("pattern")?.unwrap_or_default();
-    if !pattern.is_empty() {
-        translate(&pattern)?;
-    }
-    Ok(pattern)
-}
-
-fn array(keywords: &mut Keywords) -> Result<Node, String> {
-    if let Some(Json::Array(mut items)) = keywords.take("prefixItems") {
+fn array(keywords: &mut Keywords) -> Result<Kind, String> {
+    if let Some(Json::Array(items)) = keywords.take("prefixItems") {
         for keyword in ["items", "minItems", "maxItems"] {
             keywords.take(keyword);
         }
-        let items: Result<Vec<_>, _> = items.iter_mut().map(describe).collect();
-        return items.map(Node::Tuple);
+        return read_all(items, keywords.span).map(Kind::Tuple);
     }
-    let Some(mut items) = keywords.take("items") else {
+    let Some(items) = keywords.take("items") else {
         return Err(
             "an array requires `items` because OpenAI rejects one without; add them".into(),
         );
     };
-    Ok(Node::Array {
-        items: Box::new(describe(&mut items)?),
-        minimum: keywords.length("minItems")?.unwrap_or(0),
-        maximum: keywords.length("maxItems")?,
-        unique: matches!(keywords.take("uniqueItems"), Some(Json::Boolean(true))),
-    })
+    let items = read(items, keywords.span)?;
+    keywords.constrain_length("minItems", "maxItems")?;
+    if let Some(Json::Boolean(true)) = keywords.take("uniqueItems") {
+        keywords.constrain("unique", Vec::new());
+    }
+    Ok(Kind::Array(Box::new(items)))
 }
 
-fn object(keywords: &mut Keywords) -> Result<Node, String> {
+fn object(keywords: &mut Keywords) -> Result<Kind, String> {
     let additional = keywords.take("additionalProperties");
     let Some(properties) = keywords.take("properties") else {
         let values = match additional {
-            None | Some(Json::Boolean(true)) => Described {
-                node: Node::Any,
-                description: String::new(),
-            },
-            Some(mut values) => describe(&mut values)?,
+            None | Some(Json::Boolean(true)) => Kind::Any.into(),
+            Some(values) => read(values, keywords.span)?,
         };
-        return Ok(Node::Map {
-            values: Box::new(values),
-            minimum: keywords.length("minProperties")?.unwrap_or(0),
-            maximum: keywords.length("maxProperties")?,
-        });
+        keywords.constrain_length("minProperties", "maxProperties")?;
+        return Ok(Kind::Map(Box::new(values)));
     };
     if !matches!(additional, Some(Json::Boolean(false))) {
         return Err(
@@ -202,11 +223,14 @@ fn object(keywords: &mut Keywords) -> Result<Node, String> {
             ));
         }
     }
-    let properties: Result<Vec<_>, _> = properties
+    let properties: Result<Vec<_>, String> = properties
         .into_iter()
-        .map(|(key, mut schema)| Ok((key.clone(), required.contains(&key), describe(&mut schema)?)))
+        .map(|(key, schema)| {
+            let is_required = required.contains(&key);
+            Ok((key, is_required, read(schema, keywords.span)?))
+        })
         .collect();
-    properties.map(Node::Object)
+    properties.map(Kind::Object)
 }
 
 fn strings(json: Json) -> Result<Vec<String>, String> {
@@ -222,13 +246,17 @@ fn strings(json: Json) -> Result<Vec<String>, String> {
     strings.collect()
 }
 
-/// The keywords of a schema that nobody has asked for yet.
-struct Keywords(Vec<(String, Json)>);
+/// The keywords of a schema that are not read yet, and the constraints that are.
+struct Keywords {
+    members: Vec<(String, Json)>,
+    span: Span,
+    constraints: Vec<Constraint>,
+}
 
 impl Keywords {
     fn take(&mut self, keyword: &str) -> Option<Json> {
-        let place = self.0.iter().position(|(name, _)| name == keyword)?;
-        Some(self.0.remove(place).1)
+        let place = self.members.iter().position(|(name, _)| name == keyword)?;
+        Some(self.members.remove(place).1)
     }
 
     fn text(&mut self, keyword: &str) -> Result<Option<String>, String> {
@@ -260,8 +288,23 @@ impl Keywords {
 
     fn length(&mut self, keyword: &str) -> Result<Option<usize>, String> {
         let length = self.integer(keyword)?;
-        let whole = length.map(usize::try_from).transpose();
-        whole.map_err(|_| format!("`{keyword}` must be an integer of at least zero"))
+        let length = length.map(usize::try_from).transpose();
+        length.map_err(|_| format!("`{keyword}` must be an integer of at least zero"))
+    }
+
+    fn constrain_length(&mut self, min: &str, max: &str) -> Result<(), String> {
+        let (min, max) = (self.length(min)?, self.length(max)?);
+        if min.is_some() || max.is_some() {
+            let min = min.unwrap_or_default();
+            self.constrain("length", vec![quote!(#min), maximum(max)]);
+        }
+        Ok(())
+    }
+
+    /// Adds a call of a function of `tool_core::schema::constrain`.
+    fn constrain(&mut self, function: &'static str, arguments: Vec<TokenStream>) {
+        let constraint = Constraint::new(function, self.span, arguments);
+        self.constraints.push(constraint);
     }
 
     fn bound(&mut self, inclusive: &str, exclusive: &str) -> Result<Option<(f64, bool)>, String> {

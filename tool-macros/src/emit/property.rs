@@ -1,78 +1,78 @@
-//! One parameter or field as a `Property`.
+//! The property of a parameter or a field.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::{json_schema, text};
 use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
-use crate::model::json_schema::read;
+use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
+use crate::util::tokens::text;
 
-/// What a member is made of.
+/// A parameter or a field.
 pub(super) struct Member<'m> {
     pub(super) key: &'m str,
     pub(super) description: Option<&'m str>,
-    /// The type whose schema it has, unless the constraints say otherwise.
+    /// The type whose schema it has, unless the constraints override it.
     pub(super) ty: TokenStream,
-    /// Where that type begins and ends.
+    /// The spans of its first and its last token.
     pub(super) ends: (Span, Span),
     pub(super) constraints: &'m Constraints,
-    /// The constant that holds its narrowed schema. Where a type has parameters there can be none.
+    /// The name of the constant of its narrowed schema. A generic type can't have one.
     pub(super) constant: Option<Ident>,
-    /// Whether it is optional without its type saying so.
+    /// `true` for `Option<&T>`, whose `ty` is `T`.
     pub(super) is_optional: bool,
-    /// What judges the parameters of its tool. What no tool takes is no provider's business.
-    pub(super) judge: Option<&'m Ident>,
+    /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
+    /// accepts may break them.
+    pub(super) tool: Option<&'m str>,
 }
 
 impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             parameter::<u8>(&mut judge, "days", "How many days."),
+    //             parameter::<u8>("f", "days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> TokenStream {
-        let description = self.description.unwrap_or_default();
-        let is_plain = |text: &str| json::escape(text) == text;
-        let is_plain = is_plain(self.key) && is_plain(description);
         let name = self.key;
-        // Few need escapes, so few pay for them.
-        let texts = || {
-            let (key, described) = (text(self.key), text(description));
-            quote!(#key, #described)
+        let description = self.description.unwrap_or_default();
+        let is_escaped = |text: &str| json::escape(text) != text;
+        // Most texts are the same in JSON, so the short form is cheaper to compile.
+        let texts = if is_escaped(name) || is_escaped(description) {
+            None
+        } else {
+            Some(quote!(#name, #description))
         };
-        let mut property = match (self.base(), self.judge) {
-            (Base::Type(ty), Some(judge)) if is_plain => self.call(
-                "parameter",
-                Some(&ty),
-                quote!(&mut #judge, #name, #description),
-            ),
-            (Base::Type(ty), None) if is_plain => {
-                self.call("property", Some(&ty), quote!(#name, #description))
+        let with_json = || {
+            let (name, description) = (text(name), text(description));
+            quote!(#name, #description)
+        };
+        let mut property = match (self.base(), self.tool, texts) {
+            (Base::Type(ty), Some(tool), Some(texts)) => {
+                self.call("parameter", Some(&ty), quote!(#tool, #texts))
             }
-            (Base::Type(ty), Some(judge)) => {
-                let texts = texts();
+            (Base::Type(ty), Some(tool), None) => {
+                let texts = with_json();
                 let property = quote!(__tool_core::property_of::<#ty>(#texts));
-                self.call("judged", Some(&ty), quote!(&mut #judge, #property))
+                self.call("checked", Some(&ty), quote!(#tool, #property))
             }
-            (Base::Type(ty), None) => self.call("property_of", Some(&ty), texts()),
-            (Base::Schema(schema), Some(judge)) => {
-                let texts = texts();
+            (Base::Type(ty), None, Some(texts)) => self.call("property", Some(&ty), texts),
+            (Base::Type(ty), None, None) => self.call("property_of", Some(&ty), with_json()),
+            (Base::Schema(schema), tool, _) => {
+                let texts = with_json();
                 let property = quote!(__tool_core::Property::new(#texts, #schema));
-                self.call("judged_alone", None, quote!(&mut #judge, #property))
-            }
-            (Base::Schema(schema), None) => {
-                let texts = texts();
-                quote!(__tool_core::Property::new(#texts, #schema))
+                match tool {
+                    Some(tool) => self.call("checked_schema", None, quote!(#tool, #property)),
+                    None => property,
+                }
             }
         };
         if self.is_optional {
             property = quote!(__tool_core::optional(#property));
         }
-        if self.constraints.stand_in.is_some() {
-            // It is the type itself that decodes.
+        if self.constraints.schema_override.is_some() {
+            // Another type decodes the value.
             property = quote!(__tool_core::constrain::stand_in(#property));
         }
         if !self.constraints.narrowings.is_empty() {
@@ -100,7 +100,7 @@ impl Member<'_> {
         quote!(#function #arguments)
     }
 
-    /// The schema of its values: a `&'static Schema`.
+    /// The schema of its values, of type `&'static Schema`.
     pub(super) fn schema(&self) -> TokenStream {
         match &self.constant {
             Some(constant) if !self.constraints.narrowings.is_empty() => quote!(#constant),
@@ -116,7 +116,7 @@ impl Member<'_> {
     //             )
     //         };
     //
-    // A constant of its own for each narrowed schema, so that one build shows every misfit.
+    // A constant for each, so that one build shows all errors.
     pub(super) fn definition(&self) -> Option<TokenStream> {
         let constant = self.constant.as_ref()?;
         if self.constraints.narrowings.is_empty() {
@@ -171,16 +171,12 @@ impl Member<'_> {
     }
 
     fn base(&self) -> Base {
-        match &self.constraints.stand_in {
+        match &self.constraints.schema_override {
             Some(SchemaOverride::Type(ty)) => Base::Type(quote!(#ty)),
-            Some(SchemaOverride::Schema(written)) => match read(&written.value()) {
-                Ok(described) => {
-                    let schema = json_schema::schema(&described);
-                    Base::Schema(quote!(const { &#schema }))
-                }
-                // `check` has reported it.
-                Err(_) => Base::Schema(quote!(&__tool_core::Schema::ANY)),
-            },
+            Some(SchemaOverride::Schema { schema, .. }) => {
+                let schema = json_schema(schema);
+                Base::Schema(quote!(const { &#schema }))
+            }
             None => Base::Type(self.ty.clone()),
         }
     }
@@ -198,4 +194,61 @@ fn constrained(base: &TokenStream, constraint: &Constraint) -> TokenStream {
     let function = Ident::new(constraint.function, constraint.span);
     let arguments = &constraint.arguments;
     quote_spanned!(constraint.span=> __tool_core::constrain::#function(#base #(, #arguments)*))
+}
+
+// Input:  {"type":"string","minLength":1}
+// Output: constrain::length(&Schema::STRING, 1, usize::MAX)
+fn json_schema(json: &JsonSchema) -> TokenStream {
+    let schema = quote!(__tool_core::Schema);
+    let base = match &json.kind {
+        Kind::Any => quote!(#schema::ANY),
+        Kind::Null => quote!(#schema::NULL),
+        Kind::Boolean => quote!(#schema::BOOLEAN),
+        Kind::Integer => quote!(#schema::INTEGER),
+        Kind::Number => quote!(#schema::NUMBER),
+        Kind::String => quote!(#schema::STRING),
+        Kind::Enum(values) => {
+            let values = values.iter().map(|value| text(value));
+            quote!(#schema::strings(const { &[#(#values),*] }))
+        }
+        Kind::Array(items) => {
+            let items = json_schema(items);
+            quote!(#schema::array(const { &#items }))
+        }
+        Kind::Tuple(items) => {
+            let items = items.iter().map(json_schema);
+            quote!(#schema::tuple(const { &[#(&#items),*] }))
+        }
+        Kind::Map(values) => {
+            let values = json_schema(values);
+            quote!(#schema::map(const { &#values }))
+        }
+        Kind::Object(properties) => {
+            let properties = properties.iter().map(|(key, is_required, property)| {
+                let (key, property) = (text(key), json_schema(property));
+                let optional = (!is_required).then(|| quote!(.optional()));
+                quote!(__tool_core::Property::new(
+                    #key,
+                    __tool_core::Text::EMPTY,
+                    const { &#property },
+                )#optional)
+            });
+            quote!(#schema::object(const { &[#(#properties),*] }))
+        }
+        Kind::AnyOf(schemas) => {
+            let schemas = schemas.iter().map(json_schema);
+            quote!(#schema::any_of(const { &[#(&#schemas),*] }))
+        }
+        Kind::Nullable(inner) => {
+            let inner = json_schema(inner);
+            quote!(#schema::nullable(const { &#inner }))
+        }
+    };
+    let constraints = json.constraints.iter();
+    let schema = constraints.fold(base, |base, one| constrained(&quote!(&#base), one));
+    if json.description.is_empty() {
+        return schema;
+    }
+    let description = text(&json.description);
+    quote!(#schema.describe(#description))
 }

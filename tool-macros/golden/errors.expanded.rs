@@ -20,8 +20,8 @@ const _: () = {
     use ::tool_core::__private as __tool_core;
     #[automatically_derived]
     impl __tool_core::Tool for mistakes {
-        const SOURCE: __tool_core::StaticSpec = __tool_core::Broken::SOURCE;
-        const INVOKE: __tool_core::Invoke = __tool_core::Broken::INVOKE;
+        const SOURCE: __tool_core::StaticSpec = __tool_core::InvalidTool::SOURCE;
+        const INVOKE: __tool_core::Invoke = __tool_core::InvalidTool::INVOKE;
     }
 };
 ::core::compile_error! {
