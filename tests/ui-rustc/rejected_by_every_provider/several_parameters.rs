@@ -1,4 +1,4 @@
-//! One build shows every rejected parameter, and underlines the first.
+//! One build shows every rejected parameter, each underlined.
 
 use tool_core::{tool, tools};
 
@@ -19,3 +19,4 @@ fn send(
 fn main() {
     let _ = tools![send];
 }
+// 2 errors

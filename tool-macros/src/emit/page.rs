@@ -21,7 +21,7 @@ use crate::util::{json, markdown};
 // Input:  /// Weather forecast.
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
-// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
+// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | `&str` | | City name. |\n…")]
 pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
@@ -108,9 +108,9 @@ fn head(tool: &Tool) -> String {
     text.push('.');
     let flags = ["read-only", "destructive", "idempotent", "open world"];
     let annotations = flags.into_iter().zip(tool.annotations);
-    let annotations = annotations.filter_map(|(flag, value)| match value? {
-        true => Some(flag.to_owned()),
-        false => Some(format!("not {flag}")),
+    let annotations = annotations.filter_map(|(flag, value)| {
+        let not = if value? { "" } else { "not " };
+        Some(format!("{not}{flag}"))
     });
     let annotations: Vec<_> = annotations.collect();
     if !annotations.is_empty() {
