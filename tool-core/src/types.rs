@@ -14,6 +14,15 @@ macro_rules! schemas {
     )*};
 }
 
+/// The schema of an enum that is also read in other forms.
+#[cfg(any(feature = "chrono", feature = "time"))]
+macro_rules! one_of {
+    ($($value:literal)*) => {
+        $crate::schema::Schema::strings(&[$($crate::schema::Text::new($value)),*])
+            .with_several_forms()
+    };
+}
+
 pub(crate) mod borrow;
 #[cfg(feature = "chrono")]
 mod chrono;
@@ -108,24 +117,8 @@ const fn described_string(description: &'static str) -> Schema {
 
 /// The months, as `chrono` and `time` write them.
 #[cfg(any(feature = "chrono", feature = "time"))]
-const MONTHS: &Schema = &{
-    use crate::schema::Text;
-    Schema::strings(&[
-        Text::new("January"),
-        Text::new("February"),
-        Text::new("March"),
-        Text::new("April"),
-        Text::new("May"),
-        Text::new("June"),
-        Text::new("July"),
-        Text::new("August"),
-        Text::new("September"),
-        Text::new("October"),
-        Text::new("November"),
-        Text::new("December"),
-    ])
-    .with_several_forms()
-};
+const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June" "July" "August"
+    "September" "October" "November" "December"];
 
 /// A type that can be the key of a map.
 ///

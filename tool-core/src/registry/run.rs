@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, PendingCall};
-use super::policy::Policy;
+use super::policy::{Permit, Policy};
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::context::{CallContext, CancellationToken};
@@ -310,7 +310,7 @@ async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Sc
         return fail(CallFailure::Arguments(error));
     }
     // Held until the tool ends, by the thread of a blocking tool too.
-    let permit = Permit::acquire(policy).await;
+    let permit = policy.acquire().await;
     let timeout = policy.timeout_of(&tool);
     let mut input = input(inner, &tool, call);
     match tool.invoke() {
@@ -337,30 +337,6 @@ async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Sc
             };
             run_blocking(policy, timeout, job).await
         }
-    }
-}
-
-/// Permission to run, if the registry limits concurrency.
-struct Permit {
-    #[cfg(feature = "tokio")]
-    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
-}
-
-impl Permit {
-    #[cfg(feature = "tokio")]
-    async fn acquire(policy: &Policy) -> Permit {
-        let permit = match &policy.semaphore {
-            // It is never closed.
-            Some(semaphore) => Arc::clone(semaphore).acquire_owned().await.ok(),
-            None => None,
-        };
-        Permit { _permit: permit }
-    }
-
-    #[cfg(not(feature = "tokio"))]
-    #[allow(clippy::unused_async)] // Matches the signature above.
-    async fn acquire(_: &Policy) -> Permit {
-        Permit {}
     }
 }
 
