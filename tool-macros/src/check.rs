@@ -114,7 +114,7 @@ fn types(tool: &Tool, errors: &mut Errors) {
             }
         }
         // The type decodes the value even if another one describes it.
-        forbidden(parameter.passing.inner(), errors);
+        unsupported(parameter.passing.inner(), errors);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some((literal, *span)),
             _ => None,
@@ -124,29 +124,24 @@ fn types(tool: &Tool, errors: &mut Errors) {
 }
 
 /// Reports types for which the message of rustc would not help.
-fn forbidden(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::ImplTrait(ty) => errors.at(
-            ty,
-            "`impl Trait` cannot be decoded because it does not name a type; write a concrete \
-             type",
-        ),
-        Type::TraitObject(ty) => errors.at(
-            ty,
-            "a trait object cannot be decoded; write a concrete type",
-        ),
-        Type::Group(group) => forbidden(&group.elem, errors),
-        Type::Paren(paren) => forbidden(&paren.elem, errors),
-        Type::Reference(reference) => inner_type(&Type::Reference(reference.clone()), errors),
-        _ => parts(ty)
-            .into_iter()
-            .for_each(|part| inner_type(part, errors)),
-    }
+fn unsupported(ty: &Type, errors: &mut Errors) {
+    let error = match ty {
+        Type::ImplTrait(_) => {
+            "`impl Trait` cannot be decoded because it does not name a type; write a concrete type"
+        }
+        Type::TraitObject(_) => "a trait object cannot be decoded; write a concrete type",
+        Type::Reference(_) => {
+            "only a whole parameter can be borrowed, not a part of it; write an owned type here, \
+             such as `String`"
+        }
+        _ => return parts(ty).for_each(|part| unsupported(part, errors)),
+    };
+    errors.at(ty, error);
 }
 
 /// The types inside a type, one level down.
-fn parts(ty: &Type) -> Vec<&Type> {
-    match ty {
+fn parts(ty: &Type) -> impl Iterator<Item = &Type> {
+    let types = match ty {
         Type::Path(path) => {
             let arguments = path.path.segments.iter().map(|segment| &segment.arguments);
             let listed = arguments.filter_map(|arguments| match arguments {
@@ -159,22 +154,14 @@ fn parts(ty: &Type) -> Vec<&Type> {
             });
             types.collect()
         }
-        Type::Slice(slice) => vec![&slice.elem],
-        Type::Array(array) => vec![&array.elem],
+        Type::Slice(slice) => vec![&*slice.elem],
+        Type::Array(array) => vec![&*array.elem],
+        Type::Group(group) => vec![&*group.elem],
+        Type::Paren(paren) => vec![&*paren.elem],
         Type::Tuple(tuple) => tuple.elems.iter().collect(),
         _ => Vec::new(),
-    }
-}
-
-fn inner_type(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::Reference(reference) => errors.at(
-            reference,
-            "only a whole parameter can be borrowed, not a part of it; write an owned type here, \
-             such as `String`",
-        ),
-        other => forbidden(other, errors),
-    }
+    };
+    types.into_iter()
 }
 
 fn output(tool: &Tool, errors: &mut Errors) {
@@ -184,25 +171,21 @@ fn output(tool: &Tool, errors: &mut Errors) {
             "a tool must return, but this function never does; remove `-> !`, or write the type \
              that it returns",
         ),
-        Some(ty) => parts(ty)
-            .into_iter()
-            .for_each(|part| nested_impl_trait(part, errors)),
+        Some(ty) => parts(ty).for_each(|part| nested_impl_trait(part, errors)),
         None => {}
     }
 }
 
 /// Reports `impl Trait` inside a type, which the generated code cannot name.
 fn nested_impl_trait(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::ImplTrait(ty) => errors.at(
+    if let Type::ImplTrait(_) = ty {
+        errors.at(
             ty,
             "`impl Trait` can only be the whole return type of a tool, not a part of it; write a \
              concrete type here",
-        ),
-        _ => parts(ty)
-            .into_iter()
-            .for_each(|part| nested_impl_trait(part, errors)),
+        );
     }
+    parts(ty).for_each(|part| nested_impl_trait(part, errors));
 }
 
 fn tool_name(tool: &Tool, errors: &mut Errors) {
@@ -342,23 +325,17 @@ pub(crate) fn data(data: &Data, errors: &mut Errors) {
 
 /// Reports a field that borrows. serde would reject every string with an escape.
 fn borrowed(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::Reference(reference) => {
-            let lifetime = reference.lifetime.as_ref();
-            if lifetime.is_some_and(|lifetime| lifetime.ident != "static") {
-                errors.at(
-                    reference,
-                    "JSON text with escapes cannot be borrowed; write an owned type, such as \
-                     `String`, or a `Cow`",
-                );
-            }
-        }
-        Type::Group(group) => borrowed(&group.elem, errors),
-        Type::Paren(paren) => borrowed(&paren.elem, errors),
-        _ => parts(ty)
-            .into_iter()
-            .for_each(|part| borrowed(part, errors)),
+    if let Type::Reference(reference) = ty
+        && let Some(lifetime) = &reference.lifetime
+        && lifetime.ident != "static"
+    {
+        errors.at(
+            reference,
+            "JSON text with escapes cannot be borrowed; write an owned type, such as `String`, or \
+             a `Cow`",
+        );
     }
+    parts(ty).for_each(|part| borrowed(part, errors));
 }
 
 fn names(shape: &Shape, errors: &mut Errors) {

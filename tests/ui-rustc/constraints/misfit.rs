@@ -1,3 +1,5 @@
+//! Constraints that do not fit the type, and values that do not fit the constraints.
+
 #![allow(unused_variables)]
 
 use tool_core::tool;

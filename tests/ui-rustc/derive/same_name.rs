@@ -1,3 +1,5 @@
+//! Two recursive types with the same name in one schema.
+
 use serde::Deserialize;
 use tool_core::{ToolType, tool};
 

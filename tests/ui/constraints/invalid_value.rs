@@ -1,3 +1,5 @@
+//! Invalid values of constraint keys.
+
 #![allow(unused_variables)]
 
 use tool_core::tool;

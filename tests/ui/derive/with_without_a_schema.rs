@@ -1,3 +1,5 @@
+//! Fields with `with` and without `as` or `schema`.
+
 use serde::Deserialize;
 use tool_core::ToolType;
 

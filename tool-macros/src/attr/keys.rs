@@ -23,34 +23,28 @@ impl Key {
         self.name.span()
     }
 
+    /// Parses the whole value. `form` shows a valid one in errors.
     fn parse<T: Parse>(self, form: &str, errors: &mut Errors) -> Option<(T, Span)> {
         let Key { name, value } = self;
         let Some(value) = value.filter(|value| !value.is_empty()) else {
-            errors.at(
-                &name,
-                format!("`{name}` requires a value; write `{name} = {form}`"),
-            );
+            let message = format!("`{name}` requires a value; write `{name} = {form}`");
+            errors.at(&name, message);
             return None;
         };
         let parser = |input: ParseStream<'_>| Ok((input.parse::<T>()?, input.parse()?));
         let parsed: syn::Result<(T, TokenStream)> = parser.parse2(value.clone());
-        match parsed {
-            Ok((parsed, rest)) => match rest.into_iter().next() {
-                None => Some((parsed, name.span())),
-                Some(stray) => {
-                    let message = format!(
-                        "unexpected token after the value of `{name}`; separate keys with commas"
-                    );
-                    errors.at(stray, message);
-                    None
-                }
-            },
-            Err(_) => {
-                let message = format!("invalid value for `{name}`; write `{name} = {form}`");
-                errors.at(value, message);
-                None
-            }
+        let Ok((parsed, rest)) = parsed else {
+            let message = format!("invalid value for `{name}`; write `{name} = {form}`");
+            errors.at(value, message);
+            return None;
+        };
+        if let Some(stray) = rest.into_iter().next() {
+            let message =
+                format!("unexpected token after the value of `{name}`; separate keys with commas");
+            errors.at(stray, message);
+            return None;
         }
+        Some((parsed, name.span()))
     }
 }
 
@@ -82,20 +76,15 @@ impl Keys {
         keys
     }
 
-    /// The arguments of every `#[name(…)]` among `attrs`.
-    pub(crate) fn of_attributes(
-        kind: &'static str,
-        name: &str,
-        attrs: &[Attribute],
-        errors: &mut Errors,
-    ) -> Keys {
-        let mut keys = Keys::of_arguments(kind, TokenStream::new(), errors);
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
+    /// The arguments of every `#[param(…)]` among `attrs`.
+    pub(crate) fn of_param(attrs: &[Attribute], errors: &mut Errors) -> Keys {
+        let mut keys = Keys::of_arguments("#[param]", TokenStream::new(), errors);
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("param")) {
             match &attr.meta {
                 Meta::List(list) => keys.extend(list.tokens.clone(), errors),
                 _ => errors.at(
                     attr,
-                    format!("`#[{name}]` requires keys; write `#[{name}(key = value)]`"),
+                    "`#[param]` requires keys; write `#[param(key = value)]`",
                 ),
             }
         }
@@ -104,24 +93,21 @@ impl Keys {
 
     fn extend(&mut self, arguments: TokenStream, errors: &mut Errors) {
         // An invalid key ends at the next comma, so that it does not hide other errors.
-        let mut trees = arguments.into_iter().peekable();
-        while trees.peek().is_some() {
-            let mut one = Vec::new();
-            let comma = loop {
-                match trees.next() {
-                    Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => break Some(comma),
-                    Some(tree) => one.push(tree),
-                    None => break None,
+        let mut one = Vec::new();
+        for tree in arguments {
+            match tree {
+                TokenTree::Punct(comma) if comma.as_char() == ',' => {
+                    if one.is_empty() {
+                        errors.at(comma, "expected a key before this comma; remove the comma");
+                    } else {
+                        self.one(std::mem::take(&mut one), errors);
+                    }
                 }
-            };
-            match (one.is_empty(), comma) {
-                (true, Some(comma)) => errors.at(
-                    comma,
-                    "expected a key before this comma; \
-                 remove the comma",
-                ),
-                _ => self.one(one, errors),
+                tree => one.push(tree),
             }
+        }
+        if !one.is_empty() {
+            self.one(one, errors);
         }
     }
 
@@ -225,9 +211,10 @@ impl Keys {
                     "`{name}` must be a literal because it becomes part of the schema; write a \
                      string, a number, `true`, `false` or a list of these{bare}"
                 );
-                match value.is_empty() {
-                    true => errors.span(span, message),
-                    false => errors.at(value, message),
+                if value.is_empty() {
+                    errors.span(span, message);
+                } else {
+                    errors.at(value, message);
                 }
                 None
             }
@@ -252,7 +239,7 @@ impl Keys {
     }
 
     /// Reports every other key of a context parameter.
-    pub(crate) fn finish_injected(self, errors: &mut Errors) {
+    pub(crate) fn finish_context(self, errors: &mut Errors) {
         for Key { name, .. } in self.found {
             errors.at(
                 &name,
@@ -268,11 +255,10 @@ impl Keys {
     pub(crate) fn finish(self, errors: &mut Errors) {
         for Key { name, .. } in self.found {
             let text = name.unraw().to_string();
-            let hint = did_you_mean(&text, self.known.iter().copied());
-            let hint = match hint.is_empty() {
-                true => format!("; valid keys: {}", list(&self.known)),
-                false => hint,
-            };
+            let mut hint = did_you_mean(&text, self.known.iter().copied());
+            if hint.is_empty() {
+                hint = format!("; valid keys: {}", list(&self.known));
+            }
             errors.at(
                 &name,
                 format!("unknown key `{text}` in `{}`{hint}", self.kind),

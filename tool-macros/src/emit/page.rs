@@ -9,8 +9,9 @@ mod known_types;
 use std::env;
 use std::sync::LazyLock;
 
-use proc_macro2::{Delimiter, Literal, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::{Attribute, Meta};
 
 use self::known_types::{is_optional, schema_members};
 use crate::model::constraints::{Constraint, SchemaOverride};
@@ -21,29 +22,27 @@ use crate::util::{json, markdown};
 // Input:  /// Weather forecast.
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
-// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
+// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | `&str` | | City name. |\n…")]
 pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
-    // Each row under a `#[cfg]` is an attribute of its own.
-    let mut parts = Parts::new(tool.ident.span());
+    // A row under a `#[cfg]` is an attribute of its own.
+    let mut parts = TokenStream::new();
     let mut text = head(tool);
     for parameter in &tool.parameters {
-        let row = row(parameter);
         if parameter.cfgs.is_empty() {
-            text.push_str(&row);
+            text.push_str(&row(parameter));
         } else {
             if !text.is_empty() {
-                parts.add(&std::mem::take(&mut text), &[]);
+                parts.extend(part(tool, &std::mem::take(&mut text), &[]));
             }
-            let conditions: Vec<_> = parameter.cfgs.iter().map(condition).collect();
-            parts.add(&row, &conditions);
+            parts.extend(part(tool, &row(parameter), &parameter.cfgs));
         }
     }
     text.push_str(&tail(tool));
-    parts.add(&text, &[]);
-    parts.attrs
+    parts.extend(part(tool, &text, &[]));
+    parts
 }
 
 /// `true` in a compiler, which would discard the section. Writing it takes a quarter of a macro's
@@ -56,43 +55,24 @@ static IS_COMPILER: LazyLock<bool> = LazyLock::new(|| {
         .any(|compiler| name == *compiler)
 });
 
-/// The predicate of a `#[cfg(…)]`.
-fn condition(cfg: &syn::Attribute) -> TokenStream {
-    match &cfg.meta {
-        syn::Meta::List(list) => list.tokens.clone(),
+/// An attribute with a part of the section.
+fn part(tool: &Tool, text: &str, cfgs: &[Attribute]) -> TokenStream {
+    // A place in the user's source. rustdoc hides warnings about docs whose last part is from a
+    // macro.
+    let span = tool.ident.span();
+    // rustdoc adds a line break after each attribute.
+    let mut text = Literal::string(text.trim_end_matches('\n'));
+    text.set_span(span);
+    let conditions = cfgs.iter().map(|cfg| match &cfg.meta {
+        Meta::List(list) => list.tokens.clone(),
         // rustc reports it.
         other => other.to_token_stream(),
-    }
-}
-
-/// The attributes that contain the section.
-struct Parts {
-    /// A place in the user's source. rustdoc hides warnings about docs whose last part is from a
-    /// macro.
-    span: Span,
-    attrs: TokenStream,
-}
-
-impl Parts {
-    fn new(span: Span) -> Parts {
-        Parts {
-            span,
-            attrs: TokenStream::new(),
-        }
-    }
-
-    fn add(&mut self, text: &str, conditions: &[TokenStream]) {
-        // rustdoc adds a line break after each.
-        let text = text.trim_end_matches('\n');
-        let mut text = Literal::string(text);
-        text.set_span(self.span);
-        let condition = match conditions {
-            [] => quote!(doc),
-            _ => quote!(all(doc, #(#conditions),*)),
-        };
-        self.attrs
-            .extend(quote_spanned!(self.span=> #[cfg_attr(#condition, doc = #text)]));
-    }
+    });
+    let condition = match cfgs {
+        [] => quote!(doc),
+        _ => quote!(all(doc, #(#conditions),*)),
+    };
+    quote_spanned!(span=> #[cfg_attr(#condition, doc = #text)])
 }
 
 fn head(tool: &Tool) -> String {
@@ -108,9 +88,9 @@ fn head(tool: &Tool) -> String {
     text.push('.');
     let flags = ["read-only", "destructive", "idempotent", "open world"];
     let annotations = flags.into_iter().zip(tool.annotations);
-    let annotations = annotations.filter_map(|(flag, value)| match value? {
-        true => Some(flag.to_owned()),
-        false => Some(format!("not {flag}")),
+    let annotations = annotations.filter_map(|(flag, value)| {
+        let not = if value? { "" } else { "not " };
+        Some(format!("{not}{flag}"))
     });
     let annotations: Vec<_> = annotations.collect();
     if !annotations.is_empty() {

@@ -98,7 +98,7 @@ pub(crate) struct Field {
 
 impl Data {
     pub(crate) fn new(input: &DeriveInput, errors: &mut Errors) -> Data {
-        let mut keys = Keys::of_attributes("#[param]", "param", &input.attrs, errors);
+        let mut keys = Keys::of_param(&input.attrs, errors);
         let krate = krate(&mut keys, errors);
         let described = keys.text("description", errors);
         keys.finish(errors);
@@ -260,7 +260,7 @@ impl Reader<'_> {
     fn variant(&mut self, variant: &AstVariant<'_>) -> Variant {
         let attrs = &variant.attrs;
         let original = variant.original;
-        let mut keys = Keys::of_attributes("#[param]", "param", &original.attrs, self.errors);
+        let mut keys = Keys::of_param(&original.attrs, self.errors);
         let described = keys.text("description", self.errors);
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
@@ -329,7 +329,7 @@ impl Reader<'_> {
             syn::Member::Unnamed(_) => field.ty.span(),
         };
         let original = &field.original.attrs;
-        let mut keys = Keys::of_attributes("#[param]", "param", original, self.errors);
+        let mut keys = Keys::of_param(original, self.errors);
         let described = keys.text("description", self.errors);
         let is_recursive = keys
             .flag("recursive", self.errors)

@@ -353,10 +353,10 @@ fn parameters(
     let mut parameters = Vec::new();
     let mut context = Vec::new();
     for written in &function.parameters {
-        let mut keys = Keys::of_attributes("#[param]", "param", &written.attrs, errors);
+        let mut keys = Keys::of_param(&written.attrs, errors);
         let is_context = is_context(&mut keys, &written.kind, errors);
         if let (ParameterKind::Named(ident, ty), true) = (&written.kind, is_context) {
-            keys.finish_injected(errors);
+            keys.finish_context(errors);
             let cfgs = cfgs(&written.attrs);
             let before = parameters.len();
             context.extend(ContextParameter::new(ident, ty, cfgs, before, errors));

@@ -42,7 +42,18 @@ fn members(ty: &Type) -> Option<Members> {
     let ty = peel(ty);
     match ty {
         Type::Slice(slice) => return array(&slice.elem, None),
-        Type::Array(array) => return self::array(&array.elem, Some(length(&array.len)?)),
+        Type::Array(array) => {
+            let Expr::Lit(ExprLit {
+                lit: Lit::Int(length),
+                ..
+            }) = &array.len
+            else {
+                return None;
+            };
+            // A schema of no items has another form.
+            let length: usize = length.base10_parse().ok().filter(|length| *length > 0)?;
+            return self::array(&array.elem, Some(length));
+        }
         _ => {}
     }
     let unbounded = |name: &str| Some(typed(name, &[]));
@@ -87,16 +98,6 @@ fn array(items: &Type, length: Option<usize>) -> Option<Members> {
         array.push(("maxItems".into(), length.to_string()));
     }
     Some(array)
-}
-
-fn length(length: &Expr) -> Option<usize> {
-    match length {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(number),
-            ..
-        }) => number.base10_parse().ok().filter(|length| *length > 0),
-        _ => None,
-    }
 }
 
 /// The name of a standard type and its argument, for `Vec<T>` as for `std::vec::Vec<T>`.
@@ -153,6 +154,7 @@ mod tests {
             ("HashMap<String, u8>", None),
             ("Vec<u8, Local>", None),
             ("[u8; LENGTH]", None),
+            ("[u8; 0]", None),
         ] {
             let parsed: Type = syn::parse_str(ty).unwrap();
             let found = schema_members(&parsed, &[]).map(|members| object(&members));
