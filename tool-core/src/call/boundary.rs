@@ -156,33 +156,33 @@ pub(crate) fn sources<'e>(
 
 /// The displayed texts of an error and its sources.
 #[derive(Debug)]
-pub(crate) struct ErrorTexts {
+pub(crate) struct OwnedError {
     text: String,
-    source: Option<Box<ErrorTexts>>,
+    source: Option<Box<OwnedError>>,
 }
 
-impl ErrorTexts {
+impl OwnedError {
     /// Copies the texts, each truncated to [`OPERATOR_TEXT`].
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> ErrorTexts {
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> OwnedError {
         let copy = |error| displayed(error, OPERATOR_TEXT);
         let sources: Vec<_> = sources(error).map(copy).collect();
         let source = sources.into_iter().rev().fold(None, |source, text| {
-            Some(Box::new(ErrorTexts { text, source }))
+            Some(Box::new(OwnedError { text, source }))
         });
-        ErrorTexts {
+        OwnedError {
             text: copy(error),
             source,
         }
     }
 }
 
-impl fmt::Display for ErrorTexts {
+impl fmt::Display for OwnedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Error for ErrorTexts {
+impl Error for OwnedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
     }
@@ -287,6 +287,13 @@ mod tests {
     fn a_chain_without_an_end_is_cut() {
         assert_eq!(sources(&Odd { panics: false }).count(), CHAIN - 1);
         assert_eq!(sources(&Odd { panics: true }).count(), 0);
+    }
+
+    #[test]
+    fn an_endless_chain_is_truncated() {
+        let error = OwnedError::of(&Odd { panics: false });
+        let chain = std::iter::successors(Some(&error), |error| error.source.as_deref());
+        assert_eq!(chain.count(), CHAIN);
     }
 
     #[test]

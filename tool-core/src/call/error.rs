@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::call::boundary::{ErrorTexts, OPERATOR_TEXT, Source, is_huge};
+use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
@@ -185,7 +185,7 @@ impl ToolError {
         if let Some(source) = &self.source
             && is_huge(source.error())
         {
-            self.source = Some(Arc::new(Source::new(ErrorTexts::of(source.error()))));
+            self.source = Some(Arc::new(Source::new(OwnedError::of(source.error()))));
         }
     }
 

@@ -7,13 +7,11 @@ mod case_collisions;
 mod fault;
 mod limit;
 mod place;
-mod tool_check;
 mod walk;
 
 use std::marker::PhantomData;
 
 use crate::provider::check::place::Place;
-pub use crate::provider::check::tool_check::ToolCheck;
 use crate::provider::check::walk::{Breach, Walk};
 use crate::provider::rules::{Target, Targets};
 use crate::schema::const_string::ConstString;
@@ -33,9 +31,9 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
     pub(crate) const IS_FINE: bool = Self::VERDICT.breach.is_none() && !limit::IS_ANY_ON;
 
     /// The same parameter of this type. One that breaks a rule that is on stops the build.
-    pub(crate) const fn parameter(tool_check: &mut ToolCheck, mut property: Property) -> Property {
+    pub(crate) const fn parameter(tool: &str, mut property: Property) -> Property {
         if let Some(breach) = &Self::VERDICT.breach {
-            tool_check.refuse(&property, breach);
+            reject(tool, &property, breach);
         }
         // A look at each tool that walked the trees of its parameters again would cost half as much
         // as the whole tool without.
@@ -67,15 +65,21 @@ const fn by(schema: &Schema, targets: Targets) -> Verdict {
 }
 
 /// The same parameter. One that breaks a rule that is on stops the build.
-pub(crate) const fn parameter(
-    tool_check: &mut ToolCheck,
-    property: Property,
-    verdict: &Verdict,
-) -> Property {
+pub(crate) const fn parameter(tool: &str, property: Property, verdict: &Verdict) -> Property {
     if let Some(breach) = &verdict.breach {
-        tool_check.refuse(&property, breach);
+        reject(tool, &property, breach);
     }
     property
+}
+
+/// Stops the build with a message that names the tool, the place in its parameter, the rule and the
+/// remedy.
+const fn reject(tool: &str, parameter: &Property, breach: &Breach) -> ! {
+    let mut line: ConstString<1024> = ConstString::new("tool `");
+    line.push(tool);
+    line.push("`, ");
+    breach.write(parameter, &mut line);
+    panic!("{}", line.as_str());
 }
 
 /// Stops the build when the parameters of a tool are together more than a rule that is on allows.

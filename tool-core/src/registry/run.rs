@@ -333,6 +333,7 @@ async fn run_gated(
         let error = ArgumentError::Malformed(TRUNCATED.into());
         return fail(CallFailure::Arguments(error));
     }
+    // Held until the tool ends, by the thread of a blocking tool too.
     let extensions = call.extensions.as_ref();
     let parent = extensions.and_then(|extensions| extensions.parent.as_ref());
     let permit = Permit::acquire(policy, parent).await;

@@ -131,7 +131,7 @@ fn cohere_wants_a_required_parameter() {
 fn the_greatest_part_of_a_tool_is_named() {
     const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, <Option<u8>>::SCHEMA);
     // The macro's calls, as it makes them.
-    const SAME: Property = TypeCheck::<Option<u8>>::parameter(&mut ToolCheck::of("f"), SMALL);
+    const SAME: Property = TypeCheck::<Option<u8>>::parameter("f", SMALL);
     const GIVEN: Property = Property::new(Text::new("given"), Text::EMPTY, bool::SCHEMA);
     const _: () = tool("f", &[SAME, GIVEN]);
     let stats = verdict(SAME.schema()).stats.of(&SAME);
