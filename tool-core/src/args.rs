@@ -103,8 +103,8 @@ impl Input {
     }
 
     /// Sets the permit under which calls made through the context run.
-    pub(crate) fn set_permit(&mut self, permit: Option<Weak<dyn Any + Send + Sync>>) {
-        self.context.permit = permit;
+    pub(crate) fn set_permit(&mut self, permit: Weak<dyn Any + Send + Sync>) {
+        self.context.set_permit(permit);
     }
 
     /// Returns the call's cancellation token, which outlives the call.

@@ -2,6 +2,7 @@
 
 mod builder;
 mod check;
+mod cost;
 mod expected;
 mod unions;
 mod violations;
@@ -125,6 +126,9 @@ struct Body {
     run: Run,
 }
 
+/// The violation of a value for which there are too many ways to be invalid.
+const TOO_COMPLEX: &str = "does not match the schema, and is too complex to say where; simplify it";
+
 struct CompiledSchema {
     schema: Value,
     validator: Validator,
@@ -134,6 +138,10 @@ impl CompiledSchema {
     fn validate(&self, value: &Value) -> Result<(), Violations> {
         if self.validator.is_valid(value) {
             return Ok(());
+        }
+        // The verdict is memoized, and the list of errors is not.
+        if !cost::is_quick_to_explain(&self.schema, value) {
+            return Err(Violations::one(String::new(), TOO_COMPLEX));
         }
         let errors = self.validator.iter_errors(value);
         Err(violations(errors, &self.schema, value))

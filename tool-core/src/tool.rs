@@ -2,6 +2,7 @@
 
 pub(crate) mod json_texts;
 
+use std::any::TypeId;
 use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
@@ -9,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::args::{ArgumentError, Input};
-use crate::call::context::Shared;
+use crate::call::context::{CallContext, Shared};
 use crate::output::Outcome;
 use crate::spec::{Details, JsonTexts, StaticSpec, ToolSpec};
 use crate::tool::json_texts::Draft;
@@ -176,6 +177,13 @@ impl ToolEntry {
     /// Returns `true` if the tool was changed or built at run time, unseen by the macro's checks.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.0, Entry::Live(_))
+    }
+
+    /// Returns `true` if the tool gets the context of its calls, and so can make nested calls.
+    pub(crate) fn has_context(&self) -> bool {
+        // A `DynamicTool` declares no needs.
+        let id = TypeId::of::<CallContext>();
+        self.spec().is_dynamic() || self.spec().needs().iter().any(|need| need.id() == id)
     }
 
     pub(crate) fn into_live(self) -> LiveTool {

@@ -1,5 +1,6 @@
 //! Dynamic tools: tools that are built at run time.
 
+mod bounds;
 mod building;
 mod calling;
 mod messages;

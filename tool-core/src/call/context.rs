@@ -89,11 +89,12 @@ pub struct CallContext {
     extensions: Option<Box<CallExtensions>>,
     /// The registry that runs the call.
     host: Arc<dyn Host>,
-    token: OwnToken,
+    /// The token of the call, created on first use and cancelled on drop.
+    token: OnceLock<CancellationToken>,
     /// How deep the call is nested in other calls, at least 1.
     pub(crate) depth: u32,
-    /// The permit of the call, if the registry limits concurrency.
-    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
+    /// Set if dropping the context must not cancel the token.
+    is_kept: bool,
 }
 
 /// A registry, as its calls see it.
@@ -109,6 +110,7 @@ pub(crate) trait Host: Send + Sync {
 #[derive(Clone)]
 pub(crate) struct ParentCall {
     pub(crate) depth: u32,
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 
@@ -119,6 +121,8 @@ pub(crate) struct CallExtensions {
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) parent: Option<ParentCall>,
+    /// The permit of the call, for those that it makes.
+    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 
 impl CallContext {
@@ -133,9 +137,9 @@ impl CallContext {
             head,
             extensions,
             host,
-            token: OwnToken::default(),
+            token: OnceLock::new(),
             depth,
-            permit: None,
+            is_kept: false,
         }
     }
 
@@ -164,7 +168,7 @@ impl CallContext {
     /// cancelled when the token passed to [`ToolCall::cancel_with`](crate::ToolCall::cancel_with)
     /// is cancelled, when the call times out, and when its future is dropped early.
     pub fn cancellation(&self) -> &CancellationToken {
-        self.token.token.get_or_init(|| {
+        self.token.get_or_init(|| {
             let extensions = self.extensions.as_ref();
             match extensions.and_then(|extensions| extensions.cancellation.as_ref()) {
                 Some(token) => token.child(),
@@ -195,7 +199,7 @@ impl CallContext {
         let extensions = call.extensions_mut();
         extensions.parent = Some(ParentCall {
             depth: self.depth,
-            permit: self.permit.clone(),
+            permit: self.extensions.as_ref().and_then(|own| own.permit.clone()),
         });
         if let Some(own) = &self.extensions {
             extensions.values.inherit(&own.values);
@@ -218,10 +222,15 @@ impl CallContext {
         }
     }
 
+    /// Sets the permit under which calls made through the context run.
+    pub(crate) fn set_permit(&mut self, permit: Weak<dyn Any + Send + Sync>) {
+        self.extensions.get_or_insert_default().permit = Some(permit);
+    }
+
     /// Marks the call as completed, so that dropping the context does not cancel its token.
     #[inline]
     pub(crate) fn finish(&mut self) {
-        self.token.is_kept = true;
+        self.is_kept = true;
     }
 }
 
@@ -232,12 +241,9 @@ impl Clone for CallContext {
             head: self.head.clone(),
             extensions: self.extensions.clone(),
             host: self.host.clone(),
+            token: OnceLock::from(self.cancellation().clone()),
             depth: self.depth,
-            permit: self.permit.clone(),
-            token: OwnToken {
-                token: OnceLock::from(self.cancellation().clone()),
-                is_kept: true,
-            },
+            is_kept: true,
         }
     }
 }
@@ -251,15 +257,8 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// The token of one call, created on first use and cancelled on drop.
-#[derive(Default)]
-struct OwnToken {
-    token: OnceLock<CancellationToken>,
-    /// Set if dropping this must not cancel the token.
-    is_kept: bool,
-}
-
-impl Drop for OwnToken {
+impl Drop for CallContext {
+    #[inline]
     fn drop(&mut self) {
         if let (Some(token), false) = (self.token.get(), self.is_kept) {
             token.cancel();

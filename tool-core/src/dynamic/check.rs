@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value, json};
 
 use super::CompiledSchema;
+use super::cost::{MAX_DEPTH, drop_deep, has_long_chain, is_deep, is_deep_text};
 use super::violations::message;
 use crate::provider::rules::portable::{is_param_name, is_tool_name};
 use crate::schema::Schema;
@@ -28,6 +29,10 @@ pub(super) enum Audience {
     /// Clients of the Model Context Protocol.
     Client,
 }
+
+/// The backtracking of one pattern on one text, after which they count as a mismatch. A text takes
+/// less than a millisecond.
+const MAX_BACKTRACKS: usize = 2000;
 
 type Report<'r> = &'r mut dyn FnMut(&str, &str);
 
@@ -74,6 +79,13 @@ pub(super) fn schema(
         report("", "it is not a JSON object");
         return None;
     }
+    if has_long_chain(&schema) {
+        report(
+            "",
+            "its references lead from one to the next too often; shorten them",
+        );
+        return None;
+    }
     check_meta_schema(&schema, &mut report)?;
     check_portable(&schema, audience, &mut report);
     if problems.len() > before {
@@ -90,8 +102,18 @@ pub(super) fn schema(
 }
 
 fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
+    let too_deep = format!("it is nested deeper than {MAX_DEPTH} levels; use `$defs`");
     let text = match input {
+        SchemaInput::Text(text) if is_deep_text(&text) => {
+            report("", &too_deep);
+            return None;
+        }
         SchemaInput::Text(text) => text,
+        SchemaInput::Value(schema) if is_deep(&schema) => {
+            report("", &too_deep);
+            drop_deep(schema);
+            return None;
+        }
         SchemaInput::Value(schema) => {
             let text = schema.to_string();
             return Some((schema, text));
@@ -167,7 +189,9 @@ fn check_meta_schema(schema: &Value, report: Report<'_>) -> Option<()> {
 pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options()
         .offline()
-        .should_validate_formats(true);
+        .should_validate_formats(true)
+        // Only patterns with look-around or back-references backtrack.
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
     options.build(schema).map_err(|error| match error.kind() {
         ValidationErrorKind::Referencing(_) => {
             "it has a reference that can't be resolved; nothing is fetched".into()

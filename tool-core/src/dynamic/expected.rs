@@ -9,19 +9,23 @@ use crate::schema::{IntegerRange, Lengths};
 /// The maximum depth, references included.
 const MAX_DEPTH: usize = 16;
 
+/// The maximum number of schemas in one description. Recursive unions are exponentially long.
+const MAX_SCHEMAS: usize = 200;
+
 /// Describes what a schema expects, for use after "expected". References start at the root.
 pub(super) fn expected(schema: &Value, root: &Value) -> String {
-    describe(schema, root, MAX_DEPTH)
+    describe(schema, root, MAX_DEPTH, &mut { MAX_SCHEMAS })
 }
 
-fn describe(schema: &Value, root: &Value, depth: usize) -> String {
+fn describe(schema: &Value, root: &Value, depth: usize, left: &mut usize) -> String {
     const ANY: &str = "any JSON value";
-    let Some(depth) = depth.checked_sub(1) else {
+    let (Some(depth), Some(others)) = (depth.checked_sub(1), left.checked_sub(1)) else {
         return ANY.into();
     };
+    *left = others;
     if schema["$ref"].is_string() {
         return match target(schema, root) {
-            Some(target) => describe(target, root, depth),
+            Some(target) => describe(target, root, depth, left),
             None => ANY.into(),
         };
     }
@@ -41,14 +45,16 @@ fn describe(schema: &Value, root: &Value, depth: usize) -> String {
         _ => {
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(schemas) = schema[keyword].as_array() {
-                    let each = schemas.iter().map(|schema| describe(schema, root, depth));
+                    let each = schemas
+                        .iter()
+                        .map(|schema| describe(schema, root, depth, left));
                     let mut each: Vec<_> = each.collect();
                     each.dedup();
                     return either(each.iter());
                 }
             }
             if let Some([first, ..]) = schema["allOf"].as_array().map(Vec::as_slice) {
-                return describe(first, root, depth);
+                return describe(first, root, depth, left);
             }
             let implied = [
                 ("properties", "object"),

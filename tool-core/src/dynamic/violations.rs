@@ -43,7 +43,11 @@ impl Translator<'_> {
         let (missing, others): (Vec<_>, Vec<_>) =
             errors.partition(|error| matches!(error.kind(), Kind::Required { .. }));
         for error in others.into_iter().chain(missing) {
-            self.error(error);
+            if self.violations.is_full() {
+                self.violations.count(1);
+            } else {
+                self.error(error);
+            }
         }
     }
 
@@ -93,6 +97,10 @@ impl Translator<'_> {
     }
 
     fn report(&mut self, path: String, message: impl FnOnce(&mut String)) {
+        // Wording a violation takes time, and an object may have a million unknown keys.
+        if self.violations.is_full() {
+            return self.violations.count(1);
+        }
         let violation = Violation::new(path, message);
         if self.reported.insert(violation.as_str().to_owned()) {
             self.violations.push_with(|| violation);

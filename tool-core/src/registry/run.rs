@@ -336,10 +336,13 @@ async fn run_gated(
     // Held until the tool ends, by the thread of a blocking tool too.
     let extensions = call.extensions.as_ref();
     let parent = extensions.and_then(|extensions| extensions.parent.as_ref());
-    let permit = Permit::acquire(policy, parent).await;
+    let is_leaf = !tool.has_context();
+    let permit = Permit::acquire(policy, parent, is_leaf).await;
     let timeout = policy.timeout_of(&tool);
     let mut input = input(Arc::clone(inner), &tool, call, depth);
-    input.set_permit(permit.for_nested());
+    if let Some(permit) = permit.for_nested() {
+        input.set_permit(permit);
+    }
     match tool.invoke() {
         Invoke::Sync(invoke) => {
             let outcome = invoke_sync(invoke, &input);

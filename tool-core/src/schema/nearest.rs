@@ -16,6 +16,7 @@ pub(crate) fn nearest<'a>(
     let letters = letters(name);
     let mut budget = BUDGET;
     let mut masks = None;
+    let mut compared = 0;
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let steps = 8 + candidate.len().min(8 * name.len()) / 8;
@@ -47,9 +48,16 @@ pub(crate) fn nearest<'a>(
             break;
         };
         budget = left;
-        let distance = if fast {
-            let masks = masks.get_or_insert_with(|| Masks::of(name.as_bytes()));
-            masks.distance(candidate.as_bytes())
+        compared += 1;
+        let distance = if fast && compared <= FEW {
+            distance(name.len(), candidate.as_bytes(), |byte| {
+                mask(name.as_bytes(), byte)
+            })
+        } else if fast {
+            let masks = masks.get_or_insert_with(|| masks_of(name.as_bytes()));
+            distance(name.len(), candidate.as_bytes(), |byte| {
+                masks[usize::from(byte & 127)]
+            })
         } else {
             strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase())
         };
@@ -60,46 +68,48 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// For each ASCII character, the positions at which a name has it, ignoring case: bit `i` is set for
-/// position `i`.
-struct Masks {
-    of: [u64; 128],
-    last: usize,
+/// The number of candidates up to which a table of masks does not pay.
+const FEW: usize = 8;
+
+/// Returns the positions at which a name of at most 64 bytes has a lower-case character, ignoring
+/// case: bit `i` is set for position `i`.
+fn mask(name: &[u8], byte: u8) -> u64 {
+    name.iter().rfold(0, |mask, here| {
+        mask << 1 | u64::from(here.to_ascii_lowercase() == byte)
+    })
 }
 
-impl Masks {
-    /// Creates the masks of an ASCII name of 1 to 64 bytes.
-    fn of(name: &[u8]) -> Masks {
-        let mut of = [0; 128];
-        for (at, byte) in name.iter().enumerate() {
-            of[usize::from(byte.to_ascii_lowercase() & 127)] |= 1 << at;
-        }
-        let last = name.len() - 1;
-        Masks { of, last }
+/// Returns the masks of all ASCII characters.
+fn masks_of(name: &[u8]) -> [u64; 128] {
+    let mut masks = [0; 128];
+    for (at, byte) in name.iter().enumerate() {
+        masks[usize::from(byte.to_ascii_lowercase() & 127)] |= 1 << at;
     }
+    masks
+}
 
-    /// Returns the edit distance to another name, ignoring case: the number of characters to insert,
-    /// delete, replace or swap with the next.
-    ///
-    /// Computes one row of the table at a time, with Hyyrö's bit-vector algorithm (2003). Bit `i` of
-    /// a row is set if the distance grows or shrinks after the first `i` bytes of the name.
-    fn distance(&self, other: &[u8]) -> usize {
-        let (mut grows, mut shrinks) = (!0_u64, 0);
-        let (mut stays, mut equal_before) = (0, 0);
-        let mut distance = self.last + 1;
-        for there in other {
-            let equal = self.of[usize::from(there.to_ascii_lowercase() & 127)];
-            let swapped = (!stays & equal) << 1 & equal_before;
-            stays = ((equal & grows).wrapping_add(grows) ^ grows) | equal | shrinks | swapped;
-            let (more, less) = (shrinks | !(stays | grows), stays & grows);
-            distance =
-                distance + (more >> self.last & 1) as usize - (less >> self.last & 1) as usize;
-            let more = more << 1 | 1;
-            (grows, shrinks) = (less << 1 | !(stays | more), stays & more);
-            equal_before = equal;
-        }
-        distance
+/// Returns the edit distance between two ASCII names, ignoring case: the number of characters to
+/// insert, delete, replace or swap with the next. The first name has 1 to 64 bytes and is given by
+/// its masks.
+///
+/// Computes one row of the table at a time, with Hyyrö's bit-vector algorithm (2003). Bit `i` of a
+/// row is set if the distance grows or shrinks after the first `i` bytes of the name.
+fn distance(length: usize, other: &[u8], mask: impl Fn(u8) -> u64) -> usize {
+    let last = length - 1;
+    let (mut grows, mut shrinks) = (!0_u64, 0);
+    let (mut stays, mut equal_before) = (0, 0);
+    let mut distance = length;
+    for there in other {
+        let equal = mask(there.to_ascii_lowercase());
+        let swapped = (!stays & equal) << 1 & equal_before;
+        stays = ((equal & grows).wrapping_add(grows) ^ grows) | equal | shrinks | swapped;
+        let (more, less) = (shrinks | !(stays | grows), stays & grows);
+        distance = distance + (more >> last & 1) as usize - (less >> last & 1) as usize;
+        let more = more << 1 | 1;
+        (grows, shrinks) = (less << 1 | !(stays | more), stays & more);
+        equal_before = equal;
     }
+    distance
 }
 
 /// Returns the letters and digits of an ASCII text as a bit set.
@@ -171,8 +181,11 @@ mod tests {
                     continue;
                 }
                 let of_table = strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase());
-                let distance = Masks::of(one.as_bytes()).distance(other.as_bytes());
-                assert_eq!(distance, of_table, "{one} {other}");
+                let (name, other) = (one.as_bytes(), other.as_bytes());
+                let masks = masks_of(name);
+                let by_masks = distance(name.len(), other, |byte| masks[usize::from(byte)]);
+                let by_text = distance(name.len(), other, |byte| mask(name, byte));
+                assert_eq!((by_masks, by_text), (of_table, of_table), "{one} {other:?}");
             }
         }
     }

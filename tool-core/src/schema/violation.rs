@@ -105,6 +105,18 @@ impl Violations {
         }
     }
 
+    /// Returns `true` if further violations are only counted, so that they need no wording.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn is_full(&self) -> bool {
+        self.listed.len() >= LISTED
+    }
+
+    /// Counts further violations.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn count(&mut self, more: usize) {
+        self.more += more;
+    }
+
     pub(crate) fn append(&mut self, other: Violations) {
         for violation in other.listed {
             self.push_with(|| violation);
