@@ -44,7 +44,9 @@ fn a_recursive_union_is_explained_in_bounded_time() {
     let schemas = [
         tree(json!({"anyOf": [list, list, {"type": "integer"}]})),
         tree(json!({"anyOf": [{"anyOf": [list, list]}, list, list, list, list]})),
-        tree(json!({"not": {"type": "boolean"}, "anyOf": [{"items": reference}, {"prefixItems": [reference]}]})),
+        tree(
+            json!({"not": {"type": "boolean"}, "anyOf": [{"items": reference}, {"prefixItems": [reference]}]}),
+        ),
         tree(json!({"allOf": [list, list, list]})),
         tree(json!({"not": {"not": list}, "if": list, "then": list, "else": list})),
     ];

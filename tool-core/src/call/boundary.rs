@@ -15,17 +15,17 @@ use std::task::{Context, Poll};
 
 use crate::call::truncate::floor_char_boundary;
 
-type Payload = Box<dyn Any + Send>;
+pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// Runs user code. If it panics, returns the text of the panic.
 #[inline]
 pub(crate) fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(text)
+    catch_unwind(AssertUnwindSafe(run)).map_err(panic_text)
 }
 
 /// Returns the text of a panic payload, which may panic itself when dropped.
 #[cold]
-fn text(payload: Payload) -> String {
+pub(crate) fn panic_text(payload: Payload) -> String {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let found = owned.or_else(|| payload.downcast_ref::<&str>().copied());
     let text = found.unwrap_or("panic payload is not text").to_owned();

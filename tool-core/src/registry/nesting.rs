@@ -65,15 +65,23 @@ impl<F: Future> Future for CallFuture<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
-        let running = this.running.as_mut().expect("present until dropped");
-        at_depth(this.depth, || {
+        let running = this.running.as_mut().expect("polled after completion");
+        let polled = at_depth(this.depth, || {
             this.scope.run(|| running.as_mut().poll(context))
-        })
+        });
+        if polled.is_ready() {
+            // Nothing of the application is left in it.
+            this.running = None;
+        }
+        polled
     }
 }
 
 impl<F> Drop for CallFuture<F> {
     fn drop(&mut self) {
+        if self.running.is_none() {
+            return;
+        }
         at_depth(self.depth, || {
             self.scope.run(|| {
                 let _ = catch(|| self.running = None);

@@ -3,6 +3,7 @@
 //! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]). Calls with
 //! hooks, limits, timeouts, threads or context values take the full path ([`run_full`]).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
-use crate::call::boundary::{Caught, Source, catch};
+use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
 use crate::call::{CallHead, TRUNCATED, ToolCall, ToolResult};
@@ -171,9 +172,10 @@ fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
     if depth > MAX_DEPTH {
         return too_deep();
     }
-    match at_depth(depth, || catch(|| invoke(input))) {
+    // Not `catch`, which would move the outcome once more.
+    match at_depth(depth, || catch_unwind(AssertUnwindSafe(|| invoke(input)))) {
         Ok(outcome) => outcome.map_err(CallFailure::Arguments),
-        Err(panic) => Err(CallFailure::Panicked(panic)),
+        Err(payload) => Err(CallFailure::Panicked(panic_text(payload))),
     }
 }
 
