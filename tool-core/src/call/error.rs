@@ -160,20 +160,15 @@ impl ToolError {
         let operator_cap = cap.max(OPERATOR_TEXT);
         let reference = self.message.find(self.id()).unwrap_or_default();
         let cap = cap.max(reference + self.id().len() + 1);
-        if self.message.len() > cap {
-            let whole = floor_char_boundary(&self.message, operator_cap);
-            let whole = (self.original.is_none()).then(|| {
-                let mut original = self.message[..whole].to_owned();
-                if whole < self.message.len() {
-                    original.push('…');
-                }
-                original
-            });
-            truncate(&mut self.message, cap);
-            self.original = self.original.take().or(whole);
-        } else {
-            truncate(&mut self.message, cap);
+        if self.message.len() > cap && self.original.is_none() {
+            let mut original =
+                self.message[..floor_char_boundary(&self.message, operator_cap)].to_owned();
+            if original.len() < self.message.len() {
+                original.push('…');
+            }
+            self.original = Some(original);
         }
+        truncate(&mut self.message, cap);
         if let Some(original) = &mut self.original {
             truncate(original, operator_cap);
         }
@@ -302,7 +297,7 @@ impl ToolError {
     }
 
     /// Copies what must be kept of the error while a hook owns it.
-    pub(crate) fn to_replaced(&mut self) -> ReplacedError {
+    pub(crate) fn replaced(&mut self) -> ReplacedError {
         if self.original_message().len() > OPERATOR_TEXT {
             self.shrink_source();
         }

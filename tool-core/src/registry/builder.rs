@@ -223,9 +223,10 @@ impl RegistryBuilder {
     ///
     /// Two kinds of tools can block all others forever:
     ///
-    /// - A tool that calls tools of the same registry needs a second permit while it holds one. If
-    ///   such tools hold all permits, none can continue. Set a timeout for them, or make the nested
-    ///   calls in a registry from another builder; [`select`](Registry::select) shares the limit.
+    /// - A tool that calls the registry directly needs a second permit while it holds one. If such
+    ///   tools hold all permits, none can continue. Make nested calls through the
+    ///   [`CallContext`](crate::CallContext::call): they run under the permit of their parent, one at
+    ///   a time.
     /// - A blocking tool holds its permit until its thread ends, which may be long after its timeout.
     ///   It should check [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) and never
     ///   wait without a time limit.
@@ -242,6 +243,9 @@ impl RegistryBuilder {
     /// A truncated result is text and no longer [structured](ToolResult::structured). Rendered tools
     /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
     /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
+    ///
+    /// The memory of what is truncated is freed. Of an error, the operator's texts are kept up to
+    /// 64 KiB or the cap, and a source that displays more is replaced by its texts.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

@@ -261,7 +261,7 @@ async fn run_with_hooks(
     for hook in &policy.after {
         let coercions = std::mem::take(&mut result.coercions);
         // A hook that panics loses the result.
-        let replaced = result.error_mut().map(ToolError::to_replaced);
+        let replaced = result.error_mut().map(ToolError::replaced);
         result = match run_hook(|| hook(tool.clone(), result)).await {
             // The hook may return the result of another call.
             Ok(result) => result.with_head(head.clone()),
