@@ -117,7 +117,7 @@ pub const fn judged<T: ToolType + ?Sized>(check: &mut ToolCheck, property: Prope
 
 /// The same of a parameter whose schema is written by hand.
 pub const fn judged_alone(check: &mut ToolCheck, property: Property) -> Property {
-    provider_check::parameter(check, property, &provider_check::verdict(property.schema))
+    provider_check::parameter(check, property)
 }
 
 /// The member of an `Option<&T>` parameter, made from that of a `T`.

@@ -1,4 +1,4 @@
-//! What every provider takes compiles with any of the targets on, and works.
+//! What every provider accepts compiles with any of the targets enabled, and works.
 
 use serde::Deserialize;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses, XAi};
@@ -58,7 +58,7 @@ fn plan(
 
 type Four<T> = Vec<Vec<Vec<Vec<T>>>>;
 
-/// A key that is as long as a key may be, and as many levels as any provider takes.
+/// A key of the maximum length, and the maximum number of levels.
 #[tool]
 fn reach(
     a234567890123456789012345678901234567890123456789012345678901234: Four<u8>,
@@ -68,7 +68,7 @@ fn reach(
 }
 
 #[test]
-fn what_every_provider_takes_is_a_tool() {
+fn what_every_provider_accepts_is_a_tool() {
     let tools = Registry::linked().unwrap();
     assert_eq!(tools.len(), 2);
     let call = r#"{"from":"A","mode":"train","stops":{"items":[{"kind":"Station","name":"B"}]},
@@ -81,7 +81,7 @@ fn what_every_provider_takes_is_a_tool() {
 }
 
 #[test]
-fn strict_dialects_can_write_it() {
+fn strict_dialects_write_it_as_strict() {
     let dialects: [&dyn Dialect; 5] = [
         &OpenAiChat::strict(),
         &OpenAiResponses::strict(),
@@ -93,7 +93,7 @@ fn strict_dialects_can_write_it() {
         let rendered = Registry::linked().unwrap().render(dialect);
         assert_eq!(rendered.broken_rules(), [], "{rendered:?}");
     }
-    // A tool that can't be strict would be sent as it is.
+    // A tool that can't be strict would be sent as one that is not.
     for dialect in &dialects[..3] {
         let rendered = Registry::linked().unwrap().render(*dialect);
         let strict = rendered.as_str().matches(r#""strict":true"#);

@@ -125,7 +125,7 @@ fn a_catalogue_in_markdown_says_all_of_a_tool() {
         "\n**Tree**\n\n| Name | Type | Required |",
         "| <code>children</code> | array of Tree | no |",
         "None that is sure to be taken: \\`code\\` has a pattern; give it an example.\n",
-        "- OpenAI, strict: parameter \\`anything\\`: OpenAI's strict mode takes no value of any type \
+        "- OpenAI, strict: parameter \\`anything\\`: OpenAI's strict mode does not accept untyped values \
          (rule openai.strict.types)\n",
         "No parameters.\n",
         "<details>\n<summary>Schema of the arguments</summary>\n\n```json\n{\n  \"type\": \"object\",",

@@ -8,7 +8,7 @@ use super::Checked;
 use super::portable::{self, Reader};
 use super::schema_input::{Read, SchemaInput};
 use super::violations::message;
-use crate::provider::rules::portable::is_tool_name;
+use crate::provider::portable::is_tool_name;
 
 /// What is wrong with the texts.
 pub(super) fn texts(name: &str, description: &str) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::check::{is_known, is_pattern};
-use crate::provider::rules::portable::is_param_name;
+use crate::provider::portable::is_param_name;
 
 /// Who reads a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,11 +5,19 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
-use crate::provider::response::{Layout, ResponseError};
-use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::Profile;
+use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::tool::ToolEntry;
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Mistral",
+    title: "Mistral",
+    ..Profile::EMPTY
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})];
 
 /// Mistral's chat completions (`/v1/chat/completions`).
 ///
@@ -42,12 +50,12 @@ const HOSTED: [&str; 6] = [
     "web_search_premium",
 ];
 
-const LAYOUT: Layout = Layout {
+const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of Mistral",
     // The SDK's `ToolCall` may come without.
     id_is_optional: true,
-    cut_short: &["length", "model_length", "error"],
-    ..chat::LAYOUT
+    truncated: &["length", "model_length", "error"],
+    ..chat::FORMAT
 };
 
 impl Dialect for Mistral {
@@ -56,7 +64,7 @@ impl Dialect for Mistral {
     }
 
     fn hosts(&self, tool: &HostedTool) -> bool {
-        hosted::is_of_type(tool, |name| HOSTED.contains(&name))
+        hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
 
     fn provider(&self) -> &'static str {
@@ -65,14 +73,14 @@ impl Dialect for Mistral {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["object"] == "error" {
-            return Err(LAYOUT.refuse_said(response));
+            return Err(FORMAT.provider_error(response));
         }
         let choice = &response["choices"][0];
         if choice["message"].is_object() {
-            return chat::calls(&LAYOUT, response);
+            return chat::calls(&FORMAT, response);
         }
         let Value::Array(messages) = &choice["messages"] else {
-            return chat::calls(&LAYOUT, response);
+            return chat::calls(&FORMAT, response);
         };
         let answered = |call: &ToolCall| {
             let mut messages = messages.iter();
@@ -84,7 +92,7 @@ impl Dialect for Mistral {
             if at + 1 == messages.len() {
                 holder["finish_reason"] = choice["finish_reason"].clone();
             }
-            let calls = chat::calls_of(&LAYOUT, &holder)?.into_iter();
+            let calls = chat::calls_of(&FORMAT, &holder)?.into_iter();
             open.extend(calls.filter(|call| !answered(call)));
         }
         Ok(open)
@@ -103,9 +111,5 @@ impl Dialect for Mistral {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
-    }
-
-    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        broken(Target::Mistral, tools)
     }
 }

@@ -9,7 +9,7 @@ use super::names::NameHash;
 use super::policy::Policy;
 use crate::call::context::CallContext;
 use crate::provider::hosted_tool::HostedTool;
-use crate::provider::rules::portable::is_tool_name;
+use crate::provider::portable::is_tool_name;
 use crate::provider::rules::{BrokenRule, Target, broken};
 use crate::tool::{Invoke, ToolEntry};
 
@@ -108,7 +108,7 @@ fn judge(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
 /// before they are sent.
 fn broken_by_targets(tools: &[ToolEntry]) -> Vec<BrokenRule> {
     let targets = Target::ALL.into_iter();
-    let targets = targets.filter(|target| target.is_on() && !tools.is_empty());
+    let targets = targets.filter(|target| target.is_enabled() && !tools.is_empty());
     targets.flat_map(|target| broken(target, tools)).collect()
 }
 

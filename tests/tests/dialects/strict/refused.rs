@@ -1,4 +1,4 @@
-//! What a strict mode does not take.
+//! Tools that a strict mode rejects.
 
 use serde_json::json;
 use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, OpenAiResponses};
@@ -7,9 +7,9 @@ use tool_core::{Registry, ToolEntry, tools};
 
 use super::{alarm, count, set_alarm};
 
-/// One tool that strict mode can't take must not cost a request all the others.
+/// One tool that strict mode rejects must not make the whole request fail.
 #[test]
-fn a_tool_that_strict_mode_cannot_take_is_sent_as_it_is() {
+fn a_tool_that_strict_mode_rejects_is_sent_as_not_strict() {
     let tools = tools![count, set_alarm];
     let registry = Registry::builder().tools(tools).build().unwrap();
     let tools = json!(registry.render(&OpenAiResponses::strict()));
@@ -26,7 +26,7 @@ fn a_tool_that_strict_mode_cannot_take_is_sent_as_it_is() {
 }
 
 #[test]
-fn too_many_tools_are_told_in_words() {
+fn too_many_tools_break_rules() {
     let tools = vec![alarm(); 129];
     let messages = |target| -> Vec<_> {
         let broken = broken(target, &tools).into_iter();
@@ -35,7 +35,7 @@ fn too_many_tools_are_told_in_words() {
     assert_eq!(
         messages(Target::OpenAiStrict),
         [
-            "OpenAI takes at most 128 tools, and there are 129; send fewer tools (rule openai.tools_max)"
+            "OpenAI allows at most 128 tools in a request, but there are 129; send fewer tools (rule openai.tools_max)"
         ]
     );
     assert_eq!(messages(Target::Gemini).len(), 1);
@@ -44,7 +44,7 @@ fn too_many_tools_are_told_in_words() {
     assert_eq!(OpenAiChat::default().broken_rules(&tools, &[]).len(), 1);
     assert_eq!(Anthropic::default().broken_rules(&tools, &[]), []);
 
-    // Each has six that may be left out and two unions: `when` and `sound`.
+    // Each has six optional properties and two unions: `when` and `sound`.
     let broken = Anthropic::strict().broken_rules(&tools[..21], &[]);
     let rules: Vec<_> = broken
         .iter()
@@ -55,20 +55,22 @@ fn too_many_tools_are_told_in_words() {
         [
             (
                 "anthropic.strict.max_strict_tools_per_request",
-                "Anthropic's strict mode takes at most 20 tools, and there are 21; send fewer tools"
+                "Anthropic's strict mode allows at most 20 strict tools in a request, but there are 21; \
+                 send fewer tools"
             ),
             (
                 "anthropic.strict.max_optional_parameters_total",
-                "Anthropic's strict mode takes at most 24 parameters and fields that may be left out, \
-              and there are 126; require some of them, or send fewer tools"
+                "Anthropic's strict mode allows at most 24 optional parameters and fields in a request, \
+                 but there are 126; make some of them required, or send fewer tools"
             ),
             (
                 "anthropic.strict.max_union_parameters_total",
-                "Anthropic's strict mode takes at most 16 unions, and there are 42; send fewer tools"
+                "Anthropic's strict mode allows at most 16 unions in a request, but there are 42; \
+                 send fewer tools"
             ),
         ]
     );
-    // What is not strict counts for nothing.
+    // Tools that are not strict do not count.
     let counts = vec![ToolEntry::of::<count>(); 40];
     assert_eq!(Anthropic::strict().broken_rules(&counts, &[]), []);
 }
