@@ -11,7 +11,10 @@ mod words;
 
 #[test]
 fn rejected_tools_have_the_expected_errors() {
-    let enabled: Vec<_> = Target::ALL.into_iter().filter(|one| one.is_enabled()).collect();
+    let enabled: Vec<_> = Target::ALL
+        .into_iter()
+        .filter(|one| one.is_enabled())
+        .collect();
     let cases = match enabled[..] {
         [] => return println!("no target is enabled; run with `--features all`"),
         [alone] => format!("ui-alone/{}/*.rs", alone.feature()),

@@ -125,20 +125,20 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
     ("Anthropic, strict", &Anthropic { is_strict: true }),
 ];
 
-/// Anthropic's messages (`/v1/messages`).
+/// Anthropic's Messages API (`/v1/messages`).
 ///
 /// All results go into one user message, before any text of the user (Anthropic's guide to tool
-/// use). Calls of the provider's own server tools are not for us and are passed over.
+/// use). Calls of the provider's own server tools are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
 }
 
 impl Anthropic {
-    /// With strict tools: the provider holds every call to the schema.
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
-    /// Bounds of numbers, lengths and the like are said in words there. A tool that the mode can't
-    /// take at all is sent as it is and is not strict; the feature `anthropic-strict` makes it a
+    /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
+    /// rejects is sent unchanged and not as strict; with the feature `anthropic-strict` it is a
     /// compile error.
     ///
     /// ```
@@ -177,7 +177,7 @@ const FORMAT: ResponseFormat = ResponseFormat {
     id_is_optional: false,
     name: "name",
     arguments: "input",
-    // Anthropic's guide "Stop reasons and fallback". What has no end may come as an empty object.
+    // Anthropic's guide "Stop reasons and fallback". Truncated arguments may be an empty object.
     stop_reason: "stop_reason",
     truncated: &[
         "max_tokens",
@@ -206,7 +206,7 @@ impl Dialect for Anthropic {
         });
     }
 
-    /// Those whose type has a version, such as `web_search_20250305`, and `mcp_toolset`
+    /// Tools with a version in their type, such as `web_search_20250305`, and `mcp_toolset`
     /// (Anthropic's tool reference).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| name == "mcp_toolset" || has_version(name))
@@ -221,7 +221,7 @@ impl Dialect for Anthropic {
         FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
     }
 
-    /// The assistant's message; nothing when it is empty, which the API would not take back.
+    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         match &response["content"] {
             Value::Array(blocks) if !blocks.is_empty() => {
@@ -235,7 +235,7 @@ impl Dialect for Anthropic {
         content_text(&response["content"])
     }
 
-    /// Where its server tools were at work for as long as one response may take (Anthropic's guide
+    /// Anthropic pauses when its server tools reach the time limit of a response (Anthropic's guide
     /// "Stop reasons and fallback").
     fn is_paused(&self, response: &Value) -> bool {
         response["stop_reason"] == "pause_turn"
@@ -260,16 +260,17 @@ impl Dialect for Anthropic {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
-    /// Only strict tools are limited.
+    /// Only strict tools have limits.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        match self.is_strict {
-            true => broken(Target::AnthropicStrict, tools),
-            false => Vec::new(),
+        if self.is_strict {
+            broken(Target::AnthropicStrict, tools)
+        } else {
+            Vec::new()
         }
     }
 }
 
-/// Whether a date without separators stands at the end, as Anthropic writes versions.
+/// Returns `true` for a name that ends with a date without separators: Anthropic's versions.
 fn has_version(name: &str) -> bool {
     name.rsplit_once('_')
         .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))

@@ -33,8 +33,7 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedro
 /// Amazon Bedrock's Converse (`/model/{id}/converse`).
 ///
 /// The tools are the value of `toolConfig.tools`; a request without tools has no `toolConfig`. All
-/// results go into one user message. Calls of the provider's own server tools are not for us and
-/// are passed over.
+/// results go into one user message. Calls of the provider's own server tools are ignored.
 ///
 /// ```
 /// use serde_json::json;
@@ -96,7 +95,7 @@ impl Dialect for Bedrock {
         });
     }
 
-    /// A `systemTool`, and a `cachePoint` (the union `Tool` of the service's model).
+    /// Accepts `systemTool` and `cachePoint` (the union `Tool` of the service's model).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
     }
@@ -108,9 +107,10 @@ impl Dialect for Bedrock {
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["output"].is_null() {
             FORMAT.check_error(response)?;
-            return Err(match response["message"].is_string() {
-                true => FORMAT.provider_error(response),
-                false => FORMAT.error("`output` is missing"),
+            return Err(if response["message"].is_string() {
+                FORMAT.provider_error(response)
+            } else {
+                FORMAT.error("`output` is missing")
             });
         }
         let message = &response["output"]["message"];
@@ -121,7 +121,7 @@ impl Dialect for Bedrock {
         })
     }
 
-    /// The assistant's message; nothing when it is empty, which the API would not take back.
+    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         let message = &response["output"]["message"];
         match &message["content"] {
@@ -154,10 +154,11 @@ impl Dialect for Bedrock {
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
-        // A hosted tool is one, too.
-        match tools.is_empty() && !hosted.is_empty() {
-            true => Vec::new(),
-            false => broken(Target::Bedrock, tools),
+        // Hosted tools count, too.
+        if tools.is_empty() && !hosted.is_empty() {
+            Vec::new()
+        } else {
+            broken(Target::Bedrock, tools)
         }
     }
 }

@@ -33,8 +33,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
 
 /// Cohere's chat (`/v2/chat`).
 ///
-/// A request is strict as a whole there (`strict_tools`), and its tools say nothing of it. With
-/// the feature `cohere`, a tool that a strict request can't hold is a compile error.
+/// Strictness is a property of the request (`strict_tools`), not of its tools. With the feature
+/// `cohere`, a tool that a strict request rejects is a compile error.
 ///
 /// ```
 /// use serde_json::json;

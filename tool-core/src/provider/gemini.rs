@@ -130,22 +130,22 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Gemini", &Gemini { is_o
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
 ///
-/// Schemas go under `parametersJsonSchema`, in the keywords that are read there; what else is to
-/// be said of a parameter is said in words. [`Gemini::open_api`] writes the older form. A tool
-/// without parameters has neither (Google's Gen AI SDK, `FunctionDeclaration`).
+/// Writes schemas under `parametersJsonSchema`, with the keywords that Gemini reads there. Other
+/// constraints go into the description. [`Gemini::open_api`] writes the older form. A tool without
+/// parameters has neither (Google's Gen AI SDK, `FunctionDeclaration`).
 ///
-/// Calls are read from the first candidate. They may have no id; their results then have none
-/// either and are told apart by their order.
+/// Reads the calls of the first candidate. A call may have no id. Its result then has none either,
+/// and is matched by its order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gemini {
     is_open_api: bool,
 }
 
 impl Gemini {
-    /// With schemas under `parameters`, as a subset of OpenAPI.
+    /// Creates the dialect with schemas under `parameters`, in a subset of OpenAPI.
     ///
-    /// What that subset can't hold (free keys, values of any type, recursive types, objects
-    /// without members) goes under `parametersJsonSchema` all the same, tool by tool.
+    /// A tool with a schema that is not possible there (arbitrary keys, untyped values, recursive
+    /// types, objects without properties) is sent with `parametersJsonSchema`.
     ///
     /// ```
     /// use serde_json::json;
@@ -191,8 +191,8 @@ impl Gemini {
     }
 }
 
-/// The members of an entry of `tools` besides the functions (Google's Gen AI SDK and Vertex AI's
-/// API description, `Tool`).
+/// The keys of an entry of `tools` other than functions (Google's Gen AI SDK and Vertex AI's API
+/// description, `Tool`).
 const HOSTED: [&str; 11] = [
     "codeExecution",
     "computerUse",
@@ -241,9 +241,9 @@ impl Dialect for Gemini {
         });
     }
 
-    /// An entry of its own each, told by its keys, which may be spelled `googleSearch` or
-    /// `google_search`. Not every model takes them beside functions (Google's guide, "Combine
-    /// built-in tools and function calling").
+    /// Each is a separate entry, identified by its key: `googleSearch` or `google_search`. Not every
+    /// model accepts them together with functions (Google's guide, "Combine built-in tools and
+    /// function calling").
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| {
             HOSTED.iter().any(|known| is_spelling(key, known))
@@ -255,7 +255,7 @@ impl Dialect for Gemini {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        // A blocked prompt has feedback and no candidates.
+        // A response to a blocked prompt has feedback and no candidates.
         if response["candidates"][0].is_null() && response["promptFeedback"].is_object() {
             return Ok(Vec::new());
         }
@@ -264,8 +264,8 @@ impl Dialect for Gemini {
         FORMAT.calls(candidate, parts, |part| part["functionCall"].is_object())
     }
 
-    /// The model's content with its thought signatures; nothing when it has no parts, which the
-    /// API would not take back.
+    /// Returns the model's content with its thought signatures. The API rejects one without parts, so
+    /// that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         let content = &response["candidates"][0]["content"];
         match &content["parts"] {
@@ -291,16 +291,17 @@ impl Dialect for Gemini {
     }
 }
 
-/// Whether a key is `googleSearch`, as it is or as `google_search`.
+/// Returns `true` if `key` is `known` in camel case or in snake case.
 fn is_spelling(key: &str, known: &str) -> bool {
     let snake = known.chars().flat_map(|letter| {
-        let gap = letter.is_ascii_uppercase().then_some('_');
-        gap.into_iter().chain([letter.to_ascii_lowercase()])
+        let separator = letter.is_ascii_uppercase().then_some('_');
+        separator.into_iter().chain([letter.to_ascii_lowercase()])
     });
     key == known || key.chars().eq(snake)
 }
 
-/// Whether `parameters` can hold a schema: every node has a type there, and every object members.
+/// Returns `true` if a schema is possible under `parameters`, where every node has a type and every
+/// object has properties.
 fn fits_open_api(schema: &Schema) -> bool {
     match *schema.kind() {
         Kind::Any | Kind::Reference(_) => false,
@@ -323,7 +324,8 @@ fn fits_open_api(schema: &Schema) -> bool {
     }
 }
 
-/// One result. The keys `output` and `error` are the SDK's (`FunctionResponse.response`).
+/// Returns the part for a result. The keys `output` and `error` are the SDK's
+/// (`FunctionResponse.response`).
 fn part(result: &ToolResult) -> Value {
     let response = if result.is_error() {
         json!({ "error": result.content() })
@@ -331,9 +333,9 @@ fn part(result: &ToolResult) -> Value {
         let output = result.structured();
         json!({ "output": output.unwrap_or_else(|| result.content().into()) })
     };
-    let mut answer = json!({ "name": result.name(), "response": response });
+    let mut part = json!({ "name": result.name(), "response": response });
     if result.wire_id != WireId::Absent {
-        answer["id"] = wire_id(result);
+        part["id"] = wire_id(result);
     }
-    json!({ "functionResponse": answer })
+    json!({ "functionResponse": part })
 }

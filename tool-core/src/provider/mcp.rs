@@ -19,15 +19,14 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
     },
 )];
 
-/// The Model Context Protocol, for a server: its tools are those of a `tools/list` result, its
-/// calls are read from `tools/call` requests, and its results are JSON-RPC responses.
+/// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
+/// `tools/call` requests, and writes JSON-RPC responses.
 ///
-/// The protocol version is 2026-07-28 unless said otherwise. In 2025-11-25 a result is only
-/// structured when it is an object.
+/// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
-/// A message that [`calls`](Dialect::calls) refuses is answered by the server: a `tools/call` without
-/// a name with the error -32602 under its id. One without an id is a notification, which nobody
-/// waits for.
+/// The server must respond to a message for which [`calls`](Dialect::calls) returns an error: to a
+/// `tools/call` without a name, with the error -32602 and its id. A message without an id is a
+/// notification, which needs no response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mcp {
     version: Version,
@@ -41,24 +40,24 @@ enum Version {
 }
 
 impl Mcp {
-    /// Protocol version 2025-11-25.
+    /// Creates the dialect for protocol version 2025-11-25.
     pub fn v2025_11_25() -> Mcp {
         Mcp {
             version: Version::V2025_11_25,
         }
     }
 
-    /// Protocol version 2026-07-28.
+    /// Creates the dialect for protocol version 2026-07-28.
     pub fn v2026_07_28() -> Mcp {
         Mcp {
             version: Version::V2026_07_28,
         }
     }
 
-    /// The output schema, if it is one that every result of the tool will follow, as the
-    /// specification demands (`server/tools`, "Output Schema").
+    /// Returns the output schema if every result of the tool follows it, as the specification
+    /// demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
-        // Every result is held to it, and it is one of an object.
+        // Every result is validated, and the schema is one of an object.
         if tool.is_of_json() {
             return tool.output_json();
         }
@@ -84,7 +83,7 @@ const FORMAT: ResponseFormat = ResponseFormat {
     truncated: &[],
 };
 
-/// JSON-RPC's "invalid params", which MCP wants for an unknown tool (`server/tools`, "Error
+/// JSON-RPC's "invalid params", which MCP requires for an unknown tool (`server/tools`, "Error
 /// Handling").
 const INVALID_PARAMS: i32 = -32602;
 
@@ -111,7 +110,7 @@ impl Dialect for Mcp {
         "the Model Context Protocol"
     }
 
-    /// The call of a request, or the calls of an array of messages. Other methods are passed over.
+    /// Returns the call of a request, or the calls of an array of messages. Ignores other methods.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let messages = match response {
             Value::Array(messages) => {
@@ -133,13 +132,13 @@ impl Dialect for Mcp {
         })
     }
 
-    /// Nothing: every request stands for itself.
+    /// Returns nothing: requests are independent.
     fn turn(&self, _response: &Value) -> Vec<Value> {
         Vec::new()
     }
 
-    /// One JSON-RPC response a result. A tool's failure and bad arguments are results that the
-    /// model reads; an unknown tool is an error of the protocol.
+    /// Returns one JSON-RPC response per result. Failures and invalid arguments are results that the
+    /// model reads; an unknown tool is a protocol error.
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let response = |result: &ToolResult| {
             let (key, value) = match result.error() {
@@ -159,8 +158,8 @@ impl Dialect for Mcp {
 }
 
 impl Mcp {
-    /// The `result` of a response. The text is there as well when the content is structured, for
-    /// clients that only know text.
+    /// Returns the `result` of a response. Structured content is repeated as text, for clients that
+    /// only support text.
     fn result(self, result: &ToolResult) -> Value {
         let mut value = json!({
             "content": [{ "type": "text", "text": result.content() }],
@@ -177,7 +176,7 @@ impl Mcp {
     }
 }
 
-/// The hints that were given. MCP's defaults stand for the others.
+/// Writes the hints that were given. MCP has defaults for the others.
 fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     let hints = [
         ("readOnlyHint", annotations.read_only),
@@ -197,7 +196,7 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     });
 }
 
-/// Whether every value of this schema is sent as structured content. A string is sent as text.
+/// Returns `true` if every value of the schema is sent as structured content. A string is not.
 fn is_structured(schema: &Schema) -> bool {
     match schema.kind() {
         Kind::Boolean
@@ -209,7 +208,7 @@ fn is_structured(schema: &Schema) -> bool {
         | Kind::Object(_) => true,
         Kind::Nullable(inner) => is_structured(inner),
         Kind::AnyOf(schemas) => schemas.iter().all(|schema| is_structured(schema)),
-        // `()` is sent as text, too.
+        // Strings and `()` are sent as text.
         _ => false,
     }
 }

@@ -21,12 +21,12 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})]
 
 /// Mistral's chat completions (`/v1/chat/completions`).
 ///
-/// The id of a call is repeated as it came: the API wants nine letters or digits, which its own
+/// The id of a call is repeated unchanged: the API requires nine letters or digits, which its own
 /// ids are.
 ///
-/// Where hosted tools were at work, a choice has several messages, and the calls of those tools are
-/// answered among them (Mistral's guide, "Using Connectors in Chat Completions"). They are all part
-/// of the turn, and what is not answered is for us.
+/// If hosted tools ran, a choice has several messages, with the calls of those tools and their
+/// results (Mistral's guide, "Using Connectors in Chat Completions"). All of them are part of the
+/// turn. Only calls without a result are returned.
 ///
 /// ```
 /// use serde_json::json;
@@ -52,7 +52,7 @@ const HOSTED: [&str; 6] = [
 
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of Mistral",
-    // The SDK's `ToolCall` may come without.
+    // Optional in the SDK's `ToolCall`.
     id_is_optional: true,
     truncated: &["length", "model_length", "error"],
     ..chat::FORMAT
@@ -86,16 +86,16 @@ impl Dialect for Mistral {
             let mut messages = messages.iter();
             messages.any(|message| message["tool_call_id"] == *call.id)
         };
-        let mut open = Vec::new();
+        let mut pending = Vec::new();
         for (at, message) in messages.iter().enumerate() {
             let mut holder = json!({ "message": message });
             if at + 1 == messages.len() {
                 holder["finish_reason"] = choice["finish_reason"].clone();
             }
             let calls = chat::calls_of(&FORMAT, &holder)?.into_iter();
-            open.extend(calls.filter(|call| !answered(call)));
+            pending.extend(calls.filter(|call| !answered(call)));
         }
-        Ok(open)
+        Ok(pending)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -139,21 +139,22 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
     ),
 ];
 
-/// OpenAI's chat completions (`/v1/chat/completions`).
+/// OpenAI's Chat Completions API (`/v1/chat/completions`).
 ///
-/// Calls are read from the first choice. Unless it is [strict](OpenAiChat::strict), `strict` is
-/// left out, which means `false` here (OpenAI's API description, `FunctionObject`).
+/// Reads the calls of the first choice. Omits `strict` unless the dialect is
+/// [strict](OpenAiChat::strict), which means `false` here (OpenAI's API description,
+/// `FunctionObject`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiChat {
     is_strict: bool,
 }
 
 impl OpenAiChat {
-    /// With strict tools: the provider holds every call to the schema.
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
-    /// Every key is required there, and `null` stands for what is left out; what the strict subset
-    /// of JSON Schema can't say is said in words. A tool that the mode can't take at all is sent
-    /// as it is and is not strict. The feature `openai-strict` makes it a compile error.
+    /// Every key is required, and `null` means an absent value. Constraints that the strict subset of
+    /// JSON Schema lacks go into the description. A tool that strict mode rejects is sent unchanged
+    /// and not as strict; with the feature `openai-strict` it is a compile error.
     ///
     /// ```
     /// use serde_json::json;
@@ -190,11 +191,6 @@ impl OpenAiChat {
     }
 }
 
-const CHAT: ResponseFormat = ResponseFormat {
-    response: "a chat completion",
-    ..chat::FORMAT
-};
-
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, |tool, out| {
@@ -207,8 +203,8 @@ impl Dialect for OpenAiChat {
         });
     }
 
-    /// None that OpenAI documents; servers that speak like it may have some, which are to be
-    /// [unchecked](HostedTool::unchecked).
+    /// OpenAI documents none. Servers that imitate it may have some: use
+    /// [`HostedTool::unchecked`].
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |_| false)
     }
@@ -218,7 +214,7 @@ impl Dialect for OpenAiChat {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        chat::calls(&CHAT, response)
+        chat::calls(&chat::FORMAT, response)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
@@ -238,23 +234,22 @@ impl Dialect for OpenAiChat {
     }
 }
 
-/// OpenAI's responses (`/v1/responses`).
+/// OpenAI's Responses API (`/v1/responses`).
 ///
-/// `strict` is always written: left out, the API makes schemas strict where it can, and optional
+/// Always writes `strict`: without it, the API makes schemas strict where it can, and optional
 /// parameters required (OpenAI's API description, `FunctionToolParam`).
 ///
-/// The turn is every item of the output, reasoning included. A request that names the
-/// `previous_response_id` has the turn already and wants the results alone.
+/// The turn consists of all items of the output, including reasoning. A request with
+/// `previous_response_id` contains the turn already and needs only the results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiResponses {
     is_strict: bool,
 }
 
 impl OpenAiResponses {
-    /// With strict tools: the provider holds every call to the schema.
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
-    /// Schemas are those of [`OpenAiChat::strict`](crate::dialect::OpenAiChat::strict), and so is what
-    /// happens to a tool that the mode can't take.
+    /// Tools are written as by [`OpenAiChat::strict`].
     ///
     /// ```
     /// use serde_json::json;
@@ -278,7 +273,7 @@ impl OpenAiResponses {
     }
 }
 
-/// Whatever may stand in `tools` and is no function (OpenAI's Python SDK, `responses.ToolParam`).
+/// The types of tools other than functions (OpenAI's Python SDK, `responses.ToolParam`).
 const HOSTED: [&str; 17] = [
     "apply_patch",
     "code_interpreter",
@@ -330,7 +325,7 @@ impl Dialect for OpenAiResponses {
         });
     }
 
-    /// Calls of those that the application is to run itself, such as `shell`, are not read.
+    /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
@@ -348,7 +343,7 @@ impl Dialect for OpenAiResponses {
         response["output"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The texts of all messages, a paragraph each.
+    /// Returns the texts of all messages, one paragraph each.
     fn text(&self, response: &Value) -> String {
         let items = response["output"].as_array().into_iter().flatten();
         let texts: Vec<_> = items

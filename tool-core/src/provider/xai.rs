@@ -86,8 +86,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("xAI", &XAi {})];
 
 /// xAI's chat completions (`/v1/chat/completions`).
 ///
-/// Every tool is strict there, whether it says so or not. What a schema can't say there is said in
-/// words, and an object with free keys says so: silence means a closed one.
+/// Every tool is strict, in any case. Constraints that xAI does not enforce go into the description.
+/// An object with arbitrary keys says so, as objects are closed by default.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -127,9 +127,9 @@ impl Dialect for XAi {
         });
     }
 
-    /// None: xAI's own tools are for its Responses API, which
-    /// [`OpenAiResponses`](crate::dialect::OpenAiResponses) speaks, and live search is gone from here
-    /// (xAI's guide to its tools; vercel/ai#15718).
+    /// xAI has none here. Its tools are for its Responses API, which
+    /// [`OpenAiResponses`](crate::dialect::OpenAiResponses) supports, and live search was removed (xAI's
+    /// guide to its tools; vercel/ai#15718).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |_| false)
     }
