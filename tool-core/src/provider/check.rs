@@ -254,12 +254,8 @@ struct Checker {
 }
 
 impl Checker {
-    const fn is_done(&self) -> bool {
-        matches!(self.checked.broken, Some(_))
-    }
-
     const fn report(&mut self, cause: Cause, at: &Path<'_>) {
-        if !self.is_done() {
+        if self.checked.broken.is_none() {
             let mut path = ConstString::EMPTY;
             at.write(&mut path);
             self.checked.broken = Some(Broken { cause, path });
@@ -311,7 +307,7 @@ impl Checker {
 
     const fn properties(&mut self, properties: &[Property], path: &Path<'_>) {
         let mut at = 0;
-        while at < properties.len() && !self.is_done() {
+        while at < properties.len() && self.checked.broken.is_none() {
             self.property(&properties[at], path);
             at += 1;
         }
@@ -339,7 +335,7 @@ impl Checker {
                 let path = self.nested(path);
                 let mut is_union = false;
                 let mut at = 0;
-                while at < schemas.len() && !self.is_done() {
+                while at < schemas.len() && self.checked.broken.is_none() {
                     is_union |= !is_same_scalar(schemas[0], schemas[at]);
                     self.schema(schemas[at], &path.below(Segment::Item));
                     at += 1;
@@ -358,7 +354,7 @@ impl Checker {
                 }
                 self.checked.stats.unions += 1;
                 let mut at = 0;
-                while at < schemas.len() && !self.is_done() {
+                while at < schemas.len() && self.checked.broken.is_none() {
                     self.schema(schemas[at], &path.below(Segment::Variant(at)));
                     at += 1;
                 }
@@ -396,7 +392,7 @@ impl Checker {
         self.construct(Construct::EnumMap, 0, path);
         let path = self.nested(path);
         let mut at = 0;
-        while at < keys.values.len() && !self.is_done() {
+        while at < keys.values.len() && self.checked.broken.is_none() {
             let key = keys.values[at].as_str();
             let mut path = path.below(Segment::Key(key));
             if !is_name(key, Grammar::MapKey) {
