@@ -142,7 +142,7 @@ impl Targets {
     }
 
     pub(crate) const fn has(self, target: Target) -> bool {
-        self.0 & Targets::only(target).0 != 0
+        self.0 & (1 << target as u32) != 0
     }
 
     pub(crate) const fn is_empty(self) -> bool {

@@ -600,9 +600,13 @@ const fn exceeded_limit(
     let mut at = 0;
     while at < Target::ALL.len() {
         let target = Target::ALL[at];
+        at += 1;
+        if !targets.has(target) {
+            continue;
+        }
         let limits = target.profile().tool_limits;
         let mut index = 0;
-        while targets.has(target) && index < limits.len() {
+        while index < limits.len() {
             let (counted, rule) = limits[index];
             let count = counted.of(total);
             if counted.is_exceeded(count, rule.value.number()) {
@@ -616,7 +620,6 @@ const fn exceeded_limit(
             }
             index += 1;
         }
-        at += 1;
     }
     None
 }
