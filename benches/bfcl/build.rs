@@ -1,4 +1,4 @@
-//! The tools are those of the file that `BFCL_TOOLS` names, and none when it names none.
+//! Includes the tools of the file that `BFCL_TOOLS` names; none without it.
 
 use std::env::var;
 

@@ -1,4 +1,4 @@
-//! What a call, and a request's list of tools, allocates.
+//! Allocations of a call, and of listing tools for a request.
 
 use std::process::Command;
 

@@ -1,5 +1,6 @@
-//! Functions that no one here wrote, as one crate: those of the Berkeley Function Calling
-//! Leaderboard, written as tools by a script that is not part of this project.
+//! Third-party functions in one crate: those of the Berkeley Function Calling Leaderboard, written
+//! as
+//! tools by a script that is not part of this project.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,15 +12,17 @@ use crate::instructions::{difference, is_available};
 use crate::leaf::{Leaf, workspace_dependency};
 use crate::times::{ROUNDS, time};
 
-/// The folder with the script and its data.
+/// The variable with the folder of the script and its data.
 const FOLDER: &str = "BFCL";
 
-/// What is done with the whole of it.
+/// Cases that are run on all tools.
 const CASES: &[&str] = &["start", "list openai-chat", "list mcp"];
 
 pub fn measure() -> Result<()> {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else {
-        eprintln!("{FOLDER} names no folder with tools/bfcl.py: the committed figures stay");
+        eprintln!(
+            "{FOLDER} is not set to a folder with tools/bfcl.py; keeping the committed figures"
+        );
         return Ok(());
     };
     let mut figures = Figures::new();
@@ -66,7 +69,7 @@ pub fn measure() -> Result<()> {
     save("bfcl", &figures)
 }
 
-/// The file of tools that the script writes.
+/// Runs the script and returns the file of tools that it writes.
 fn emit(folder: &Path, out: &Path) -> Result<PathBuf> {
     let out = out.join("emitted");
     let entries: Vec<_> =

@@ -1,5 +1,6 @@
-//! Builds what is measured. Contenders are built one at a time, so that the features which one of
-//! them asks of a shared dependency are not turned on for the others.
+//! Builds what is measured. Contenders are built one at a time, so that the features that one of
+//! them
+//! enables on a shared dependency do not affect the others.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,12 +9,12 @@ use generate::Contender;
 
 use crate::Result;
 
-/// The folder of this workspace.
+/// Returns the folder of this workspace.
 pub fn home() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of what is built.
+/// Returns the target folder.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => std::path::absolute(folder).expect("a folder"),
@@ -30,7 +31,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs a command that must succeed and gives its standard output.
+/// Runs a command and returns its standard output. Returns an error if it fails.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::piped()).output()?;
     if !output.status.success() {
@@ -40,26 +41,26 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Whether to measure this one: all, or those that `CONTENDERS` names.
+/// Returns `true` if this contender is to be measured: all are, or those that `CONTENDERS` lists.
 pub fn is_wanted(contender: Contender) -> bool {
     let wanted = std::env::var("CONTENDERS").unwrap_or_default();
     wanted.is_empty() || wanted.split(',').any(|name| name == contender.name())
 }
 
-/// Everyone who can be called.
+/// Returns every contender that can be called.
 pub fn callable() -> impl Iterator<Item = Contender> {
     Contender::ALL
         .into_iter()
         .filter(|&contender| contender != Contender::Bare)
 }
 
-/// The program `<kind>-<contender>`, built for release.
+/// Builds the program `<kind>-<contender>` for release.
 pub fn program(kind: &str, contender: Contender) -> Result<PathBuf> {
     built(kind, contender.name(), &[])
 }
 
-/// The program `<kind>-<name>` of the package `with-<name>`, built for release with these
-/// variables.
+/// Builds the program `<kind>-<name>` of the package `with-<name>` for release, with these
+/// environment variables.
 pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<PathBuf> {
     let package = format!("with-{name}");
     let name = format!("{kind}-{name}");
@@ -67,8 +68,9 @@ pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<Path
     cargo.args(["build", "--release", "--quiet"]);
     cargo.args(["--package", &package, "--bin", &name]);
     cargo.envs(variables.iter().copied());
-    // Built without criterion, what a contender shares with it would be built twice. What CI builds
-    // does without.
+    // Without criterion, dependencies that a contender shares with it would be built twice. CI
+    // builds only
+    // this one program and avoids criterion.
     if name != "counts-tool-core" {
         cargo.args(["--features", "time"]);
     }
@@ -76,7 +78,7 @@ pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<Path
     Ok(target().join("release").join(name))
 }
 
-/// The cases of a contender, as its program tells them.
+/// Returns the cases of a contender, as listed by its program.
 pub fn cases(counts: &Path) -> Result<Vec<String>> {
     let said = output(Command::new(counts).arg("cases"))?;
     Ok(said.lines().map(str::to_owned).collect())

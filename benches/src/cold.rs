@@ -1,5 +1,6 @@
-//! What a contender costs before the first tool: its crates, and a debug build of them from
-//! nothing, with the features that one gets without asking.
+//! A cold build: the number of crates that a contender needs, and a debug build of them from
+//! nothing,
+//! with default features.
 
 use generate::Contender;
 
@@ -48,7 +49,7 @@ pub fn measure() -> Result<()> {
     Ok(())
 }
 
-/// The contenders are measured elsewhere with as little as they need.
+/// Other parts measure contenders with as few features as they need.
 fn with_default_features(line: &str) -> String {
     line.replace(", default-features = false", "")
 }

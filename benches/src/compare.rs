@@ -1,4 +1,4 @@
-//! Today's instructions beside the committed ones.
+//! Compares the current instructions of tool-core with the committed ones.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use generate::Contender;
 use crate::figures::{Figures, load};
 use crate::{Result, instructions};
 
-/// What a case may grow by before it is a failure.
+/// Growth of a case beyond which the comparison fails.
 const GROWTH: f64 = 1.05;
 
 pub fn run() -> Result<ExitCode> {
@@ -42,8 +42,8 @@ pub fn run() -> Result<ExitCode> {
     }
     println!(
         "\nmore than 5 % above the committed instructions: {}\n\
-         Make it cheaper again, or say in the change why it must cost more and commit the figures \
-         of `benches/run instructions`.",
+         Make it cheaper, or explain the cost in the commit message and commit the figures of \
+         `benches/run instructions`.",
         grown.join(", ")
     );
     Ok(ExitCode::FAILURE)

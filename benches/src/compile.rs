@@ -1,5 +1,5 @@
-//! What a tool costs to build: CPU seconds of rustc for a crate of 200 or 1,000 tools, beside those
-//! for the same functions alone.
+//! Compile time of tools: CPU seconds of rustc for a crate of 200 or 1,000 tools, and for the same
+//! functions without tools.
 
 use generate::{Contender, build, source};
 
@@ -15,7 +15,7 @@ const MODES: &[(&str, &[&str])] = &[
     ("release", &["build", "--release"]),
 ];
 
-/// Whoever is compiled.
+/// Returns every contender that is compiled.
 pub fn compiled() -> impl Iterator<Item = Contender> {
     Contender::ALL
         .into_iter()
@@ -37,7 +37,7 @@ pub fn measure() -> Result<()> {
             let is_known =
                 asked.all(|mode| get(&figures, name, &format!("{mode} {count}")).is_some());
             if is_long(contender, count) && is_known && std::env::var_os("AGAIN").is_none() {
-                eprintln!("{name} {count}: as measured before");
+                eprintln!("{name} {count}: kept");
                 continue;
             }
             let mut note = |mode: &str, seconds: f64| {
@@ -66,18 +66,20 @@ pub fn measure() -> Result<()> {
     Ok(())
 }
 
-/// Whether to build this way: all, or those that `MODES` names.
+/// Returns `true` if this kind of build is wanted: all are, or those that `MODES` lists.
 fn is_asked(mode: &str) -> bool {
     let asked = std::env::var("MODES").unwrap_or_default();
     asked.is_empty() || asked.split(',').any(|one| one == mode)
 }
 
-/// Whether a build takes minutes, of code that changes with its pinned version alone.
+/// Returns `true` if a build takes minutes and changes only with the pinned version of its
+/// contender.
 fn is_long(contender: Contender, count: usize) -> bool {
     count > 200 && !matches!(contender, Contender::Bare | Contender::ToolCore)
 }
 
-/// The CPU seconds of a debug build after the docs of one tool have changed: the median of several.
+/// Returns the CPU seconds of a debug build after an edit to the docs of one tool: the median of
+/// several.
 fn touched(
     leaf: &Leaf,
     contender: Contender,

@@ -1,4 +1,4 @@
-//! Measured figures: a tree of names with what was measured, kept as JSON.
+//! Measured figures, kept as JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use serde::de::DeserializeOwned;
 use crate::Result;
 use crate::cargo::home;
 
-/// What was measured of whom: contender, then measure.
+/// Figures by contender and measure.
 pub type Figures<T = f64> = BTreeMap<String, BTreeMap<String, T>>;
 
 fn path(part: &str) -> PathBuf {
     home().join("figures").join(format!("{part}.json"))
 }
 
-/// The figures of a part; none when it was never run.
+/// Returns the figures of a part; empty if it was never run.
 pub fn load<T: DeserializeOwned>(part: &str) -> Result<Figures<T>> {
     match std::fs::read_to_string(path(part)) {
         Ok(text) => Ok(serde_json::from_str(&text)?),
@@ -37,12 +37,12 @@ pub fn set<T>(figures: &mut Figures<T>, contender: &str, measure: &str, value: T
         .insert(measure.to_owned(), value);
 }
 
-/// One figure.
+/// Returns one figure.
 pub fn get(figures: &Figures, who: &str, measure: &str) -> Option<f64> {
     figures.get(who)?.get(measure).copied()
 }
 
-/// To so many decimals: more would only make the files restless.
+/// Rounds to some decimals. More would only make noise in the committed files.
 pub fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round() / scale

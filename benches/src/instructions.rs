@@ -1,4 +1,5 @@
-//! Instructions a call, counted by callgrind: the same on every run, whatever else the machine does.
+//! Instructions per call, counted by callgrind: the same on every run, whatever else the machine
+//! does.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +10,14 @@ use crate::Result;
 use crate::cargo::{callable, cases, is_wanted, output, program};
 use crate::figures::{Figures, load, save, set};
 
-/// Whether callgrind is there.
+/// Returns `true` if callgrind is installed.
 pub fn is_available() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok()
 }
 
 pub fn measure() -> Result<()> {
     if !is_available() {
-        eprintln!("valgrind is not installed: the committed figures stay");
+        eprintln!("valgrind is not installed; keeping the committed figures");
         return Ok(());
     }
     let mut figures = load("instructions")?;
@@ -36,11 +37,11 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
     let named = output(Command::new(&program).arg("mistakes"))?;
     set(figures, name, "mistakes named", named.trim().parse()?);
     for case in cases(&program)? {
-        // Of a part of the tools only allocations are counted.
+        // Lists of one shape are counted by allocations only.
         if case.starts_with("list ") && case.matches(' ').count() > 1 {
             continue;
         }
-        // Of one call or of ten tools many repeats, since where a hash falls is chance.
+        // Hashes differ between runs, so cases with few look-ups are repeated more often.
         let is_small = ["flat", "nested", "text", "none", "refused"]
             .iter()
             .any(|small| case.starts_with(small) && !case.ends_with("in turn"));
@@ -52,16 +53,17 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// The instructions of a call, tool or look-up: of a run with twice as many repeats less those of
-/// a run.
+/// Returns the instructions of one call, tool or look-up: those of a run with twice as many
+/// repeats, minus
+/// those of a run.
 pub fn difference(program: &Path, case: &str, repeats: u32) -> Result<f64> {
-    // One repeat more in both, for what is done at first use.
+    // Both runs have an extra repeat for work on first use.
     let (few, of) = run(program, case, 1 + repeats)?;
     let (many, _) = run(program, case, 1 + 2 * repeats)?;
     Ok((many - few) / f64::from(repeats) / of)
 }
 
-/// The instructions of a run, and of how many calls each repeat was.
+/// Returns the instructions of a run, and the number of calls in each repeat.
 fn run(program: &Path, case: &str, repeats: u32) -> Result<(f64, f64)> {
     let mut command = Command::new("valgrind");
     command

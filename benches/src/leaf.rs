@@ -1,4 +1,4 @@
-//! A generated package, and a compiler that notes what compiling it took.
+//! A generated package, and a compiler wrapper that logs the CPU time of compiling it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,16 @@ use crate::cargo::{cargo, home, output, target};
 
 /// The crate whose compilation is timed.
 const LEAF: &str = "leaf";
-/// Where the timing compiler writes to.
+/// The variable with the log file of the compiler wrapper.
 const LOG: &str = "REPORT_COMPILE_LOG";
-/// How often a build is repeated, and after how many seconds of them no more.
+/// The maximum number of builds to take a median of, and the seconds after which no more are
+/// started.
 const REPEATS: usize = 5;
 const ENOUGH: f64 = 12.0;
 
-/// When cargo runs this program as its compiler: does what cargo asks, and notes the CPU time if
-/// it was the leaf.
+/// Acts as the compiler if cargo runs this program as `RUSTC_WORKSPACE_WRAPPER`: runs rustc, and
+/// logs its
+/// CPU time if it compiles the leaf.
 pub fn as_compiler() -> Option<ExitCode> {
     let log = std::env::var_os(LOG)?;
     let mut arguments = std::env::args_os().skip(1);
@@ -39,7 +41,7 @@ pub fn as_compiler() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(status.code()?).ok()?))
 }
 
-/// User and system time of the processes that this one waited for.
+/// Returns user and system time of the finished child processes.
 pub fn seconds_of_children() -> f64 {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     // SAFETY: all zeroes is a valid value, and `getrusage` writes to nothing else.
@@ -58,7 +60,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// With what this workspace gives the contender.
+    /// Creates a package with the dependencies of a contender.
     pub fn new(contender: Contender, kind: &str) -> Result<Leaf> {
         let mut dependencies = String::new();
         for name in needed(contender) {
@@ -67,7 +69,7 @@ impl Leaf {
         Leaf::with(&format!("{}-{kind}", contender.name()), "", &dependencies)
     }
 
-    /// With these lines in its manifest, before its dependencies and as its dependencies.
+    /// Creates a package with these lines in its manifest and these dependencies.
     pub fn with(name: &str, lines: &str, dependencies: &str) -> Result<Leaf> {
         let folder = target().join("generated").join(name);
         std::fs::create_dir_all(folder.join("src"))?;
@@ -85,7 +87,7 @@ impl Leaf {
         Ok(leaf)
     }
 
-    /// The same with a target folder of its own.
+    /// Gives the package a separate target folder.
     pub fn apart(mut self) -> Leaf {
         self.target = self.folder.join("target");
         self
@@ -112,11 +114,10 @@ impl Leaf {
         cargo
     }
 
-    /// The CPU seconds of compiling the leaf: without what it depends on, and whatever else is in
-    /// its package.
+    /// Returns the CPU seconds of compiling the leaf alone, without its dependencies.
     pub fn compile(&self, arguments: &[&str], is_incremental: bool) -> Result<f64> {
         let log = target().join("compile.log");
-        // When there is nothing to do, nobody writes one.
+        // rustc does not run if there is nothing to do, and then writes no log.
         std::fs::write(&log, "")?;
         output(
             self.cargo()
@@ -133,7 +134,7 @@ impl Leaf {
             .sum())
     }
 
-    /// The CPU seconds that the tools of this text take, with everything else built before.
+    /// Returns the CPU seconds of compiling this text, with all dependencies built.
     pub fn compile_anew(&self, arguments: &[&str], text: &str) -> Result<f64> {
         median(|| {
             self.write("lib", "")?;
@@ -147,7 +148,7 @@ impl Leaf {
     }
 }
 
-/// What a build takes: the median of an odd number of them, of fewer where they take long.
+/// Returns the median CPU seconds of an odd number of builds, of fewer if they take long.
 pub fn median(mut build: impl FnMut() -> Result<f64>) -> Result<f64> {
     let mut all = Vec::new();
     while all.len() < REPEATS && (all.len() % 2 == 0 || all.iter().sum::<f64>() < ENOUGH) {
@@ -157,13 +158,13 @@ pub fn median(mut build: impl FnMut() -> Result<f64>) -> Result<f64> {
     Ok(all[all.len() / 2])
 }
 
-/// What a crate needs that has its functions made tools by a contender.
+/// Returns the names of all dependencies of a contender's generated crate.
 pub fn needed(contender: Contender) -> impl Iterator<Item = &'static str> {
     let needed = ["serde", "serde_json"].into_iter();
     needed.chain(contender.dependencies().iter().copied())
 }
 
-/// A dependency as this workspace has it: a line of a manifest.
+/// Returns the manifest line of a workspace dependency.
 pub fn workspace_dependency(name: &str) -> Result<String> {
     let ours = std::fs::read_to_string(home().join("Cargo.toml"))?;
     let line = ours
@@ -172,13 +173,13 @@ pub fn workspace_dependency(name: &str) -> Result<String> {
             line.strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with(" = "))
         })
-        .ok_or_else(|| format!("{name} is no workspace dependency"))?;
+        .ok_or_else(|| format!("{name} is not a workspace dependency"))?;
     let here = home().display();
     let line = line.replace("path = \"", &format!("path = \"{here}/"));
     Ok(line + "\n")
 }
 
-/// Leaves a file alone that says the same already.
+/// Writes a file, unless it has this text already.
 fn write(path: &Path, text: &str) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|now| now == text) {
         return Ok(());

@@ -1,24 +1,26 @@
-//! Measures tool-core beside what one would take instead, and writes `RESULTS.md`.
+//! Measures tool-core and its alternatives, and writes `RESULTS.md`.
 //!
 //! ```text
-//! benches/run                  every part, then RESULTS.md
-//! benches/run size schema      these parts alone
-//! benches/run results          RESULTS.md from the figures that there are
-//! benches/compare              today's instructions of tool-core beside the committed ones
+//! benches/run                  runs every part, then writes RESULTS.md
+//! benches/run size schema      runs these parts alone
+//! benches/run results          writes RESULTS.md from the committed figures
+//! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
 //! The parts are `instructions`, `times`, `allocations`, `schema`, `compile`, `size`, `cold` and
-//! `bfcl`. Every part keeps its figures in `figures/<part>.json`, from which the page is made. A
-//! part that lacks its tool says so and leaves its figures as they are.
+//! `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the page is generated. A
+//! part
+//! whose tool is not installed says so and keeps its figures.
 //!
-//! Some variables of the environment matter:
+//! Environment variables:
 //!
 //! - `BFCL`: a folder with `tools/bfcl.py` and `data/bfcl/BFCL_v4_*.json`, for the part `bfcl`.
-//! - `CONTENDERS=bare,tool-core` measures these alone, in the parts that allow it.
-//! - `COUNTS=200` builds only so many tools in the part `compile`.
-//! - `MODES=check,debug` builds in these ways alone there; others are `release` and `incremental`.
-//! - `AGAIN=1` builds the peers' 1,000 tools in that part too, which takes half an hour; else the
-//!   figures that there are stay, since the versions of the peers are pinned.
+//! - `CONTENDERS=bare,tool-core` measures only these, in parts that allow it.
+//! - `COUNTS=200` builds only this number of tools in the part `compile`.
+//! - `MODES=check,debug` builds only in these ways there; the others are `release` and
+//!   `incremental`.
+//! - `AGAIN=1` builds the peers' 1,000 tools there, too, which takes half an hour. Otherwise their
+//!   figures are kept, because their versions are pinned.
 
 mod allocations;
 mod bfcl;
@@ -39,10 +41,10 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Measures, and saves its figures.
+/// Measures a part and saves its figures.
 type Part = fn() -> Result<()>;
 
-/// The parts, in the order in which they are run.
+/// The parts, in order.
 const PARTS: &[(&str, Part)] = &[
     ("instructions", instructions::measure),
     ("times", times::measure),
@@ -63,9 +65,9 @@ fn main() -> ExitCode {
         let parts: Vec<_> = PARTS.iter().map(|(part, _)| *part).collect();
         eprintln!(
             "error: unknown argument `{unknown}`\n\
-             usage: benches/run [PART]...    with the parts {}\n       \
-             benches/run results      the page from the figures that there are\n       \
-             benches/compare          instructions beside the committed ones",
+             usage: benches/run [PART]...    measures these parts, or all: {}\n       \
+             benches/run results      writes RESULTS.md from the committed figures\n       \
+             benches/compare          compares instructions with the committed ones",
             parts.join(", ")
         );
         return ExitCode::from(2);
@@ -79,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The first argument that means nothing.
+/// Returns the first unknown argument.
 fn unknown(wanted: &[String]) -> Option<&str> {
     if let [command] = wanted
         && ["compare", "results"].contains(&&**command)

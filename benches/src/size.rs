@@ -1,4 +1,4 @@
-//! What a tool adds to a program: stripped release builds that differ in the number of tools.
+//! Binary size per tool: stripped release builds that differ in the number of tools.
 
 use generate::{build, program};
 
@@ -9,7 +9,7 @@ use crate::leaf::Leaf;
 
 pub const FEW: usize = 40;
 pub const MANY: usize = 140;
-/// Of each tool.
+/// Parameters of each tool.
 const PARAMETERS: usize = 4;
 
 pub fn measure() -> Result<()> {
@@ -22,7 +22,7 @@ pub fn measure() -> Result<()> {
             leaf.write("main", &program(contender, &build(count, Some(PARAMETERS))))?;
             output(leaf.cargo().args(["build", "--release", "--quiet"]))?;
             let built = leaf.target().join("release/leaf");
-            // It must run, or the linker may have left out what is measured.
+            // Run it: if it does not list its tools, the linker removed what is measured.
             let said = output(&mut std::process::Command::new(&built))?;
             let last = format!("search_{}", count - 1);
             if contender.lists() && !said.contains(&last) {

@@ -1,5 +1,6 @@
-//! Wall time. The machine is never quiet, so what is compared is run in turn, round after round:
-//! a ratio is taken within a round, and the median of the rounds is reported with the extremes.
+//! Wall time. No machine is quiet, so contenders run in turn, round after round: a ratio is taken
+//! within
+//! a round, and the median of the rounds is reported with the extremes.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,7 @@ use crate::figures::{Figures, rounded, save};
 /// Odd, so that the median is one of them.
 pub const ROUNDS: usize = 7;
 
-/// Nanoseconds of each round.
+/// Nanoseconds in each round.
 pub type Times = Figures<Vec<f64>>;
 
 pub fn measure() -> Result<()> {
@@ -44,12 +45,12 @@ pub fn measure() -> Result<()> {
     save("times", &times)
 }
 
-/// Of a part of the tools only allocations are counted.
+/// Lists of one shape are counted by allocations only.
 fn is_timed(case: &str) -> bool {
     !(case.starts_with("list ") && case.matches(' ').count() > 1)
 }
 
-/// The nanoseconds of a call, tool or look-up.
+/// Returns the nanoseconds of one call, tool or look-up.
 pub fn time(program: &Path, name: &str, case: &str) -> Result<f64> {
     let folder = target().join("criterion").join(name);
     let said = output(Command::new(program).arg(case).arg(folder))?;

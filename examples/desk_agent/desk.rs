@@ -1,8 +1,7 @@
-//! A folder that tools may work in, and nothing outside of it.
+//! A folder that confines the file tools.
 //!
-//! Every path is walked from the folder itself, one part after the other, each opened in the one
-//! before it and none through a link. What is opened is then asked what it is, so that nobody can
-//! put something else in its place between a check and its use.
+//! A path is opened part by part, each relative to the folder before it, without following links.
+//! Checks use the opened file, so that nobody can swap it between a check and its use.
 
 use std::fmt;
 use std::fs::File;
@@ -13,21 +12,22 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, ftruncate, mkdirat, open, openat};
 use rustix::io::Errno;
 
-/// The most bytes that a file may hold, to be read or written.
+/// Maximum size of a file in bytes, for reading and writing.
 pub(crate) const LARGEST: u64 = 256 * 1024;
 
-/// What may be written: files by name, and all files that stand directly in a folder.
+/// The writable paths: files by name, and `folder/*` for all files directly in a folder.
 const WRITABLE: [&str; 2] = ["memory.md", "history/*"];
 
-/// The folder.
+/// An open folder.
 pub(crate) struct Desk(OwnedFd);
 
-/// The lines of a file that are wanted.
+/// The lines of a file to read.
 pub(crate) struct Lines {
-    /// The number of the first, from 1.
+    /// Number of the first line, from 1.
     pub(crate) first: usize,
+    /// Maximum number of lines.
     pub(crate) most: usize,
-    /// The most characters of all of them together.
+    /// Maximum number of characters of all lines.
     pub(crate) characters: usize,
 }
 
@@ -37,11 +37,11 @@ impl Desk {
         Ok(Desk(open(path, flags, Mode::empty())?))
     }
 
-    /// Some lines of a text, and a word on what is left out.
+    /// Reads lines of a text file. A note says what is left out.
     pub(crate) fn read(&self, path: &str, lines: &Lines) -> Result<String, DeskError> {
         let (file, _) = self.file(path, OFlags::RDONLY)?;
         let mut bytes = Vec::new();
-        // One byte too many tells of more, also when the file grows meanwhile.
+        // One byte more than allowed shows that the file is too large, even if it grows meanwhile.
         file.take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
             return Err(DeskError::TooLarge);
@@ -50,14 +50,14 @@ impl Desk {
         Ok(excerpt(&text, lines))
     }
 
-    /// Puts a text in the place of what a file holds.
+    /// Replaces the contents of a file.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), DeskError> {
         let (mut file, _) = self.writable(path)?;
         ftruncate(&file, 0)?;
         Ok(file.write_all(text.as_bytes())?)
     }
 
-    /// Puts a text behind what a file holds.
+    /// Appends to a file.
     pub(crate) fn append(&self, path: &str, text: &str) -> Result<(), DeskError> {
         let (mut file, stat) = self.writable(path)?;
         let size = u64::try_from(stat.st_size).unwrap_or(LARGEST);
@@ -67,34 +67,34 @@ impl Desk {
         Ok(file.write_all(text.as_bytes())?)
     }
 
-    /// Makes a new folder, and the folders around it, with these files in it.
-    pub(crate) fn make(&self, folder: &[&str], files: &[(&str, &str)]) -> Result<(), DeskError> {
-        let (last, around) = folder.split_last().ok_or(DeskError::Path)?;
-        let around = self.folder(around, true)?;
-        mkdirat(&around, *last, Mode::from_raw_mode(0o755))?;
-        let made = enter(&around, last)?;
+    /// Creates a folder with these files, and its missing parents.
+    pub(crate) fn create(&self, folder: &[&str], files: &[(&str, &str)]) -> Result<(), DeskError> {
+        let (last, parents) = folder.split_last().ok_or(DeskError::Path)?;
+        let parent = self.folder(parents, true)?;
+        mkdirat(&parent, *last, Mode::from_raw_mode(0o755))?;
+        let created = enter(&parent, last)?;
         for (name, text) in files {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let file = openat(&made, *name, flags, Mode::from_raw_mode(0o644))?;
+            let file = openat(&created, *name, flags, Mode::from_raw_mode(0o644))?;
             File::from(file).write_all(text.as_bytes())?;
         }
         Ok(())
     }
 
-    /// A file that may be written, at its end, made when it is missing.
+    /// Opens a writable file for appending, and creates it if it is missing.
     fn writable(&self, path: &str) -> Result<(File, Stat), DeskError> {
         if !is_writable(path) {
             return Err(DeskError::NotWritable);
         }
         let (file, stat) = self.file(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
-        // What is written to a file of two names changes the other one too, wherever it is.
-        match stat.st_nlink {
-            1 => Ok((file, stat)),
-            _ => Err(DeskError::Link),
+        // A file with a second name may be outside of the folder as well.
+        if stat.st_nlink != 1 {
+            return Err(DeskError::Link);
         }
+        Ok((file, stat))
     }
 
-    /// Opens a file that is one: no link, no folder, no pipe that would never answer.
+    /// Opens a regular file: not a link, a folder, or a pipe, which could block forever.
     fn file(&self, path: &str, how: OFlags) -> Result<(File, Stat), DeskError> {
         let parts = parts(path)?;
         let (name, folders) = parts.split_last().ok_or(DeskError::Path)?;
@@ -108,10 +108,10 @@ impl Desk {
         }
     }
 
-    fn folder(&self, parts: &[&str], is_made: bool) -> Result<OwnedFd, DeskError> {
+    fn folder(&self, parts: &[&str], creates: bool) -> Result<OwnedFd, DeskError> {
         let mut folder = self.0.try_clone()?;
         for part in parts {
-            if is_made {
+            if creates {
                 match mkdirat(&folder, *part, Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
@@ -128,13 +128,14 @@ fn enter(folder: &OwnedFd, name: &str) -> Result<OwnedFd, DeskError> {
     Ok(openat(folder, name, flags, Mode::empty())?)
 }
 
-/// The names in a path that leads nowhere else.
+/// Splits a path into names. Rejects `..`, absolute paths and empty names.
 fn parts(path: &str) -> Result<Vec<&str>, DeskError> {
     let parts: Vec<_> = path.split('/').collect();
     let is_name = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains(['\\', '\0']);
-    match parts.iter().all(is_name) {
-        true => Ok(parts),
-        false => Err(DeskError::Path),
+    if parts.iter().all(is_name) {
+        Ok(parts)
+    } else {
+        Err(DeskError::Path)
     }
 }
 
@@ -158,7 +159,7 @@ fn excerpt(text: &str, lines: &Lines) -> String {
         let room = lines.characters - shown.chars().count().min(lines.characters);
         if line.chars().count() >= room {
             shown.extend(line.chars().take(room));
-            shown.push_str("\n[cut: the rest of this line and what follows]");
+            shown.push_str("\n[truncated: the rest of this line and all further lines]");
             return shown;
         }
         shown.push_str(line);
@@ -172,7 +173,7 @@ fn excerpt(text: &str, lines: &Lines) -> String {
     shown
 }
 
-/// Why a file can't be read or written, in words for a model.
+/// The reasons why a file can't be read or written. The model reads the text.
 #[derive(Debug, PartialEq)]
 pub(crate) enum DeskError {
     Path,
@@ -190,18 +191,17 @@ impl fmt::Display for DeskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeskError::Path => f.write_str(
-                "the path must lead from the desk to a file on it, such as notes/today.md, without \
-                 `..`",
+                "the path must be relative to the desk, such as notes/today.md, and without `..`",
             ),
-            DeskError::Missing => f.write_str("there is no such file"),
+            DeskError::Missing => f.write_str("the file does not exist"),
             DeskError::Link => f.write_str("links are not followed"),
-            DeskError::NotAFile => f.write_str("not a file, or a folder on the way is a link"),
+            DeskError::NotAFile => f.write_str("not a file, or a parent folder is a link"),
             DeskError::NotWritable => {
-                write!(f, "only these may be written: {}", WRITABLE.join(", "))
+                write!(f, "not writable; you can write: {}", WRITABLE.join(", "))
             }
-            DeskError::NotText => f.write_str("not a text"),
-            DeskError::TooLarge => write!(f, "more than {LARGEST} bytes"),
-            DeskError::Exists => f.write_str("there is one of this name already"),
+            DeskError::NotText => f.write_str("not a text file"),
+            DeskError::TooLarge => write!(f, "too large: more than {LARGEST} bytes"),
+            DeskError::Exists => f.write_str("the name is taken"),
             DeskError::Other(kind) => kind.fmt(f),
         }
     }

@@ -1,5 +1,5 @@
-//! An agent at a desk: it reads and keeps files in one folder, changes its own system prompt and
-//! proposes tools that it lacks, in a loop around a model that is asked over HTTP.
+//! An agent at a desk: it reads and writes files in one folder, changes its system prompt and
+//! proposes missing tools, in a loop around a model that it asks over HTTP.
 //!
 //! ```text
 //! cargo run --example desk_agent --features desk_agent
@@ -8,9 +8,9 @@
 //!     --task - --desk ~/desk --url https://api.openai.com/v1 --model gpt-5.2
 //! ```
 //!
-//! Without `--url` a scripted provider answers on this machine, with recorded responses or those of
-//! `--script`. With it, the key comes from the variable `OPENAI_API_KEY`. A task has one turn of the
-//! user a line.
+//! Without `--url`, a local server answers with recorded responses, or with those of `--script`. With
+//! `--url`, the key comes from the variable `OPENAI_API_KEY`. Each line of a task is a turn of the
+//! user.
 
 mod desk;
 mod model;
@@ -31,7 +31,6 @@ use serde_json::{Value, json};
 use tool_core::agent::{Agent, Round, RunOutcome, Transcript};
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, tools};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::desk::Desk;
 use crate::model::{Api, OpenAi};
@@ -39,7 +38,7 @@ use crate::tools::{SystemPrompt, celsius_to_fahrenheit};
 
 const TASK: &str = include_str!("task.txt");
 
-/// What lies on a desk that nobody named.
+/// The files of the default desk.
 const FILES: [(&str, &str); 2] = [
     ("plan.md", include_str!("desk/plan.md")),
     ("memory.md", include_str!("desk/memory.md")),
@@ -110,17 +109,17 @@ fn run(flags: &ArgMatches) -> Worked {
     }
 }
 
-/// The responses of the scripted provider.
+/// Returns the responses of the scripted provider.
 fn script(api: Api, source: Option<&str>) -> Result<Vec<Value>, String> {
     let recorded = match api {
         Api::Responses => include_str!("recorded/responses.json"),
         Api::Chat => include_str!("recorded/chat.json"),
     };
     let text = input::read(source, recorded)?;
-    serde_json::from_str(&text).map_err(|error| format!("the script is no JSON array: {error}"))
+    serde_json::from_str(&text).map_err(|error| format!("the script is not a JSON array: {error}"))
 }
 
-/// Goes through the turns of the user and tells what happened.
+/// Runs the turns of the user, and prints what happens.
 fn converse<D: Dialect>(
     agent: &Agent<D>,
     model: &OpenAi,
@@ -132,13 +131,16 @@ fn converse<D: Dialect>(
         .build()?;
     let mut out = io::stdout();
     let mut transcript = Transcript::new();
-    for turn in turns {
+    for (turn, at) in turns.iter().zip(0..) {
+        if at > 0 {
+            writeln!(out)?;
+        }
         writeln!(out, "user: {turn}")?;
         transcript.push(json!({ "role": "user", "content": turn }));
-        let told = transcript.rounds().len();
+        let shown = transcript.rounds().len();
         let ended = runtime.block_on(agent.run(model, &mut transcript));
-        for round in &transcript.rounds()[told..] {
-            tell(round)?;
+        for round in &transcript.rounds()[shown..] {
+            show(round)?;
         }
         match ended? {
             RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
@@ -153,26 +155,29 @@ fn converse<D: Dialect>(
     Ok(())
 }
 
-fn tell(round: &Round) -> io::Result<()> {
+fn show(round: &Round) -> io::Result<()> {
     let mut out = io::stdout();
     for (call, result) in round.calls.iter().zip(&round.results) {
-        let verdict = if result.is_error() { "failed" } else { "done" };
-        writeln!(out, "  {} {verdict}", call.name)?;
+        // An error names the tool itself.
+        if !result.is_error() {
+            writeln!(out, "  {} done", call.name)?;
+        }
+        let indent = if result.is_error() { "  " } else { "    " };
         for line in result.content().lines() {
-            writeln!(out, "    {line}")?;
+            writeln!(out, "{indent}{line}")?;
         }
     }
     Ok(())
 }
 
-/// Adds the tool that was proposed, if it is on the shelf. The operator does this, no model.
+/// Adds the proposed tool. Only the operator can do this, not the model.
 fn approve(registry: &Registry, transcript: &Transcript) -> Worked {
     let mut results = transcript.rounds().iter().flat_map(|round| &round.results);
     let folder = "tool_proposals/celsius_to_fahrenheit/";
     let is_proposed = results.any(|result| result.content().starts_with(folder));
     if is_proposed && registry.get("celsius_to_fahrenheit").is_none() {
         registry.add(tools![celsius_to_fahrenheit])?;
-        writeln!(io::stdout(), "operator: celsius_to_fahrenheit is there now")?;
+        writeln!(io::stdout(), "operator: added celsius_to_fahrenheit")?;
     }
     Ok(())
 }
@@ -186,43 +191,47 @@ fn main() -> ExitCode {
         .arg(flag(
             "task",
             "FILE",
-            "What the user says, a turn a line; - reads standard input",
+            "What the user says, one turn per line; - for standard input",
         ))
         .arg(flag(
             "desk",
             "FOLDER",
-            "Where it works [default: a new folder, removed at the end]",
+            "Folder to work in [default: a temporary folder]",
         ))
         .arg(
-            flag("api", "API", "Which API is spoken")
+            flag("api", "API", "API of the provider")
                 .value_parser(PossibleValuesParser::new(["responses", "chat"]))
                 .default_value("responses"),
         )
         .arg(flag(
             "script",
             "FILE",
-            "What the scripted provider answers: a JSON array",
+            "JSON array with the responses of the scripted provider",
         ))
-        .arg(flag("url", "URL", "A provider instead of the script").conflicts_with("script"))
-        .arg(flag("model", "NAME", "The model's name").default_value("scripted"))
         .arg(
             flag(
-                "rounds",
-                "NUMBER",
-                "How often the model is asked in one turn",
+                "url",
+                "URL",
+                "Base URL of a provider, instead of the script",
             )
-            .value_parser(value_parser!(usize))
-            .default_value("8"),
+            .conflicts_with("script"),
+        )
+        .arg(flag("model", "NAME", "Name of the model").default_value("scripted"))
+        .arg(
+            flag("rounds", "NUMBER", "Maximum number of requests in one turn")
+                .value_parser(value_parser!(usize))
+                .default_value("8"),
         )
         .arg(
-            flag("approve", "", "Adds a proposed tool that is on the shelf")
-                .action(ArgAction::SetTrue),
+            flag(
+                "approve",
+                "",
+                "Add celsius_to_fahrenheit once the model has proposed it",
+            )
+            .action(ArgAction::SetTrue),
         )
+        .arg(input::log_flag())
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(&flags);
     input::end("desk_agent", run(&flags))
 }

@@ -10,7 +10,7 @@ use tool_core::dialect::Rendered;
 
 use crate::tools::SystemPrompt;
 
-/// Which of OpenAI's two APIs is spoken; other providers speak the older one.
+/// OpenAI's two APIs. Many other providers offer the older one, `Chat`.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Api {
     Responses,
@@ -36,7 +36,7 @@ impl OpenAi {
     }
 }
 
-/// The body of a request. A struct keeps the tools as the text that they are, in their order.
+/// The body of a request. A struct keeps the order of the keys in the tools.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Body<'r> {
@@ -45,7 +45,7 @@ enum Body<'r> {
         instructions: String,
         input: &'r [Value],
         tools: &'r Rendered,
-        // The transcript has everything, so nothing need be kept there.
+        // The transcript has everything, so the provider need not store it.
         store: bool,
         include: [&'static str; 1],
     },
@@ -60,7 +60,7 @@ impl Model for OpenAi {
     type Error = OpenAIError;
 
     async fn ask(&self, request: Request<'_>) -> Result<Value, OpenAIError> {
-        // Read for every request, since a tool may have changed it.
+        // Read for each request, because a tool may have changed it.
         let instructions = self.prompt.get();
         let Request {
             messages, tools, ..

@@ -1,4 +1,4 @@
-//! The tools of the desk: files, the system prompt, and a proposal for a tool that there is not.
+//! The tools of the desk: files, the system prompt, and proposals for new tools.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,21 +9,23 @@ use tool_core::{ToolType, tool};
 
 use crate::desk::{Desk, DeskError, Lines};
 
-/// The most characters of one read.
+/// Maximum number of characters in one read.
 const CHARACTERS: usize = 8000;
 
 /// Reads lines of a text file on the desk.
 ///
 /// # Returns
-/// The lines, and a note in brackets when there are more.
+/// The lines, with a note in brackets if there are more.
 #[tool(read_only)]
 pub(crate) fn read_file(
-    /// Path from the desk, such as `notes/today.md`.
+    /// Path relative to the desk, such as `notes/today.md`.
     path: &str,
-    /// The first line to read, from 1.
+    /// First line to read, from 1.
     #[param(default = 1, range = 1..)]
     first_line: u32,
-    #[param(default = 200, range = 1..=400)] lines: u32,
+    /// Maximum number of lines.
+    #[param(default = 200, range = 1..=400)]
+    lines: u32,
     #[param(context)] desk: &Desk,
 ) -> Result<String, DeskError> {
     let lines = Lines {
@@ -34,10 +36,10 @@ pub(crate) fn read_file(
     desk.read(path, &lines)
 }
 
-/// Writes a text file on the desk, in the place of one that is there.
+/// Writes a text file on the desk, and replaces an existing one.
 ///
 /// # When to use
-/// To keep something: `memory.md` and files in `history` can be written, no others.
+/// To remember something. Only `memory.md` and files in `history` are writable.
 #[tool(destructive, idempotent)]
 pub(crate) fn write_file(
     /// `memory.md` or a path such as `history/monday.md`.
@@ -48,15 +50,15 @@ pub(crate) fn write_file(
     desk.write(path, text)
 }
 
-/// Adds text to the end of a text file on the desk, and makes it when it is missing.
+/// Appends text to a text file on the desk, and creates it if it is missing.
 ///
 /// # When to use
-/// To keep something: `memory.md` and files in `history` can be written, no others.
+/// To remember something. Only `memory.md` and files in `history` are writable.
 #[tool(destructive = false)]
 pub(crate) fn append_file(
     /// `memory.md` or a path such as `history/monday.md`.
     path: &str,
-    /// With a line break at its end.
+    /// Text to append, with a line break at its end.
     #[param(length = 1..=20000)]
     text: &str,
     #[param(context)] desk: &Desk,
@@ -64,11 +66,11 @@ pub(crate) fn append_file(
     desk.append(path, text)
 }
 
-/// What the model is told before the conversation. Clones share it.
+/// The system prompt. Clones share it.
 #[derive(Clone)]
 pub(crate) struct SystemPrompt(Arc<Mutex<String>>);
 
-/// The most characters of a system prompt.
+/// Maximum number of characters of the system prompt.
 const PROMPT: usize = 4000;
 
 impl SystemPrompt {
@@ -85,14 +87,13 @@ impl SystemPrompt {
     }
 }
 
-/// The system prompt as it is now.
+/// Gets the current system prompt.
 #[tool(read_only)]
 pub(crate) fn get_system_prompt(#[param(context)] prompt: &SystemPrompt) -> String {
     prompt.get()
 }
 
-/// Puts another system prompt in the place of this one. It holds from the next request on, and the
-/// conversation stays.
+/// Replaces the system prompt, from the next request on. The conversation stays.
 #[tool(destructive, idempotent)]
 pub(crate) fn set_system_prompt(
     #[param(length = 1..=4000)] text: String,
@@ -111,7 +112,7 @@ pub(crate) fn add_to_system_prompt(
         let length = whole.chars().count() + 2 + text.chars().count();
         if length > PROMPT {
             return Err(format!(
-                "it would have {length} characters, more than {PROMPT}"
+                "the prompt would have {length} characters; the maximum is {PROMPT}"
             ));
         }
         whole.push_str("\n\n");
@@ -120,7 +121,7 @@ pub(crate) fn add_to_system_prompt(
     })
 }
 
-/// The name of a function: lower-case letters, digits and `_`, a letter first.
+/// A function name: a lowercase letter, then lowercase letters, digits or `_`.
 #[derive(Deserialize, ToolType)]
 #[serde(try_from = "String")]
 pub(crate) struct FunctionName(String);
@@ -134,7 +135,7 @@ impl TryFrom<String> for FunctionName {
             [b'a'..=b'z', rest @ ..] if rest.len() < 40 && rest.iter().all(|&b| is_part(b)) => {
                 Ok(FunctionName(name))
             }
-            _ => Err("not a letter and then up to 39 lower-case letters, digits or `_`"),
+            _ => Err("use a lowercase letter, then up to 39 lowercase letters, digits or `_`"),
         }
     }
 }
@@ -145,28 +146,27 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// The most proposals of one name.
+/// Maximum number of proposals with the same name.
 const PROPOSALS: u32 = 20;
 
-/// Proposes a tool that is missing. A person reads the proposal; the tool is not there before they
-/// add it.
+/// Proposes a tool that is missing. A person reviews the proposal and may add the tool.
 ///
 /// # Returns
-/// The folder of the proposal.
+/// Folder of the proposal.
 #[tool(destructive = false)]
 pub(crate) fn propose_function_tool(
-    /// Such as `celsius_to_fahrenheit`.
+    /// Function name, such as `celsius_to_fahrenheit`.
     name: FunctionName,
-    /// What it would do.
+    /// What the tool does.
     #[param(length = 10..=500)]
     description: &str,
-    /// A JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     parameters: Map<String, Value>,
     #[param(context)] desk: &Desk,
 ) -> Result<String, DeskError> {
     let spec = json!({ "name": name.0, "description": description, "parameters": parameters });
     let spec = format!("{spec:#}\n");
-    // A description is text of a model: no line of it may end the comment.
+    // The model wrote the description: no line of it may end the comment.
     let comment: String = description
         .lines()
         .map(|line| format!("/// {line}\n"))
@@ -175,7 +175,7 @@ pub(crate) fn propose_function_tool(
     let code = format!("{name}.rs");
     for number in 1..=PROPOSALS {
         let folder = ["tool_proposals", &name.0, &number.to_string()];
-        match desk.make(&folder, &[("tool.json", &spec), (&code, &stub)]) {
+        match desk.create(&folder, &[("tool.json", &spec), (&code, &stub)]) {
             Ok(()) => return Ok(folder.join("/")),
             Err(DeskError::Exists) => {}
             Err(error) => return Err(error),
@@ -184,8 +184,8 @@ pub(crate) fn propose_function_tool(
     Err(DeskError::Exists)
 }
 
-/// Turns degrees Celsius into degrees Fahrenheit.
-// On the shelf: the operator adds it to the registry once it was proposed.
+/// Converts degrees Celsius to degrees Fahrenheit.
+// Unlinked: the operator adds it to the registry once the model has proposed it.
 #[tool(unlinked, read_only, idempotent)]
 pub(crate) fn celsius_to_fahrenheit(celsius: f64) -> f64 {
     celsius * 1.8 + 32.0

@@ -1,11 +1,11 @@
-//! Dice: how they are written, and how they fall.
+//! Dice notation and dice rolls.
 
 use std::fmt;
 
 use serde::Deserialize;
 use tool_core::ToolType;
 
-/// So many dice of so many sides, and an offset for the whole throw.
+/// Dice notation, such as `3d6+2`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, ToolType)]
 #[serde(try_from = "String")]
 pub(crate) struct Dice {
@@ -14,12 +14,12 @@ pub(crate) struct Dice {
     offset: i32,
 }
 
-/// The most dice of one throw, and the most sides of a die: a throw must end.
+/// Maximum number of dice in a roll, and of sides of a die.
 const LARGEST: u16 = 1000;
 
 impl Dice {
-    /// Reads `3d6+2`.
-    pub(crate) fn read(text: &str) -> Result<Dice, DiceError> {
+    /// Parses notation such as `3d6+2`.
+    pub(crate) fn parse(text: &str) -> Result<Dice, DiceError> {
         let (count, rest) = text.split_once('d').ok_or(DiceError::Form)?;
         let end = rest.find(['+', '-']).unwrap_or(rest.len());
         let (sides, offset) = rest.split_at(end);
@@ -44,32 +44,30 @@ impl Dice {
         }
     }
 
-    /// One throw: every die, and the whole with the offset.
-    pub(crate) fn roll(self, chance: &mut Chance) -> (Vec<u16>, i32) {
-        let dice = (0..self.count).map(|_| 1 + chance.below(self.sides));
+    /// Rolls each die. Returns the dice, and their sum with the offset.
+    pub(crate) fn roll(self, rng: &mut Rng) -> (Vec<u16>, i32) {
+        let dice = (0..self.count).map(|_| 1 + rng.below(self.sides));
         let dice: Vec<_> = dice.collect();
         let total = dice.iter().copied().map(i32::from).sum::<i32>() + self.offset;
         (dice, total)
     }
 }
 
-/// Digits alone: no sign, no blanks.
+/// Parses ASCII digits. `str::parse` alone would accept a sign.
 fn natural(text: &str) -> Option<u16> {
-    match text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse().ok(),
-        false => None,
-    }
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_digits { text.parse().ok() } else { None }
 }
 
 impl TryFrom<String> for Dice {
     type Error = DiceError;
 
     fn try_from(text: String) -> Result<Dice, DiceError> {
-        Dice::read(&text)
+        Dice::parse(&text)
     }
 }
 
-/// Why some text is no dice.
+/// The reasons why a text is not valid dice notation.
 #[derive(Debug, PartialEq)]
 pub(crate) enum DiceError {
     Form,
@@ -81,26 +79,26 @@ pub(crate) enum DiceError {
 impl fmt::Display for DiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DiceError::Form => f.write_str("not of the form 3d6+2"),
-            DiceError::TooMany => write!(f, "more than {LARGEST} dice"),
+            DiceError::Form => f.write_str("not dice notation such as 3d6+2"),
+            DiceError::TooMany => write!(f, "too many dice; roll at most {LARGEST}"),
             DiceError::Sides(sides) => write!(
                 f,
-                "a die of {sides} sides; the number must be even and from 4 to {LARGEST}"
+                "{sides} sides are not allowed; use an even number from 4 to {LARGEST}"
             ),
             DiceError::Least(least) => write!(
                 f,
-                "the least total is {least}; a negative offset must leave at least 1"
+                "the lowest total is {least}; raise the offset to make it at least 1"
             ),
         }
     }
 }
 
-/// A stream of numbers that a seed begins: Steele, Lea and Flood's `SplitMix`.
-pub(crate) struct Chance(u64);
+/// A random number generator: `SplitMix64` by Steele, Lea and Flood.
+pub(crate) struct Rng(u64);
 
-impl Chance {
-    pub(crate) const fn seeded(seed: u64) -> Chance {
-        Chance(seed)
+impl Rng {
+    pub(crate) const fn seeded(seed: u64) -> Rng {
+        Rng(seed)
     }
 
     fn next(&mut self) -> u64 {
@@ -111,8 +109,8 @@ impl Chance {
         mixed ^ mixed >> 31
     }
 
-    /// A number below `end`, each as likely as the others: what would favour the first few is
-    /// drawn again.
+    /// Returns a number below `end` with uniform probability. Numbers that would favour the first
+    /// few are drawn again.
     fn below(&mut self, end: u16) -> u16 {
         let end = u64::from(end);
         let fair = u64::MAX - u64::MAX % end;

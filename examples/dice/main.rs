@@ -1,5 +1,5 @@
-//! Dice: a nested list of named throws, its schema beside the one that Pydantic makes of the same
-//! model, and a grammar that holds.
+//! Dice: a nested list of named rolls, with a comparison to the schema that Pydantic generates, and a
+//! notation that is checked.
 //!
 //! ```text
 //! cargo run --example dice
@@ -8,8 +8,8 @@
 //! cargo run --example dice --features tokens
 //! ```
 //!
-//! The calls are a JSON array of arguments. The feature `tokens` counts the tokens of the schemas,
-//! too. With one seed the same calls throw the same dice.
+//! The calls are a JSON array of arguments. With the feature `tokens`, the program also counts the
+//! tokens of the schemas. The same seed and calls give the same rolls.
 
 mod dice;
 mod tools;
@@ -19,34 +19,37 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use clap::{Arg, Command, value_parser};
+use clap::{Arg, ArgAction, Command, value_parser};
 use examples::input;
 use serde_json::Value;
 use tool_core::{Registry, Tool, ToolCall};
 
-use crate::dice::Chance;
+use crate::dice::Rng;
 
-/// What Pydantic makes of the same model.
+/// The schema that Pydantic generates for the same model.
 const PYDANTIC: &str = include_str!("pydantic.json");
 
-fn run(seed: u64, source: Option<&str>) -> Result<(), Box<dyn Error>> {
+fn run(seed: u64, source: Option<&str>, is_schema: bool) -> Result<(), Box<dyn Error>> {
     let text = input::read(source, include_str!("calls.json"))?;
     let calls: Vec<Value> = serde_json::from_str(&text)
-        .map_err(|error| format!("these are no arguments of calls: {error}"))?;
+        .map_err(|error| format!("the calls are not a JSON array: {error}"))?;
 
     let mut out = io::stdout();
-    writeln!(out, "# schema")?;
+    let spec = tools::roll::SPEC;
+    let own = spec.parameters_json();
+    if is_schema {
+        writeln!(out, "{own}")?;
+        return Ok(());
+    }
     let pydantic = serde_json::from_str::<Value>(PYDANTIC)?.to_string();
-    let own = tools::roll::SPEC;
-    writeln!(out, "pydantic   {}", size(&pydantic))?;
-    writeln!(out, "tool-core  {}", size(own.parameters_json()))?;
-    writeln!(out, "{}", own.parameters_json())?;
+    writeln!(out, "Schema of the tool `roll`:")?;
+    writeln!(out, "  tool-core  {}", size(own))?;
+    writeln!(out, "  Pydantic   {}", size(&pydantic))?;
 
-    writeln!(out, "# calls")?;
-    let chance = Mutex::new(Chance::seeded(seed));
-    let registry = Registry::builder().linked().context(chance).build()?;
+    let rng = Mutex::new(Rng::seeded(seed));
+    let registry = Registry::builder().linked().context(rng).build()?;
     for (arguments, at) in calls.into_iter().zip(1..) {
-        writeln!(out, "{arguments}")?;
+        writeln!(out, "\nroll {arguments}")?;
         let result = registry.call_blocking(ToolCall::new(format!("call_{at}"), "roll", arguments));
         writeln!(out, "  {}", result.content().replace('\n', "\n  "))?;
     }
@@ -58,7 +61,7 @@ fn size(schema: &str) -> String {
     format!("{} bytes", schema.len())
 }
 
-/// Tokens as OpenAI's models count them.
+/// Also counts the tokens, with OpenAI's encoding.
 #[cfg(feature = "tokens")]
 fn size(schema: &str) -> String {
     let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(schema);
@@ -67,23 +70,29 @@ fn size(schema: &str) -> String {
 
 fn main() -> ExitCode {
     let flags = Command::new("dice")
-        .about("Throws dice that a model asks for")
+        .about("Runs the dice rolls that a model asks for")
         .arg(
             Arg::new("seed")
                 .long("seed")
                 .value_name("NUMBER")
                 .value_parser(value_parser!(u64))
                 .default_value("20")
-                .help("Where the throws begin"),
+                .help("Seed of the random numbers"),
         )
         .arg(
             Arg::new("calls")
                 .long("calls")
                 .value_name("FILE")
-                .help("The arguments of calls; - reads standard input [default: recorded ones]"),
+                .help("Arguments of the calls, - for standard input [default: recorded calls]"),
+        )
+        .arg(
+            Arg::new("schema")
+                .long("schema")
+                .action(ArgAction::SetTrue)
+                .help("Print the schema of the tool and exit"),
         )
         .get_matches();
     let seed = flags.get_one("seed").copied().unwrap_or_default();
     let source = flags.get_one::<String>("calls").map(String::as_str);
-    input::end("dice", run(seed, source))
+    input::end("dice", run(seed, source, flags.get_flag("schema")))
 }

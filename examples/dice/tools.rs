@@ -1,44 +1,43 @@
-//! The tool: dice, each throw with a name.
+//! The tool: named dice rolls.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tool_core::{ToolType, tool};
 
-use crate::dice::{Chance, Dice};
+use crate::dice::{Dice, Rng};
 
-// No doc comment: it would reach the model beside those of the fields, which say it all.
+// Without a doc comment: the model would read it in addition to those of the fields.
 #[derive(Deserialize, ToolType)]
 pub(crate) struct NamedDice {
-    /// What the throw is for. Several may have one name, such as the throws for one ability.
+    /// Purpose of the roll. Names can repeat.
     name: String,
-    /// How many dice, of how many sides (an even number above 3), such as `1d10` or `3d6+2`. What
-    /// follows is added to the total or, as in `2d8-1`, taken from it. At least 1 must be left:
-    /// `1d4-1` is refused.
+    /// Number of dice, sides and an optional offset, such as `1d10`, `3d6+2` or `2d8-1`. The number
+    /// of sides is even and at least 4. The lowest possible total is at least 1: `1d4-1` is invalid.
     dice: Dice,
 }
 
-/// A throw.
+/// A roll.
 #[derive(Serialize, ToolType)]
-pub(crate) struct Thrown {
+pub(crate) struct Rolled {
     name: String,
-    /// What each die shows.
+    /// Value of each die.
     dice: Vec<u16>,
-    /// Their sum with the offset.
+    /// Sum of the dice and the offset.
     total: i32,
 }
 
-/// Throws dice.
+/// Rolls dice.
 #[tool(idempotent = false)]
 pub(crate) fn roll(
     #[param(length = 1..=100)] specs: Vec<NamedDice>,
-    // No parameter for the model, which can't choose how the dice fall.
-    #[param(context)] chance: &Mutex<Chance>,
-) -> Vec<Thrown> {
-    let mut chance = chance.lock().unwrap_or_else(PoisonError::into_inner);
-    let throw = |NamedDice { name, dice }| {
-        let (dice, total) = dice.roll(&mut chance);
-        Thrown { name, dice, total }
+    // A context value: the model can't choose how the dice fall.
+    #[param(context)] rng: &Mutex<Rng>,
+) -> Vec<Rolled> {
+    let mut rng = rng.lock().unwrap_or_else(PoisonError::into_inner);
+    let roll = |NamedDice { name, dice }| {
+        let (dice, total) = dice.roll(&mut rng);
+        Rolled { name, dice, total }
     };
-    specs.into_iter().map(throw).collect()
+    specs.into_iter().map(roll).collect()
 }

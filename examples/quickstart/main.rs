@@ -1,16 +1,18 @@
-//! The whole way once: functions become a request's tools, a provider's response becomes calls,
-//! and their results become the next messages.
+//! The whole way once: functions become the tools of a request, a provider's response becomes
+//! calls, and the results of the calls become the next messages.
 //!
 //! ```text
 //! cargo run --example quickstart
 //! cargo run --example quickstart -- --provider anthropic
+//! cargo run --example quickstart -- --json | jq .
 //! cargo run --example quickstart -- --provider gemini --response answer.json
 //! cat answer.json | cargo run --example quickstart -- --response -
 //! ```
 //!
-//! Without `--response` it takes a recorded one. What an operator would log goes to standard
-//! error, with the references that the model's error messages carry.
+//! Without `--response`, the program uses a recorded response. `--log` writes the operator's log to
+//! standard error; it has the references that the model's error messages carry.
 
+mod screen;
 mod tools;
 
 use std::error::Error;
@@ -18,127 +20,153 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use examples::input;
+use serde::Serialize;
 use serde_json::{Value, json};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses};
-use tool_core::{Registry, ToolCall};
+use tool_core::Registry;
+use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Rendered};
 
-type Ended = Result<(), Box<dyn Error>>;
-
-/// What this program knows of a provider.
+/// A provider that the program can be run for.
 struct Provider {
     name: &'static str,
-    /// What the follow-up belongs to: a field of the next request, or what a server sends.
-    conversation: &'static str,
+    dialect: fn() -> Box<dyn Dialect>,
+    /// Name of the list that the follow-up belongs to.
+    list: &'static str,
+    /// What to do with the follow-up.
+    next: &'static str,
     recorded: &'static str,
-    run: fn(&Provider, &Value) -> Ended,
 }
 
 const PROVIDERS: [Provider; 5] = [
     Provider {
         name: "openai-chat",
-        conversation: "messages",
+        dialect: || Box::new(OpenAiChat::default()),
+        list: "messages",
+        next: "Append to `messages`",
         recorded: include_str!("recorded/openai-chat.json"),
-        run: |provider, response| provider.run(&OpenAiChat::default(), response),
     },
     Provider {
         name: "openai-responses",
-        conversation: "input",
+        dialect: || Box::new(OpenAiResponses::default()),
+        list: "input",
+        next: "Append to `input`",
         recorded: include_str!("recorded/openai-responses.json"),
-        run: |provider, response| provider.run(&OpenAiResponses::default(), response),
     },
     Provider {
         name: "anthropic",
-        conversation: "messages",
+        dialect: || Box::new(Anthropic::default()),
+        list: "messages",
+        next: "Append to `messages`",
         recorded: include_str!("recorded/anthropic.json"),
-        run: |provider, response| provider.run(&Anthropic::default(), response),
     },
     Provider {
         name: "gemini",
-        conversation: "contents",
+        dialect: || Box::new(Gemini::default()),
+        list: "contents",
+        next: "Append to `contents`",
         recorded: include_str!("recorded/gemini.json"),
-        run: |provider, response| provider.run(&Gemini::default(), response),
     },
     Provider {
         name: "mcp",
-        conversation: "responses",
+        dialect: || Box::new(Mcp::default()),
+        list: "responses",
+        next: "Send back",
         recorded: include_str!("recorded/mcp.json"),
-        run: |provider, response| provider.run(&Mcp::default(), response),
     },
 ];
 
-impl Provider {
-    fn run(&self, dialect: &impl Dialect, response: &Value) -> Ended {
-        let registry = Registry::linked()?.expect([
-            "find_trains",
-            "list_stations",
-            "reserve_seats",
-            "train_status",
-        ])?;
-        let mut out = io::stdout();
-        // The text goes onto the wire as it is: a `Value` would sort the keys of the schemas.
-        writeln!(out, "# request\n{{\"tools\":{}}}", registry.render(dialect))?;
-
-        let calls = dialect.calls(response)?;
-        for ToolCall { id, name, .. } in &calls {
-            writeln!(out, "call {id}: {name}")?;
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()?;
-        let results = runtime.block_on(registry.call_all(calls));
-        for result in &results {
-            let verdict = if result.is_error() { "failed" } else { "done" };
-            writeln!(out, "result {}: {verdict}", result.call_id())?;
-        }
-
-        let messages = json!({ self.conversation: dialect.follow_up(response, &results) });
-        writeln!(
-            out,
-            "# follow-up\n{}",
-            serde_json::to_string_pretty(&messages)?
-        )?;
-        Ok(())
-    }
+/// The part of a request that this library writes. A struct keeps the schemas in their order, where
+/// a `serde_json::Value` would sort their keys.
+#[derive(Serialize)]
+struct Request<'a> {
+    tools: &'a Rendered,
 }
 
-/// The response to work on: a file, standard input (`-`), or the recorded one.
-fn response(source: Option<&str>, recorded: &str) -> Result<Value, Box<dyn Error>> {
-    let text = input::read(source, recorded)?;
-    serde_json::from_str(&text).map_err(|error| format!("the response is not JSON: {error}").into())
+#[derive(Serialize)]
+struct Whole<'a> {
+    request: Request<'a>,
+    follow_up: Value,
+}
+
+fn run(provider: &Provider, source: Option<&str>, is_json: bool) -> Result<(), Box<dyn Error>> {
+    let text = input::read(source, provider.recorded)?;
+    let response: Value = serde_json::from_str(&text)
+        .map_err(|error| format!("the response is not JSON: {error}"))?;
+    let dialect = (provider.dialect)();
+
+    // 1. The tools of the request.
+    let registry = Registry::linked()?.expect([
+        "find_trains",
+        "list_stations",
+        "reserve_seats",
+        "train_status",
+    ])?;
+    let tools = registry.render(&dialect);
+
+    // 2. The calls in the response, and one result for each.
+    let calls = dialect.calls(&response)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    let results = runtime.block_on(registry.call_all(calls.clone()));
+
+    // 3. What goes back: the model's turn, unchanged, and the results.
+    let follow_up = dialect.follow_up(&response, &results);
+
+    let mut out = io::stdout().lock();
+    if is_json {
+        let whole = Whole {
+            request: Request { tools: &tools },
+            follow_up: json!({ provider.list: follow_up }),
+        };
+        writeln!(out, "{}", serde_json::to_string(&whole)?)?;
+        return Ok(());
+    }
+    screen::tools(&mut out, provider.name, &registry, &dialect)?;
+    screen::calls(&mut out, &dialect.text(&response), &calls, &results)?;
+    let turn = dialect.turn(&response).len();
+    screen::next(&mut out, provider.next, turn, follow_up.len() - turn)?;
+    Ok(())
 }
 
 fn main() -> ExitCode {
     let names = PROVIDERS.each_ref().map(|provider| provider.name);
     let flags = Command::new("quickstart")
-        .about("Runs a model's recorded tool calls and prints what goes back to it")
+        .about("Runs the tool calls of a recorded response and shows what goes back to the model")
         .arg(
             Arg::new("provider")
                 .long("provider")
+                .value_name("NAME")
                 .value_parser(PossibleValuesParser::new(names))
                 .default_value("openai-responses")
-                .help("Whose request and response to speak"),
+                .hide_possible_values(true)
+                .hide_default_value(true)
+                .help(
+                    "Formats to use: openai-chat, openai-responses (default),\n\
+                     anthropic, gemini or mcp",
+                ),
         )
         .arg(
             Arg::new("response")
                 .long("response")
                 .value_name("FILE")
-                .help("The provider's response; - reads standard input [default: a recorded one]"),
+                .help("Response of the provider, - for standard input\n[default: a recorded response]"),
         )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print the whole request and follow-up as JSON"),
+        )
+        .arg(input::log_flag())
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .init();
-
+    input::log(&flags);
     let chosen = flags.get_one::<String>("provider");
     let provider = PROVIDERS
         .iter()
-        .find(|provider| Some(provider.name) == chosen.map(|c| &**c));
-    let provider = provider.expect("clap takes only the names of providers");
+        .find(|provider| Some(provider.name) == chosen.map(|name| &**name))
+        .expect("clap only accepts the names of providers");
     let source = flags.get_one::<String>("response").map(String::as_str);
-    let ended = response(source, provider.recorded)
-        .and_then(|response| (provider.run)(provider, &response));
-    input::end("quickstart", ended)
+    input::end("quickstart", run(provider, source, flags.get_flag("json")))
 }

@@ -1,9 +1,9 @@
-//! The tools: plain functions over a small timetable.
+//! The tools: plain functions on a small timetable.
 
 use serde::{Deserialize, Serialize};
 use tool_core::{ToolType, tool};
 
-/// A line of the timetable: number, from, to, departure, arrival, free seats.
+/// A row of the timetable: number, from, to, departure, arrival, free seats.
 type Run = (
     &'static str,
     &'static str,
@@ -22,7 +22,7 @@ const TIMETABLE: &[Run] = &[
     ("IC 720", "Coimbra", "Lisboa", "18:11", "20:30", 64),
 ];
 
-/// When a journey may start.
+/// A time window.
 #[derive(Deserialize, ToolType)]
 pub(crate) struct Departure {
     /// Earliest time of day, as `HH:MM`.
@@ -48,16 +48,16 @@ pub(crate) struct Train {
 /// The user asks how or when to get from one city to another.
 ///
 /// # Returns
-/// The trains in order of departure; an empty list when none runs.
+/// The trains, sorted by departure; empty if none runs.
 #[tool(read_only)]
 pub(crate) fn find_trains(
-    /// Station of departure, in the local spelling, such as `Lisboa`.
+    /// Departure station in its local spelling, such as `Lisboa`.
     from: &str,
-    /// Station of arrival.
+    /// Arrival station, such as `Porto`.
     to: &str,
-    /// Leave out for any time of the day.
+    /// Omit for any time of day.
     departure: Option<Departure>,
-    /// How many trains at most.
+    /// Maximum number of trains.
     #[param(default = 3)]
     limit: u8,
 ) -> Vec<Train> {
@@ -79,7 +79,7 @@ pub(crate) fn find_trains(
         .collect()
 }
 
-/// Class of a seat.
+/// Seat class.
 #[derive(Clone, Copy, Deserialize, ToolType)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Class {
@@ -87,10 +87,10 @@ pub(crate) enum Class {
     Second,
 }
 
-/// Someone who travels.
+/// A passenger.
 #[derive(Deserialize, ToolType)]
 pub(crate) struct Passenger {
-    /// Name as on the passport.
+    /// Name as in the passport.
     name: String,
     class: Class,
     /// Numbers of discount cards.
@@ -98,7 +98,7 @@ pub(crate) struct Passenger {
     cards: Vec<String>,
 }
 
-/// Why a seat could not be reserved.
+/// The reasons why seats can't be reserved.
 #[derive(Debug)]
 pub(crate) enum SeatError {
     NoSuchTrain(String),
@@ -109,22 +109,19 @@ impl std::fmt::Display for SeatError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SeatError::NoSuchTrain(train) => write!(f, "no train {train} runs today"),
-            SeatError::SoldOut { train, free } => {
-                write!(
-                    f,
-                    "{train} has {free} free seats, fewer than there are passengers"
-                )
-            }
+            SeatError::SoldOut { train, free } => write!(f, "{train} has {free} free seats"),
         }
     }
 }
 
 impl std::error::Error for SeatError {}
 
-/// Reserves seats on one train, for all passengers or for none.
+/// Reserves seats on a train for all passengers.
+///
+/// If it has too few seats, none is reserved.
 #[tool(destructive = false, idempotent = false)]
 pub(crate) fn reserve_seats(
-    /// Number of the train, as `find_trains` gives it.
+    /// Train number from `find_trains`, such as `IC 523`.
     train: &str,
     passengers: &[Passenger],
 ) -> Result<String, SeatError> {
@@ -156,18 +153,18 @@ pub(crate) fn reserve_seats(
     Ok(seats.join("\n"))
 }
 
-/// Tells whether a train is on time.
+/// Checks if a train is on time.
 #[tool(read_only, open_world)]
 pub(crate) async fn train_status(
-    /// Number of the train.
+    /// Train number, such as `IC 523`.
     train: &str,
 ) -> String {
-    // Stands for a request to the railway.
+    // In place of a request to the railway.
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     format!("{train} runs on time")
 }
 
-/// Lists the stations that trains serve.
+/// Lists all stations.
 #[tool(read_only)]
 pub(crate) fn list_stations() -> Vec<&'static str> {
     let mut stations: Vec<_> = TIMETABLE.iter().flat_map(|run| [run.1, run.2]).collect();

@@ -1,19 +1,19 @@
-//! A folder for one run.
+//! Temporary folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io, process};
 
-/// A new empty folder, which is removed with all that is in it.
+/// An empty folder that is removed with its contents on drop.
 #[derive(Debug)]
 pub struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Makes one.
+    /// Creates a folder in the system's folder for temporary files.
     ///
     /// # Errors
     ///
-    /// When the system's folder for such things can't be written to.
+    /// Returns an error if the folder can't be created.
     pub fn new() -> io::Result<Temporary> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -22,14 +22,14 @@ impl Temporary {
             let path = env::temp_dir().join(name);
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Temporary(path)),
-                // Another process of this id left it behind.
+                // Left behind by an earlier process with this id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -37,7 +37,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What can't be removed is the system's to clean up.
+        // The system cleans up what can't be removed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

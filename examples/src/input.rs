@@ -1,15 +1,21 @@
-//! What a program reads, and how it ends.
+//! Input, log and exit code of a program.
 
 use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
 use std::{fs, io};
 
-/// The text to work on: a file, standard input (`-`), or the recorded text.
+use clap::{Arg, ArgAction, ArgMatches};
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+/// Reads a file, or standard input for `-`. Returns the recorded text if there is no source.
 ///
 /// # Errors
 ///
-/// When the file or standard input can't be read; the message names it.
+/// Returns an error that names the source if it can't be read.
 pub fn read(source: Option<&str>, recorded: &str) -> Result<String, String> {
     match source {
         None => Ok(recorded.to_owned()),
@@ -25,8 +31,29 @@ pub fn read(source: Option<&str>, recorded: &str) -> Result<String, String> {
     }
 }
 
-/// The exit code of a program: 2 when its input was no good, as for flags that are none. Whoever
-/// closes its output early, such as `head`, has read enough.
+/// The flag `--log`, which [`log`] reads.
+pub fn log_flag() -> Arg {
+    Arg::new("log")
+        .long("log")
+        .action(ArgAction::SetTrue)
+        .help("Write the operator's log to standard error")
+}
+
+/// Writes the operator's log to standard error if the flag `--log` is set.
+pub fn log(flags: &ArgMatches) {
+    if !flags.get_flag("log") {
+        return;
+    }
+    // A span would repeat most fields of its event.
+    let events = filter_fn(|data| !data.is_span() && *data.level() <= LevelFilter::INFO);
+    let layer = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let log = tracing_subscriber::registry().with(layer.with_filter(events));
+    log.init();
+}
+
+/// Prints the error, if any, and returns the exit code: 2 for bad input, as for bad flags.
+///
+/// Closing the program's output early, as `head` does, is not an error.
 pub fn end(program: &str, ended: Result<(), Box<dyn Error>>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,16 +1,16 @@
-//! One program for each idea, run with `cargo run --example NAME`; `README.md` tells of each.
+//! Example programs. Run one with `cargo run --example NAME`; `README.md` describes each.
 //!
-//! | program | idea |
+//! | program | shows |
 //! |---|---|
-//! | `quickstart` | from functions to a request, and from a provider's response to the next messages |
-//! | `voice_home` | eleven tools of a voice assistant, and a score for what a model made of them |
-//! | `dice` | a small schema for a nested list, and a grammar that holds |
-//! | `desk_agent` | the loop around a model, with files, a system prompt and proposals for tools |
+//! | `quickstart` | the way from functions to a request, and from a response to the next messages |
+//! | `voice_home` | eleven tools of a voice assistant, and a score for a model's calls |
+//! | `dice` | a small schema for a nested list, and a notation that is checked |
+//! | `desk_agent` | the loop around a model, with files, a system prompt and proposed tools |
 //! | `toolkit_docs` | a toolkit with a database, and its catalogue |
-//! | `thermostat` | a sensor that fails, in the types of another client crate |
+//! | `thermostat` | a failing sensor, with the types of another client crate |
 //!
-//! What the programs share is here: how they read their input, a provider on
-//! this machine, and how their tests run them.
+//! This library holds what the programs share: reading input, a scripted provider, and running a
+//! program in a test.
 
 pub mod folder;
 pub mod input;

@@ -1,24 +1,24 @@
-//! Runs the programs as a user does, for their tests.
+//! Runs the programs as a user does, for tests.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit code.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// The standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// The standard error.
     pub log: String,
 }
 
-/// Runs a program with these flags and this standard input to its end.
+/// Runs a program with these flags and this standard input, and waits for its end.
 ///
 /// # Panics
 ///
-/// When it can't be run, or writes what is no text.
+/// Panics if the program can't be run, or if its output is not UTF-8.
 pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     let mut child = command(program)
         .args(flags)
@@ -27,7 +27,7 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
         .stderr(Stdio::piped())
         .spawn()
         .expect("cargo builds the examples before the tests");
-    // A program that refuses its flags closes its input early.
+    // A program that rejects its flags closes its input early.
     let _ = child
         .stdin
         .take()
@@ -43,7 +43,7 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
 }
 
 fn command(program: &str) -> Command {
-    // Tests run from `target/<profile>/deps`, beside `examples`.
+    // Tests run from `target/<profile>/deps`, next to `examples`.
     let mut path = std::env::current_exe().expect("a test is a file");
     path.pop();
     path.pop();
@@ -52,13 +52,13 @@ fn command(program: &str) -> Command {
     Command::new(path.with_extension(std::env::consts::EXE_EXTENSION))
 }
 
-/// Holds a program to a quiet end when its output is closed early, as `head` does.
+/// Checks that a program exits with 0 if its output is closed early, as by `head`.
 ///
 /// # Panics
 ///
-/// When it ends otherwise than well.
+/// Panics if the exit code is another.
 pub fn assert_closed_early(program: &str) {
-    let (reader, writer) = std::io::pipe().expect("there is room for a pipe");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut command = command(program);
     let output = command.stdin(Stdio::null()).stdout(writer).output();
@@ -67,12 +67,12 @@ pub fn assert_closed_early(program: &str) {
     assert_eq!(output.status.code(), Some(0), "{program}: {log}");
 }
 
-/// Holds a program to its word for bad input: exit code 2, and a message that says `said`.
+/// Checks that a program rejects bad input with exit code 2 and a message that contains `said`.
 ///
 /// # Panics
 ///
-/// When it ends otherwise, says something else or panics.
-pub fn assert_refused(program: &str, flags: &[&str], input: &str, said: &str) {
+/// Panics if the exit code or the message is another, or if the program panicked.
+pub fn assert_rejected(program: &str, flags: &[&str], input: &str, said: &str) {
     let ran = run(program, flags, input);
     assert_eq!(ran.code, Some(2), "{flags:?}: {}", ran.log);
     assert!(ran.log.contains(said), "{flags:?} says only: {}", ran.log);

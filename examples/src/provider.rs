@@ -1,4 +1,4 @@
-//! A provider that answers from a script, over HTTP on this machine.
+//! A local HTTP server that answers from a script.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,17 +7,17 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// Answers each request with the next response, whatever it asks, until the program ends.
+/// Answers each request with the next response of the script, until the program ends.
 ///
-/// A response with the key `error` goes out as a failure of the server, as do all requests after
-/// the last response.
+/// A response with an `error` is sent with a status of 400, and so is the answer to each request
+/// after the end of the script.
 #[derive(Debug)]
 pub struct Scripted {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// A request as it came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The path of its URL.
@@ -27,11 +27,11 @@ pub struct Asked {
 }
 
 impl Scripted {
-    /// Begins to serve these responses.
+    /// Starts to serve these responses.
     ///
     /// # Errors
     ///
-    /// When this machine has no port to spare.
+    /// Returns an error if no local port is free.
     pub fn serve(responses: Vec<Value>) -> io::Result<Scripted> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -40,19 +40,19 @@ impl Scripted {
         thread::spawn(move || {
             let mut responses = responses.into_iter();
             for stream in listener.incoming().flatten() {
-                // A client that hangs up early is its own affair.
+                // The client may hang up early.
                 let _ = answer(&stream, &mut responses, &keeper);
             }
         });
         Ok(Scripted { address, asked })
     }
 
-    /// Where it is to be asked: `http://127.0.0.1:…`.
+    /// Returns the base URL: `http://127.0.0.1:…`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Every request so far.
+    /// Returns the requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.clone()
@@ -69,14 +69,14 @@ fn answer(
         Value::Null => json!({ "error": { "message": "the body is not JSON" } }),
         _ => responses
             .next()
-            .unwrap_or_else(|| json!({ "error": { "message": "the script is at its end" } })),
+            .unwrap_or_else(|| json!({ "error": { "message": "the script has ended" } })),
     };
     keeper
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(asked);
     let status = match response.get("error") {
-        // A response that went well may carry `"error": null`.
+        // A successful response may have `"error": null`.
         None | Some(Value::Null) => "200 OK",
         Some(_) => "400 Bad Request",
     };
@@ -90,7 +90,7 @@ fn answer(
     stream.write_all(body.as_bytes())
 }
 
-/// Reads one request: its first line, the length of its body, the body.
+/// Reads one request: the path, the content length and the body.
 fn read(stream: &TcpStream) -> io::Result<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

@@ -1,9 +1,9 @@
-//! The dice as a user throws them, and what is refused.
+//! Runs the dice as a user does, and checks what is rejected.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use serde_json::{Map, Value, json};
 use tool_core::{Registry, Tool, ToolCall, testing};
 
@@ -12,11 +12,11 @@ mod dice;
 #[path = "../dice/tools.rs"]
 mod tools;
 
-use dice::{Chance, Dice, DiceError};
+use dice::{Dice, DiceError, Rng};
 
 fn registry() -> Registry {
-    let chance = Mutex::new(Chance::seeded(1));
-    let registry = Registry::builder().linked().context(chance);
+    let rng = Mutex::new(Rng::seeded(1));
+    let registry = Registry::builder().linked().context(rng);
     registry.build().expect("one tool")
 }
 
@@ -26,7 +26,7 @@ fn roll(arguments: Value) -> String {
 }
 
 #[test]
-fn the_schema_has_no_titles_and_no_references_and_says_more_in_less() {
+fn the_schema_is_smaller_without_titles_and_references() {
     let own = tools::roll::SPEC;
     let own = own.parameters_json();
     let pydantic: Value = serde_json::from_str(include_str!("../dice/pydantic.json")).unwrap();
@@ -38,7 +38,7 @@ fn the_schema_has_no_titles_and_no_references_and_says_more_in_less() {
         assert!(own.contains(word), "{own}");
     }
     assert!(own.len() < pydantic.to_string().len(), "{own}");
-    // The texts are the same in both.
+    // Both have the same descriptions.
     let own: Value = serde_json::from_str(own).unwrap();
     let items = &own["properties"]["specs"]["items"]["properties"];
     let theirs = &pydantic["$defs"]["NamedDice"]["properties"];
@@ -63,9 +63,9 @@ fn the_schema_takes_fewer_tokens() {
 }
 
 #[test]
-fn the_grammar_holds() {
+fn the_notation_is_checked() {
     for text in ["1d4", "3d6+2", "2d8-1", "1000d1000+65535", "4d6+0"] {
-        assert!(Dice::read(text).is_ok(), "{text}");
+        assert!(Dice::parse(text).is_ok(), "{text}");
     }
     for (text, error) in [
         ("", DiceError::Form),
@@ -88,21 +88,21 @@ fn the_grammar_holds() {
         ("1d4-1", DiceError::Least(0)),
         ("2d8-9", DiceError::Least(-7)),
     ] {
-        assert_eq!(Dice::read(text), Err(error), "{text}");
+        assert_eq!(Dice::parse(text), Err(error), "{text}");
     }
 }
 
 #[test]
-fn every_side_falls_and_none_more_than_its_share() {
-    let mut chance = Chance::seeded(1);
-    let dice = Dice::read("1000d6").expect("dice");
+fn every_side_is_equally_likely() {
+    let mut rng = Rng::seeded(1);
+    let dice = Dice::parse("1000d6").expect("dice");
     let mut fell = [0_u32; 6];
     for _ in 0..100 {
-        for side in dice.roll(&mut chance).0 {
+        for side in dice.roll(&mut rng).0 {
             fell[usize::from(side - 1)] += 1;
         }
     }
-    // 100,000 throws: six standard deviations are some 700.
+    // 100,000 dice: six standard deviations are about 700.
     assert!(
         fell.iter().all(|&count| count.abs_diff(16_667) < 700),
         "{fell:?}"
@@ -110,45 +110,51 @@ fn every_side_falls_and_none_more_than_its_share() {
 }
 
 #[test]
-fn the_model_reads_what_is_wrong_with_each_throw() {
+fn the_model_reads_what_is_wrong_with_each_roll() {
     let said = roll(json!({"specs": []}));
     assert!(said.contains("specs: "), "{said}");
     let said = roll(json!({"specs": [{"name": "luck", "dice": "1d4-1"}]}));
     assert!(said.contains("specs[0].dice: "), "{said}");
-    assert!(said.contains("must leave at least 1"), "{said}");
+    assert!(said.contains("to make it at least 1"), "{said}");
     let said = roll(json!({"specs": [{"name": 1, "dice": "1d6", "sides": 6}, {"name": "luck"}]}));
     for part in ["specs[0].name", "specs[0].sides", "specs[1].dice"] {
         assert!(said.contains(part), "{said}");
     }
-    // The grammar's words stand among the others, each at its throw.
+    // Errors of the notation are listed with the others, each with its path.
     let said = roll(json!({"specs": [
         {"name": "luck", "dice": "1d4-1"}, {"name": "fate", "dice": "1d7"}, {"dice": "six"},
     ]}));
     for part in [
-        "specs[0].dice: the least total is 0",
-        "specs[1].dice: a die of 7 sides",
+        "specs[0].dice: the lowest total is 0",
+        "specs[1].dice: 7 sides are not allowed",
         "specs[2].name: missing",
-        "specs[2].dice: not of the form 3d6+2",
+        "specs[2].dice: not dice notation such as 3d6+2",
     ] {
         assert!(said.contains(part), "{said}");
     }
 }
 
 #[test]
-fn one_seed_throws_the_same_dice() {
+fn the_same_seed_gives_the_same_rolls() {
     let ran = |seed| run("dice", &["--seed", seed], "");
     let seven = ran("7");
     assert_eq!(seven.code, Some(0), "{}", seven.log);
-    assert_eq!(throws(&seven.out).len(), 2, "{}", seven.out);
-    assert_ne!(throws(&seven.out), throws(&ran("8").out));
-    assert_eq!(throws(&seven.out), throws(&ran("7").out));
+    assert_eq!(rolls(&seven.out).len(), 2, "{}", seven.out);
+    assert_ne!(rolls(&seven.out), rolls(&ran("8").out));
+    assert_eq!(rolls(&seven.out), rolls(&ran("7").out));
 }
 
-/// The lines that tell of throws.
-fn throws(out: &str) -> Vec<&str> {
+/// Returns the lines with results.
+fn rolls(out: &str) -> Vec<&str> {
     out.lines()
         .filter(|line| line.contains("\"total\":"))
         .collect()
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let ran = run("dice", &["--schema"], "");
+    assert_eq!(ran.out.trim_end(), tools::roll::SPEC.parameters_json());
 }
 
 #[test]
@@ -168,15 +174,20 @@ fn calls_come_from_a_file_or_from_standard_input() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    assert_refused("dice", &["--seed", "many"], "", "many");
-    assert_refused("dice", &["--dice"], "", "--dice");
-    assert_refused("dice", &["--calls", "none"], "", "can't read none");
+    assert_rejected("dice", &["--seed", "many"], "", "many");
+    assert_rejected("dice", &["--dice"], "", "--dice");
+    assert_rejected("dice", &["--calls", "none"], "", "can't read none");
     for input in ["", "{}", "[{"] {
-        assert_refused("dice", &["--calls", "-"], input, "these are no arguments");
+        assert_rejected(
+            "dice",
+            &["--calls", "-"],
+            input,
+            "the calls are not a JSON array",
+        );
     }
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --test dice`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test dice`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     testing::check(&registry())

@@ -1,6 +1,6 @@
-//! The tools of the quickstart are what its lock and its catalogue say.
+//! The lock file and the catalogues of the quickstart are up to date.
 //!
-//! After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --test quickstart_tools`.
+//! After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test quickstart_tools`.
 
 #[path = "../quickstart/tools.rs"]
 mod tools;
@@ -15,7 +15,7 @@ fn lock_and_catalogue_are_up_to_date() {
         "reserve_seats",
         "train_status",
     ];
-    testing::check(&Registry::linked().expect("their names are unlike"))
+    testing::check(&Registry::linked().expect("unique names"))
         .expect_tools(names)
         .lock("quickstart/tools.lock.json")
         .docs("quickstart/TOOLS.md")

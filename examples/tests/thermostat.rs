@@ -1,7 +1,7 @@
-//! The thermostat as a user runs it, and what a model and an operator see of a failure.
+//! Runs the thermostat as a user does, and checks what model and operator see of a failure.
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn recorded() -> Vec<Value> {
     serde_json::from_str(include_str!("../thermostat/recorded/chat.json")).expect("responses")
 }
 
-/// Every failure becomes a result, also one of the arguments, and none of them `Debug` or a cause.
+/// Every failure becomes a result, without `Debug` output or causes. So do invalid arguments.
 #[test]
 fn the_model_reads_what_happened_and_no_more() {
     let registry = registry(1);
@@ -54,8 +54,8 @@ fn the_model_reads_what_happened_and_no_more() {
         json!("21"),
         json!([21]),
     ] {
-        let refused = call("set_current_temperature", arguments.clone());
-        let kind = refused.error().map(tool_core::ToolError::kind);
+        let rejected = call("set_current_temperature", arguments.clone());
+        let kind = rejected.error().map(tool_core::ToolError::kind);
         let kinds = [
             ToolErrorKind::InvalidArguments,
             ToolErrorKind::MalformedJson,
@@ -69,7 +69,7 @@ fn the_model_reads_what_happened_and_no_more() {
 }
 
 #[test]
-fn the_conversation_is_one_in_the_types_of_genai() {
+fn the_conversation_uses_the_types_of_genai() {
     let provider = Scripted::serve(recorded()).expect("a port");
     let model = Provider::new("scripted", Some(&provider.url())).expect("a client");
     let agent = Agent::new(registry(1), Genai);
@@ -95,12 +95,12 @@ fn the_conversation_is_one_in_the_types_of_genai() {
         read.expect("a message of genai");
     }
 
-    // The retry has an id of its own, and each call one result.
+    // The retry has its own id, and each call has one result.
     let calls = transcript.rounds().iter().flat_map(|round| &round.calls);
     let ids: Vec<_> = calls.map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
     let asked = provider.asked();
-    let told = |asked: usize| {
+    let sent = |asked: usize| {
         let messages = provider.asked()[asked].body["messages"].clone();
         messages
             .as_array()
@@ -114,26 +114,26 @@ fn the_conversation_is_one_in_the_types_of_genai() {
         asked[0].body["tools"][0]["function"]["parameters"],
         json!({"type": "object", "properties": {}, "additionalProperties": false})
     );
-    assert_eq!(told(1)["tool_call_id"], "call_1");
+    assert_eq!(sent(1)["tool_call_id"], "call_1");
     assert!(
-        told(1)["content"]
+        sent(1)["content"]
             .as_str()
             .expect("text")
             .contains("does not answer")
     );
-    assert_eq!(told(2)["content"], "19.5");
+    assert_eq!(sent(2)["content"], "19.5");
     assert!(
-        told(3)["content"]
+        sent(3)["content"]
             .as_str()
             .expect("text")
             .contains("temperature: unknown")
     );
-    assert_eq!(told(4)["content"], "21.5");
+    assert_eq!(sent(4)["content"], "21.5");
 }
 
-/// Arguments are a `Value` in `genai`, which may hold the text of arguments that nobody could read.
+/// In `genai`, arguments are a `Value`: a string if they could not be parsed.
 #[test]
-fn arguments_that_are_no_json_are_answered() {
+fn arguments_that_are_not_json_get_a_result() {
     let call = GenaiCall {
         call_id: "call_1".into(),
         fn_name: "set_current_temperature".into(),
@@ -152,8 +152,8 @@ fn arguments_that_are_no_json_are_answered() {
 }
 
 #[test]
-fn the_log_has_the_cause_and_the_reference_that_the_model_was_given() {
-    let ran = run("thermostat", &[], "");
+fn the_log_has_the_cause_and_the_reference_for_the_model() {
+    let ran = run("thermostat", &["--log"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     for part in [
         "call_1 get_current_temperature\n    get_current_temperature failed [ref ",
@@ -183,7 +183,7 @@ fn the_log_has_the_cause_and_the_reference_that_the_model_was_given() {
 }
 
 #[test]
-fn a_sensor_that_is_well_or_that_stays_broken() {
+fn a_working_and_a_broken_sensor() {
     let ran = run("thermostat", &["--failures", "0"], "");
     assert!(!ran.out.contains("does not answer"), "{}", ran.out);
     let calls = recorded();
@@ -207,22 +207,22 @@ fn a_sensor_that_is_well_or_that_stays_broken() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("thermostat", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("thermostat", flags, input, said);
     };
-    refused(&["--failures", "some"], "", "some");
-    refused(&["--turns", "no/such"], "", "can't read no/such");
-    refused(&["--turns", "-"], "\n", "nobody says anything");
-    refused(&["--script", "-"], "{}", "the script is no JSON array");
-    refused(&["--script", "-"], "[]", "the script is at its end");
-    refused(
+    rejected(&["--failures", "some"], "", "some");
+    rejected(&["--turns", "no/such"], "", "can't read no/such");
+    rejected(&["--turns", "-"], "\n", "there are no turns");
+    rejected(&["--script", "-"], "{}", "the script is not a JSON array");
+    rejected(&["--script", "-"], "[]", "the script has ended");
+    rejected(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
-        "the model gave no response",
+        "the request to the model failed",
     );
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features thermostat --test thermostat`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     testing::check(&registry(0))

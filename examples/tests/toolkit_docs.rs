@@ -1,10 +1,10 @@
-//! The toolkit as a user runs it, what its database refuses, and its catalogue.
+//! Runs the toolkit as a user does, and checks its database and its catalogue.
 
 use std::fs;
 use std::sync::LazyLock;
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -35,7 +35,7 @@ fn query(registry: &Registry, query: &str) -> ToolResult {
     call(registry, "sql_query", json!({ "query": query }))
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
 #[test]
 fn the_catalogue_is_up_to_date() {
     let docs = registry().docs().title("Toolkit");
@@ -49,7 +49,7 @@ fn the_catalogue_is_up_to_date() {
 }
 
 #[test]
-fn every_tool_tells_its_use_and_what_it_returns() {
+fn every_tool_documents_its_use_and_its_result() {
     let written = Temporary::new().expect("a folder");
     let folder = written.path().to_str().expect("a path that is text");
     let ran = run("toolkit_docs", &["--catalogue", folder], "");
@@ -57,20 +57,20 @@ fn every_tool_tells_its_use_and_what_it_returns() {
     for name in ["TOOLS.md", "tools.html"] {
         let text = fs::read_to_string(written.path().join(name)).expect("a catalogue");
         for part in [
-            "never compute it yourself",
-            "The left operand.",
-            "whether there are more",
+            "do not calculate yourself",
+            "Left operand.",
+            "if the limit omitted rows",
         ] {
             assert!(text.contains(part), "{name} lacks {part:?}");
         }
     }
     for tool in registry().specs() {
-        assert!(tool.when_to_use.is_some() && tool.returns.is_some());
+        assert!(tool.when_to_use().is_some() && tool.returns().is_some());
         assert!(tool.prompt().contains("When to use: "));
     }
 }
 
-/// The types of Python, where a truth value is a number and a number in quotes may pass.
+/// Stricter than Python, where a bool is a number and a number in quotes may pass.
 #[test]
 fn inputs_are_what_their_types_say() {
     let registry = registry();
@@ -82,9 +82,9 @@ fn inputs_are_what_their_types_say() {
     };
     assert_eq!(sum(json!(1), json!(0.5)), "1.5");
     for odd in [json!(true), json!("1"), json!([1]), json!({}), json!(null)] {
-        let told = sum(odd.clone(), json!(1));
-        assert!(told.starts_with("invalid arguments"), "{odd}: {told}");
-        assert!(told.contains("- a: "), "{odd}: {told}");
+        let text = sum(odd.clone(), json!(1));
+        assert!(text.starts_with("invalid arguments"), "{odd}: {text}");
+        assert!(text.contains("- a: "), "{odd}: {text}");
     }
     let arguments = json!({"operation": "power", "a": true, "c": 3});
     let result = call(&registry, "calculator", arguments);
@@ -136,7 +136,7 @@ fn values_are_bound_and_never_read_as_sql() {
 }
 
 #[test]
-fn nothing_but_reading_is_possible() {
+fn the_database_is_read_only() {
     let registry = registry();
     for statement in [
         "DELETE FROM books",
@@ -174,7 +174,7 @@ fn nothing_but_reading_is_possible() {
 }
 
 #[test]
-fn a_query_is_bounded_in_rows_in_size_and_in_time() {
+fn a_query_is_limited_in_rows_size_and_time() {
     let registry = registry();
     let arguments = json!({"query": "SELECT title FROM books", "limit": 2});
     let result = call(&registry, "sql_query", arguments);
@@ -194,13 +194,13 @@ fn a_query_is_bounded_in_rows_in_size_and_in_time() {
     let result = query(&registry, endless);
     let kind = result.error().map(tool_core::ToolError::kind);
     assert_eq!(kind, Some(ToolErrorKind::TimedOut));
-    // The thread has ended as well, or the next query would wait for it.
+    // The thread has ended as well: the next query does not wait for it.
     assert!(!query(&registry, "SELECT 1").is_error());
 }
 
-/// SQLite asks whether it is to go on between its own steps, and a function is one of them.
+/// SQLite checks for interruption between its steps only, and a function call is one step.
 #[test]
-fn no_function_of_sql_goes_on_for_long() {
+fn no_sql_function_runs_for_long() {
     let registry = registry();
     let zeros = "hex(zeroblob(49000))";
     for function in [
@@ -211,24 +211,24 @@ fn no_function_of_sql_goes_on_for_long() {
         format!("{zeros} LIKE '%0%0%0%0%0%0%0%0%0%0%1'"),
     ] {
         query(&registry, &format!("SELECT {function}"));
-        // The next one waits for the database, and no longer than its own time.
+        // The next query waits for the database, within its own timeout.
         let next = query(&registry, "SELECT 1");
         assert!(!next.is_error(), "{function}: {}", next.content());
     }
     let nothing = query(&registry, "-- nothing");
-    let told = nothing.content();
-    assert!(told.ends_with("there is no statement in it"), "{told}");
+    let text = nothing.content();
+    assert!(text.ends_with("the query has no statement"), "{text}");
 }
 
 #[test]
-fn calls_and_a_database_of_ones_own() {
+fn calls_and_database_come_from_files() {
     let ran = run("toolkit_docs", &[], "");
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     for part in [
         "0.125",
-        "divided by zero",
+        "division by zero",
         r#"[["Os Maias",1888],["Effi Briest",1895]]"#,
-        "nothing can be changed",
+        "the database is read-only",
     ] {
         assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
     }
@@ -246,19 +246,19 @@ fn calls_and_a_database_of_ones_own() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("toolkit_docs", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("toolkit_docs", flags, input, said);
     };
-    refused(&["--call", "x"], "", "--calls");
-    refused(&["--calls", "no/such"], "", "can't read no/such");
-    refused(
+    rejected(&["--call", "x"], "", "--calls");
+    rejected(&["--calls", "no/such"], "", "can't read no/such");
+    rejected(
         &["--calls", "-"],
         r#"[{"name": "echo"}]"#,
-        "these are no calls",
+        "the calls are not valid",
     );
-    refused(&["--database", "no/such"], "", "can't open no/such");
-    refused(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
-    refused(&["--catalogue", "no/such"], "", "can't write no/such");
+    rejected(&["--database", "no/such"], "", "can't open no/such");
+    rejected(&["--database", "Cargo.toml"], "", "can't open Cargo.toml");
+    rejected(&["--catalogue", "no/such"], "", "can't write no/such");
 }
 
 #[test]

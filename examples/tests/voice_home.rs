@@ -1,9 +1,9 @@
-//! The voice assistant as a user runs it, and four ways in which such tools went wrong elsewhere.
+//! Runs the voice assistant as a user does, and checks four errors that such tools had elsewhere.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{Dialect, OpenAiChat};
@@ -13,7 +13,7 @@ use tool_core::{Registry, Tool, ToolCall, testing};
 #[path = "../voice_home/tools.rs"]
 mod tools;
 
-/// The slots of an intent, after Home Assistant's own list.
+/// The slots of an intent, from Home Assistant's list.
 #[derive(Deserialize)]
 struct Slots {
     required: Vec<String>,
@@ -26,7 +26,7 @@ fn intents() -> BTreeMap<String, Slots> {
 }
 
 fn registry() -> Registry {
-    Registry::linked().expect("unlike names")
+    Registry::linked().expect("unique names")
 }
 
 #[test]
@@ -51,17 +51,17 @@ fn no_catch_all_parameter_leaks_into_a_schema() {
         said.sort_by_key(|name| name.as_str());
         assert_eq!(json!(said), json!(required), "{name}");
     }
-    // A tool without parameters has none, and not one for everything.
+    // A tool without parameters has no catch-all parameter.
     assert_eq!(
         tools::nevermind::SPEC.parameters_json(),
         r#"{"type":"object","properties":{},"additionalProperties":false}"#
     );
     let extra = ToolCall::new("1", "HassNevermind", json!({"kwargs": {}}));
-    let refused = registry().call_blocking(extra);
+    let rejected = registry().call_blocking(extra);
     assert!(
-        refused.content().contains("kwargs: unknown"),
+        rejected.content().contains("kwargs: unknown"),
         "{}",
-        refused.content()
+        rejected.content()
     );
 }
 
@@ -70,7 +70,7 @@ fn a_schema_reads_back_in_types() {
     let spec = tools::light_set::SPEC;
     let brightness = spec.parameters().property("brightness").expect("a slot");
     assert!(!brightness.is_required());
-    assert_eq!(brightness.description(), "Per cent.");
+    assert_eq!(brightness.description(), "Brightness in percent.");
     assert!(matches!(brightness.schema().kind(), Kind::Integer(_)));
     let registry = registry();
     let tool = registry.get("HassLightSet").expect("it is linked");
@@ -126,7 +126,7 @@ fn every_tool_is_sent_once_and_runs_its_own_function() {
         "HassListAddItem" => json!({"item": "milk", "name": "shopping"}),
         _ => json!({}),
     };
-    // Each answers with its own slots, which no other tool would.
+    // Each returns its own slots; no other tool would.
     for (name, slots) in intents() {
         let result = registry.call_blocking(ToolCall::new("1", &*name, arguments(&name)));
         let answer = result.structured().expect("slots");
@@ -144,12 +144,12 @@ fn recorded_turns_are_scored() {
     assert_eq!(ran.code, Some(0), "{}", ran.log);
     for part in [
         "HassNevermind()\n",
-        "none     turn on the ceiling light in the kitchen",
+        "no call  turn on the ceiling light in the kitchen",
         "HassClimateGetTemperature instead of HassClimateSetTemperature",
         "kwargs: unknown",
         "brightness: expected an integer from 0 to 100, got 0.33",
         "state is null, not \"open\"",
-        "6 correct, 5 wrong, 1 none",
+        "6 correct, 5 wrong, 1 without a call",
     ] {
         assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
     }
@@ -168,7 +168,7 @@ fn turns_come_from_a_file_or_from_standard_input() {
     let flags = ["--provider", "anthropic", "--turns", "-"];
     let ran = run("voice_home", &flags, turn);
     assert!(
-        ran.out.contains("1 correct, 0 wrong, 0 none"),
+        ran.out.contains("1 correct, 0 wrong, 0 without a call"),
         "{}",
         ran.log
     );
@@ -176,18 +176,18 @@ fn turns_come_from_a_file_or_from_standard_input() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("voice_home", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("voice_home", flags, input, said);
     };
-    refused(&["--provider", "openai"], "", "openai-chat");
-    refused(&["--turns", "no/such.json"], "", "can't read no/such.json");
-    refused(&["--turns", "-"], "[{", "these are no turns");
-    refused(&["--turns", "-"], "{}", "these are no turns");
+    rejected(&["--provider", "openai"], "", "openai-chat");
+    rejected(&["--turns", "no/such.json"], "", "can't read no/such.json");
+    rejected(&["--turns", "-"], "[{", "the turns are not valid");
+    rejected(&["--turns", "-"], "{}", "the turns are not valid");
     let turn = |expected: &str, response: &str| {
         format!(r#"[{{"said": "", "expected": {expected}, "response": {response}}}]"#)
     };
     let no_response = turn("[]", r#"{"weather": "fine"}"#);
-    refused(
+    rejected(
         &["--turns", "-"],
         &no_response,
         "turn 1: not a chat completion",
@@ -196,10 +196,10 @@ fn bad_input_exits_with_2() {
         r#"[{"tool": "HassTurnOnn"}]"#,
         r#"{"choices": [{"message": {}}]}"#,
     );
-    refused(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
+    rejected(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --test voice_home`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test voice_home`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     testing::check(&registry())

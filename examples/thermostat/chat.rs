@@ -1,4 +1,4 @@
-//! The types of `genai`: as a dialect, so that the loop speaks them, and as a model to ask.
+//! A dialect for the types of `genai`, and a model that `genai` asks.
 
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
@@ -9,7 +9,7 @@ use tool_core::agent::{Model, Request};
 use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
 use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 
-/// `genai`'s own tools, messages and responses, as serde writes them.
+/// The dialect of `genai`: its tools, messages and responses, serialized.
 pub(crate) struct Genai;
 
 impl Dialect for Genai {
@@ -54,21 +54,21 @@ impl Dialect for Genai {
     }
 }
 
-/// The response, of which the message is all that is kept.
+/// Reads a response, which is the message that `ask` returns.
 fn read(response: &Value) -> Result<ChatMessage, ResponseError> {
     serde_json::from_value(response.clone())
         .map_err(|error| ResponseError::new(format!("not a message of genai: {error}")))
 }
 
-/// A provider that `genai` speaks to.
+/// A provider, asked through `genai`.
 pub(crate) struct Provider {
     client: Client,
     model: String,
 }
 
 impl Provider {
-    /// The provider that a model's name belongs to, with the key that `genai` finds in the
-    /// environment, or one without keys that speaks OpenAI's chat completions at a URL.
+    /// Creates the provider for a model's name, with a key that `genai` finds in the environment. With
+    /// a URL, uses OpenAI's chat completions at that URL without a key.
     pub(crate) fn new(model: &str, url: Option<&str>) -> Result<Provider, genai::Error> {
         let mut client = Client::builder();
         if let Some(url) = url {
@@ -96,7 +96,7 @@ impl Model for Provider {
     async fn ask(&self, request: Request<'_>) -> Result<Value, Self::Error> {
         let messages = request.messages.iter().cloned().map(serde_json::from_value);
         let chat = ChatRequest {
-            system: Some("You look after the heating of one room.".into()),
+            system: Some("You control the heating of one room.".into()),
             messages: messages.collect::<Result<_, _>>()?,
             tools: Some(serde_json::from_str(request.tools.as_str())?),
             ..ChatRequest::default()

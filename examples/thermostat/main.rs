@@ -1,5 +1,5 @@
-//! A thermostat that a model talks to through `genai`, with a sensor that fails: what the model
-//! sees of it, what the log says, and the reference that both have.
+//! A thermostat that a model uses through `genai`, with a failing sensor: the text for the model, the
+//! log (`--log`), and the reference that both share.
 //!
 //! ```text
 //! cargo run --example thermostat --features thermostat
@@ -8,8 +8,8 @@
 //!     --turns - --model claude-sonnet-4-5
 //! ```
 //!
-//! Without `--model` a scripted provider answers on this machine, with recorded responses or those of
-//! `--script`. With it, `genai` chooses the provider and takes its key from the environment.
+//! Without `--model`, a local server answers with recorded responses, or with those of `--script`.
+//! With `--model`, `genai` chooses the provider and takes its key from the environment.
 
 mod chat;
 mod tools;
@@ -25,7 +25,6 @@ use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_core::Registry;
 use tool_core::agent::{Agent, RunOutcome, Transcript};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::chat::{Genai, Provider};
 use crate::tools::Thermostat;
@@ -42,7 +41,7 @@ fn run(
         .filter(|turn| !turn.trim().is_empty())
         .collect();
     if turns.is_empty() {
-        return Err("nobody says anything".into());
+        return Err("there are no turns".into());
     }
     let scripted;
     let provider = match model {
@@ -50,7 +49,7 @@ fn run(
         None => {
             let script = input::read(script, include_str!("recorded/chat.json"))?;
             let script: Vec<Value> = serde_json::from_str(&script)
-                .map_err(|error| format!("the script is no JSON array: {error}"))?;
+                .map_err(|error| format!("the script is not a JSON array: {error}"))?;
             scripted = Scripted::serve(script)?;
             Provider::new("scripted", Some(&scripted.url()))?
         }
@@ -65,12 +64,15 @@ fn run(
 
     let mut out = io::stdout();
     let mut transcript = Transcript::new();
-    for turn in turns {
+    for (turn, at) in turns.into_iter().zip(0..) {
+        if at > 0 {
+            writeln!(out)?;
+        }
         writeln!(out, "user: {turn}")?;
         transcript.push(json!(ChatMessage::user(turn)));
-        let told = transcript.rounds().len();
+        let shown = transcript.rounds().len();
         let ended = runtime.block_on(agent.run(&provider, &mut transcript));
-        for round in &transcript.rounds()[told..] {
+        for round in &transcript.rounds()[shown..] {
             for result in &round.results {
                 writeln!(out, "  {} {}", result.call_id(), result.name())?;
                 writeln!(out, "    {}", result.content().replace('\n', "\n    "))?;
@@ -78,7 +80,7 @@ fn run(
         }
         match ended? {
             RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
-            RunOutcome::OutOfRounds => writeln!(out, "stopped: the model does not come to an end")?,
+            RunOutcome::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
         }
     }
     Ok(())
@@ -89,29 +91,33 @@ fn main() -> ExitCode {
         Arg::new(name).long(name).value_name(value).help(help)
     };
     let flags = Command::new("thermostat")
-        .about("A thermostat that a model talks to, with a sensor that fails")
+        .about("A thermostat that a model uses, with a failing sensor")
         .arg(flag(
             "turns",
             "FILE",
-            "What the user says, a turn a line; - reads standard input",
+            "What the user says, one turn per line; - for standard input",
         ))
         .arg(flag(
             "script",
             "FILE",
-            "What the scripted provider answers: a JSON array",
+            "JSON array with the responses of the scripted provider",
         ))
-        .arg(flag("model", "NAME", "A model instead of the script").conflicts_with("script"))
         .arg(
-            flag("failures", "NUMBER", "How often the sensor fails at first")
-                .value_parser(value_parser!(u32))
-                .default_value("1"),
+            flag("model", "NAME", "Name of a model, instead of the script")
+                .conflicts_with("script"),
         )
+        .arg(
+            flag(
+                "failures",
+                "NUMBER",
+                "Number of failures of the sensor at the start",
+            )
+            .value_parser(value_parser!(u32))
+            .default_value("1"),
+        )
+        .arg(input::log_flag())
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(&flags);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let failures = flags.get_one("failures").copied().unwrap_or_default();
     let ended = run(text("turns"), text("script"), text("model"), failures);

@@ -1,4 +1,4 @@
-//! The thermostat: its methods are the tools.
+//! The thermostat. Its methods are the tools.
 
 use std::error::Error;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use tool_core::{Transient, toolset};
 
 pub(crate) struct Thermostat {
-    /// In the room, in degrees Celsius. Whatever is set is reached at once.
+    /// Temperature of the room. It follows the target at once.
     celsius: Mutex<f64>,
-    /// How often the sensor is still to fail.
+    /// Number of failures still to come.
     failures: Mutex<u32>,
 }
 
@@ -33,21 +33,21 @@ impl Thermostat {
 
 #[toolset]
 impl Thermostat {
-    /// The temperature in the room now, in degrees Celsius.
+    /// Gets the current room temperature in degrees Celsius.
     #[tool(read_only)]
     fn get_current_temperature(&self) -> Result<f64, Transient> {
-        // It often answers the next time, which the model is told.
+        // The next try often succeeds: the model is told to retry.
         self.read_sensor().map_err(Transient::new)
     }
 
-    /// Sets the temperature that the room shall have.
+    /// Sets the target room temperature.
     ///
     /// # Returns
-    /// The temperature that was set, in degrees Celsius.
+    /// The new target in degrees Celsius.
     #[tool(destructive = false, idempotent)]
     fn set_current_temperature(
         &self,
-        /// In degrees Celsius.
+        /// Target in degrees Celsius.
         #[param(range = 5.0..=30.0)]
         celsius: f64,
     ) -> f64 {
@@ -56,7 +56,7 @@ impl Thermostat {
     }
 }
 
-/// What the model reads.
+/// The error for the model.
 #[derive(Debug)]
 struct SensorError(BusError);
 
@@ -72,7 +72,7 @@ impl Error for SensorError {
     }
 }
 
-/// What only the log tells.
+/// The cause, for the log only.
 #[derive(Debug)]
 struct BusError;
 

@@ -1,4 +1,4 @@
-//! A database that is only read.
+//! A read-only database.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 use tool_core::{CancellationToken, ToolType};
 
-/// The most characters of a text in a result; longer ones are cut.
+/// Maximum number of characters of a text in a result. Longer texts are truncated.
 const LONGEST: usize = 500;
 
 /// A value in a query or in its result.
@@ -23,20 +23,20 @@ pub(crate) enum Cell {
     Text(String),
 }
 
-/// What a query found.
+/// The rows that a query found.
 #[derive(Debug, PartialEq, Serialize, ToolType)]
 pub(crate) struct Found {
     columns: Vec<String>,
-    /// A value a column; `null` is SQL's.
+    /// One value per column.
     rows: Vec<Vec<Option<Cell>>>,
-    /// Whether the limit left rows out.
+    /// `true` if the limit omitted rows.
     has_more: bool,
 }
 
 pub(crate) struct Database(Mutex<Connection>);
 
 impl Database {
-    /// A file, or a library of a few books.
+    /// Opens a database file, or creates a small library in memory.
     pub(crate) fn open(file: Option<&Path>) -> Result<Database, SqlError> {
         let connection = match file {
             Some(file) => {
@@ -49,9 +49,9 @@ impl Database {
                 connection
             }
         };
-        // What is no database is only noticed when it is read.
+        // SQLite notices a file that is not a database on the first read.
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
-        // A function can't be stopped before its end, so that its operands are short.
+        // SQLite can't interrupt a function, so its operands must be short.
         for (limit, most) in [
             (Limit::SQLITE_LIMIT_LENGTH, 100_000),
             (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
@@ -64,7 +64,7 @@ impl Database {
         Ok(Database(Mutex::new(connection)))
     }
 
-    /// Runs one query until it ends or is cancelled.
+    /// Runs one query until it ends or the call is cancelled.
     pub(crate) fn query(
         &self,
         query: &str,
@@ -99,8 +99,8 @@ impl Database {
     }
 }
 
-/// What a statement may do: read tables and compute. It is asked while a statement is prepared, so
-/// that nothing else even begins.
+/// Allows a statement to read tables and compute. SQLite asks while it prepares the statement, so
+/// that nothing else even starts.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select
@@ -139,7 +139,7 @@ impl ToSql for Cell {
     }
 }
 
-/// Why a query has no result. A model reads the words, the log has the source.
+/// An error of a query. The model reads the text; the log also has the source.
 #[derive(Debug)]
 pub(crate) struct SqlError(rusqlite::Error);
 
@@ -149,19 +149,19 @@ impl fmt::Display for SqlError {
         match &self.0 {
             Error::SqliteFailure(failure, said) => match (failure.code, said) {
                 (ErrorCode::AuthorizationForStatementDenied, _) => {
-                    f.write_str("only a SELECT is allowed: nothing can be changed")
+                    f.write_str("the database is read-only; use a SELECT")
                 }
-                (ErrorCode::OperationInterrupted, _) => f.write_str("it takes too long"),
-                (ErrorCode::ApiMisuse, _) => f.write_str("there is no statement in it"),
+                (ErrorCode::OperationInterrupted, _) => f.write_str("the query took too long"),
+                (ErrorCode::ApiMisuse, _) => f.write_str("the query has no statement"),
                 (_, Some(said)) => f.write_str(said),
                 (code, None) => write!(f, "{code:?}"),
             },
             Error::SqlInputError { msg, .. } => f.write_str(msg),
-            Error::MultipleStatement => f.write_str("one statement at a time"),
+            Error::MultipleStatement => f.write_str("the query has several statements; send one"),
             Error::InvalidParameterCount(given, wanted) => {
-                write!(f, "{given} parameters for {wanted} placeholders")
+                write!(f, "got {given} parameters for {wanted} placeholders")
             }
-            _ => f.write_str("the database can't be read"),
+            _ => f.write_str("can't read the database"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A toolkit and its catalogue: a calculator, queries of a database and an echo, each with its use,
-//! its checks and its section of the documentation, from one source.
+//! A toolkit and its catalogue: a calculator, database queries and an echo, with instructions, checks
+//! and documentation from one source.
 //!
 //! ```text
 //! cargo run --example toolkit_docs --features toolkit_docs
@@ -8,8 +8,8 @@
 //!     cargo run --example toolkit_docs --features toolkit_docs -- --calls - --database my.sqlite
 //! ```
 //!
-//! `TOOLS.md` and `tools.html` beside this file are what `--catalogue` writes; a test holds them to
-//! the tools.
+//! `--catalogue` writes `TOOLS.md` and `tools.html`. A test checks that those next to this file are
+//! up to date.
 
 mod database;
 mod tools;
@@ -25,12 +25,11 @@ use examples::input;
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::{Registry, ToolCall};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::database::Database;
 use crate::tools::Toolkit;
 
-/// One call, as it stands in the input.
+/// A call in the input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Call {
@@ -45,7 +44,7 @@ fn run(
 ) -> Result<(), Box<dyn Error>> {
     let text = input::read(calls, include_str!("calls.json"))?;
     let calls: Vec<Call> =
-        serde_json::from_str(&text).map_err(|error| format!("these are no calls: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("the calls are not valid: {error}"))?;
     let opened = Database::open(database.map(Path::new));
     let database = opened
         .map_err(|error| format!("can't open {}: {error}", database.unwrap_or("the library")))?;
@@ -73,6 +72,9 @@ fn run(
         .enable_time()
         .build()?;
     for (Call { tool, arguments }, at) in calls.into_iter().zip(1..) {
+        if at > 1 {
+            writeln!(out)?;
+        }
         writeln!(out, "{tool} {arguments}")?;
         let call = ToolCall::new(format!("call_{at}"), tool, arguments);
         let result = runtime.block_on(registry.call(call));
@@ -86,31 +88,28 @@ fn main() -> ExitCode {
         Arg::new(name).long(name).value_name(value).help(help)
     };
     let flags = Command::new("toolkit_docs")
-        .about("Runs the calls of a toolkit, or writes its catalogue")
+        .about("Runs calls of a toolkit, or writes its catalogue")
         .arg(flag(
             "calls",
             "FILE",
-            "The calls; - reads standard input [default: recorded ones]",
+            "The calls, - for standard input [default: recorded calls]",
         ))
         .arg(flag(
             "database",
             "FILE",
-            "A SQLite file [default: a small library]",
+            "SQLite file [default: a small library]",
         ))
         .arg(
             flag(
                 "catalogue",
                 "FOLDER",
-                "Writes TOOLS.md and tools.html there, and calls nothing",
+                "Write TOOLS.md and tools.html to this folder and exit",
             )
             .conflicts_with("calls"),
         )
+        .arg(input::log_flag())
         .get_matches();
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::WARN)
-        .init();
+    input::log(&flags);
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let ended = run(text("calls"), text("database"), text("catalogue"));
     input::end("toolkit_docs", ended)

@@ -5,7 +5,7 @@ use tool_core::{CallContext, ToolType, toolset};
 
 use crate::database::{Cell, Database, Found, SqlError};
 
-/// What a calculator does with two numbers.
+/// Arithmetic operation.
 #[derive(Clone, Copy, Deserialize, ToolType)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
@@ -21,52 +21,52 @@ pub(crate) struct Toolkit {
 
 #[toolset]
 impl Toolkit {
-    /// Computes with two numbers.
+    /// Calculates with two numbers.
     ///
     /// # When to use
-    /// A number has to be right: never compute it yourself.
+    /// For each calculation: do not calculate yourself.
     ///
     /// # Returns
     /// The result.
     #[tool(read_only, idempotent)]
     fn calculator(
         operation: Operation,
-        /// The left operand.
+        /// Left operand.
         a: f64,
-        /// The right operand.
+        /// Right operand.
         b: f64,
     ) -> Result<f64, &'static str> {
         let result = match operation {
             Operation::Add => a + b,
             Operation::Sub => a - b,
             Operation::Mul => a * b,
-            Operation::Div if b == 0.0 => return Err("nothing can be divided by zero"),
+            Operation::Div if b == 0.0 => return Err("division by zero"),
             Operation::Div => a / b,
         };
-        match result.is_finite() {
-            true => Ok(result),
-            false => Err("the result is too large"),
+        if result.is_finite() {
+            Ok(result)
+        } else {
+            Err("the result is too large")
         }
     }
 
-    /// Reads from the database with one SELECT of SQLite. `SELECT sql FROM sqlite_master` tells its
-    /// tables.
+    /// Queries the SQLite database with one SELECT. `SELECT sql FROM sqlite_master` lists its tables.
     ///
     /// # When to use
-    /// The answer is in the database: books, who borrowed them, and until when.
+    /// The user asks about books, their loans or due dates.
     ///
     /// # Returns
-    /// The names of the columns, the rows, and whether there are more.
+    /// Column names, rows, and `has_more` if the limit omitted rows.
     #[tool(read_only, idempotent, blocking, timeout = "2s")]
     fn sql_query(
         &self,
-        /// Values stand as `?1`, `?2` and so on, never in the text itself.
+        /// One SELECT. Write `?1`, `?2` and so on for values.
         #[param(length = 1..=4000, example = "SELECT title FROM books WHERE author = ?1")]
         query: &str,
-        /// What the placeholders stand for, in order.
+        /// Values of the placeholders, in order.
         #[param(default, length = ..=20)]
         parameters: Vec<Option<Cell>>,
-        /// The most rows.
+        /// Maximum number of rows.
         #[param(default = 50, range = 1..=200)]
         limit: u8,
         call: &CallContext,
@@ -75,16 +75,16 @@ impl Toolkit {
         self.database.query(query, &parameters, limit, token)
     }
 
-    /// Says the same again.
+    /// Returns the text.
     ///
     /// # When to use
-    /// To try whether tools work at all.
+    /// To test that tools work.
     ///
     /// # Returns
     /// The text.
     #[tool(read_only, idempotent)]
     fn echo(
-        /// What to say.
+        /// Text to return.
         text: String,
     ) -> String {
         text

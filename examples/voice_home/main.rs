@@ -1,4 +1,4 @@
-//! A voice assistant for a home: tells how well a model turned spoken commands into calls.
+//! A voice assistant for a home: scores how well a model turns spoken commands into calls.
 //!
 //! ```text
 //! cargo run --example voice_home
@@ -6,8 +6,8 @@
 //! cat turns.json | cargo run --example voice_home -- --provider anthropic --turns -
 //! ```
 //!
-//! The turns are a JSON array: `said`, the calls that are `expected`, and the `response` of the
-//! provider. Without `--turns` they are recorded ones, in the form of OpenAI's chat completions.
+//! The turns are a JSON array of objects with `said`, the `expected` calls, and the provider's
+//! `response`. Without `--turns`, the program uses recorded chat completions of OpenAI.
 
 mod score;
 mod tools;
@@ -23,7 +23,7 @@ use tool_core::Registry;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
 use tool_core::schema::Property;
 
-use crate::score::{Turn, Verdict, judge};
+use crate::score::{Turn, Verdict, score};
 
 const PROVIDERS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
 
@@ -39,54 +39,60 @@ fn dialect(provider: &str) -> Box<dyn Dialect> {
 fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     let text = input::read(source, include_str!("recorded/turns.json"))?;
     let turns: Vec<Turn> =
-        serde_json::from_str(&text).map_err(|error| format!("these are no turns: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("the turns are not valid: {error}"))?;
     let registry = Registry::linked()?;
     let dialect = dialect(provider);
 
     let mut out = io::stdout();
-    writeln!(out, "# tools")?;
+    writeln!(out, "{} tools:", registry.len())?;
     for tool in registry.specs() {
         let parameters = tool.parameters().properties().iter();
         let names: Vec<_> = parameters.map(Property::name).collect();
-        writeln!(out, "{}({})", tool.name, names.join(", "))?;
+        writeln!(out, "  {}({})", tool.name, names.join(", "))?;
     }
 
-    writeln!(out, "# turns")?;
-    let (mut correct, mut wrong, mut none) = (0, 0, 0);
+    writeln!(out, "\n{} turns:", turns.len())?;
+    let (mut correct, mut wrong, mut no_call) = (0, 0, 0);
     for (turn, at) in turns.iter().zip(1..) {
-        let verdict = judge(turn, &registry, &*dialect).map_err(|e| format!("turn {at}: {e}"))?;
-        writeln!(out, "{verdict:<7}  {}", turn.said)?;
+        let verdict = score(turn, &registry, &*dialect).map_err(|e| format!("turn {at}: {e}"))?;
+        writeln!(out, "  {verdict:<7}  {}", turn.said)?;
         match verdict {
             Verdict::Correct => correct += 1,
             Verdict::Wrong(reason) => {
-                writeln!(out, "         {}", reason.replace('\n', "\n         "))?;
+                writeln!(out, "           {}", reason.replace('\n', "\n           "))?;
                 wrong += 1;
             }
-            Verdict::None => none += 1,
+            Verdict::NoCall => no_call += 1,
         }
     }
     writeln!(
         out,
-        "# score\n{correct} correct, {wrong} wrong, {none} none"
+        "\nScore: {correct} correct, {wrong} wrong, {no_call} without a call"
     )?;
     Ok(())
 }
 
 fn main() -> ExitCode {
     let flags = Command::new("voice_home")
-        .about("Tells how well a model turned spoken commands into calls")
+        .about("Scores how well a model turns spoken commands into calls")
         .arg(
             Arg::new("provider")
                 .long("provider")
+                .value_name("NAME")
                 .value_parser(PossibleValuesParser::new(PROVIDERS))
                 .default_value("openai-chat")
-                .help("In whose form the responses are"),
+                .hide_possible_values(true)
+                .hide_default_value(true)
+                .help(
+                    "Format of the responses: openai-chat (default),\n\
+                     openai-responses, anthropic or gemini",
+                ),
         )
         .arg(
             Arg::new("turns")
                 .long("turns")
                 .value_name("FILE")
-                .help("The turns; - reads standard input [default: recorded ones]"),
+                .help("The turns, - for standard input [default: recorded turns]"),
         )
         .get_matches();
     let provider = flags.get_one::<String>("provider").map_or("", |name| name);

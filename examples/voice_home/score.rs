@@ -1,4 +1,4 @@
-//! What a model made of a spoken command, beside what it should have made of it.
+//! Compares a model's calls for a spoken command with the expected calls.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use tool_core::{Registry, ToolCall, ToolResult};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Turn {
-    /// What was said.
+    /// The spoken command.
     pub(crate) said: String,
-    /// The calls that are right, in their order; none when there is nothing to call.
+    /// The expected calls in order; empty if the model should call nothing.
     expected: Vec<Expected>,
-    /// The provider's response, as it came.
+    /// The provider's response.
     response: Value,
 }
 
-/// A call that is right.
+/// An expected call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
@@ -28,15 +28,15 @@ struct Expected {
     arguments: Map<String, Value>,
 }
 
-/// How a turn went.
+/// The score of a turn.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// The right tools with the right arguments.
     Correct,
-    /// Other tools or other arguments, and which.
+    /// Wrong tools or arguments, with the difference.
     Wrong(String),
-    /// No call where one was wanted.
-    None,
+    /// No call, although one was expected.
+    NoCall,
 }
 
 impl fmt::Display for Verdict {
@@ -44,20 +44,21 @@ impl fmt::Display for Verdict {
         f.pad(match self {
             Verdict::Correct => "correct",
             Verdict::Wrong(_) => "wrong",
-            Verdict::None => "none",
+            Verdict::NoCall => "no call",
         })
     }
 }
 
-/// Judges one turn.
+/// Scores one turn.
 ///
-/// Expected and actual calls go the same way through the registry, so that they are compared by
-/// what the tools understood and not by how the JSON is spelled.
+/// The registry runs the expected calls too, so that the calls are compared by what the tools
+/// understood, and not by the text of the JSON.
 ///
 /// # Errors
 ///
-/// When the record is no good: the response is none, or a tool refuses what is expected of it.
-pub(crate) fn judge(
+/// Returns an error if the response is not one of the provider, or if a tool rejects an expected
+/// call.
+pub(crate) fn score(
     turn: &Turn,
     registry: &Registry,
     dialect: &dyn Dialect,
@@ -70,12 +71,12 @@ pub(crate) fn judge(
         let call = ToolCall::new("expected", tool, arguments.clone());
         let result = registry.call_blocking(call);
         if result.is_error() {
-            return Err(format!("what is expected is refused: {}", result.content()));
+            return Err(format!("an expected call failed: {}", result.content()));
         }
         expected.push(result);
     }
     if calls.is_empty() && !expected.is_empty() {
-        return Ok(Verdict::None);
+        return Ok(Verdict::NoCall);
     }
     let calls = calls.into_iter();
     let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
@@ -91,10 +92,10 @@ pub(crate) fn judge(
     })
 }
 
-/// How an answer differs from the one that is wanted.
+/// Describes how a result differs from the expected one.
 fn difference(wanted: Option<&ToolResult>, got: &ToolResult) -> Option<String> {
     let Some(wanted) = wanted else {
-        return Some(format!("{} was not asked for", got.name()));
+        return Some(format!("{} was not expected", got.name()));
     };
     if got.name() != wanted.name() {
         return Some(format!("{} instead of {}", got.name(), wanted.name()));

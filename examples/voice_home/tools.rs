@@ -1,7 +1,7 @@
-//! The tools: eleven of Home Assistant's intents. Each has a function of its own.
+//! The tools: eleven of Home Assistant's intents, a function each.
 //!
-//! A tool answers with the slots that it understood, so two calls mean the same when their answers
-//! are the same: `50` and `50.0`, a slot that is left out and one that is `null`.
+//! A tool returns the slots that it understood. Two calls with equal results mean the same: `50` and
+//! `50.0`, or an omitted slot and `null`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(crate) enum Domain {
     Valve,
 }
 
-/// Turns on a device, or all devices of a kind in a place. Opens covers.
+/// Turns on a device, or all devices of a kind in an area. Opens covers.
 #[tool(name = "HassTurnOn", destructive = false, idempotent)]
 pub(crate) fn turn_on(
     /// Name of the device.
@@ -46,7 +46,7 @@ pub(crate) fn turn_on(
     })
 }
 
-/// Turns off a device, or all devices of a kind in a place. Closes covers.
+/// Turns off a device, or all devices of a kind in an area. Closes covers.
 #[tool(name = "HassTurnOff", destructive = false, idempotent)]
 pub(crate) fn turn_off(
     /// Name of the device.
@@ -66,7 +66,7 @@ pub(crate) fn turn_off(
     })
 }
 
-/// Tells the state of a device, or whether devices are in a state.
+/// Gets the state of a device, or checks if devices are in a state.
 #[tool(name = "HassGetState", read_only)]
 pub(crate) fn get_state(
     /// Name of the device.
@@ -79,7 +79,7 @@ pub(crate) fn get_state(
     domain: Option<Domain>,
     /// Devices of this class in the area, such as `window`.
     device_class: Option<&str>,
-    /// The state to look for, such as `open`.
+    /// State to check for, such as `open`.
     state: Option<&str>,
 ) -> Value {
     json!({
@@ -88,7 +88,7 @@ pub(crate) fn get_state(
     })
 }
 
-/// Moves something to a position, such as a blind.
+/// Moves a device, such as a blind, to a position.
 #[tool(name = "HassSetPosition", destructive = false, idempotent)]
 pub(crate) fn set_position(
     /// Name of the device.
@@ -101,7 +101,7 @@ pub(crate) fn set_position(
     domain: Option<Domain>,
     /// Devices of this class in the area, such as `curtain`.
     device_class: Option<&str>,
-    /// Per cent: 0 is closed, 100 is open.
+    /// Percent: 0 is closed, 100 is open.
     #[param(range = 0..=100)]
     position: u8,
 ) -> Value {
@@ -111,7 +111,7 @@ pub(crate) fn set_position(
     })
 }
 
-/// Sets the brightness or the colour of lights.
+/// Sets the brightness or color of lights.
 #[tool(name = "HassLightSet", destructive = false, idempotent)]
 pub(crate) fn light_set(
     /// Name of the light.
@@ -120,10 +120,10 @@ pub(crate) fn light_set(
     area: Option<&str>,
     /// Name of a floor.
     floor: Option<&str>,
-    /// Per cent.
+    /// Brightness in percent.
     #[param(range = 0..=100)]
     brightness: Option<u8>,
-    /// Name of a colour.
+    /// Name of a color.
     color: Option<&str>,
 ) -> Value {
     json!({
@@ -131,7 +131,7 @@ pub(crate) fn light_set(
     })
 }
 
-/// Sets the temperature that it shall be indoors.
+/// Sets the target temperature indoors.
 #[tool(name = "HassClimateSetTemperature", destructive = false, idempotent)]
 pub(crate) fn climate_set_temperature(
     /// Name of the thermostat.
@@ -140,13 +140,13 @@ pub(crate) fn climate_set_temperature(
     area: Option<&str>,
     /// Name of a floor.
     floor: Option<&str>,
-    /// Degrees, in the unit of the house.
+    /// Degrees in the home's unit.
     temperature: f64,
 ) -> Value {
     json!({ "name": name, "area": area, "floor": floor, "temperature": temperature })
 }
 
-/// Tells the temperature that it is indoors, not the one that was set.
+/// Gets the current temperature indoors, not the target temperature.
 #[tool(name = "HassClimateGetTemperature", read_only)]
 pub(crate) fn climate_get_temperature(
     /// Name of the thermostat.
@@ -159,10 +159,10 @@ pub(crate) fn climate_get_temperature(
     json!({ "name": name, "area": area, "floor": floor })
 }
 
-/// Puts something on a list, such as that of the shopping.
+/// Adds an item to a list, such as the shopping list.
 #[tool(name = "HassListAddItem", destructive = false)]
 pub(crate) fn list_add_item(
-    /// What to put on it.
+    /// Item to add.
     item: &str,
     /// Name of the list.
     name: &str,
@@ -173,15 +173,15 @@ pub(crate) fn list_add_item(
 /// Starts a timer.
 ///
 /// # When to use
-/// Somebody wants to be told after a while, or wants something done then.
+/// The user wants a reminder or an action after a delay.
 #[tool(name = "HassStartTimer", destructive = false)]
 pub(crate) fn start_timer(
     hours: Option<u32>,
     minutes: Option<u32>,
     seconds: Option<u32>,
-    /// What the timer is for.
+    /// Label of the timer.
     name: Option<&str>,
-    /// A command to carry out at the end.
+    /// Command to run when the timer ends.
     conversation_command: Option<&str>,
 ) -> Value {
     json!({
@@ -190,13 +190,13 @@ pub(crate) fn start_timer(
     })
 }
 
-/// Tells what time it is.
+/// Gets the current time.
 #[tool(name = "HassGetCurrentTime", read_only)]
 pub(crate) fn get_current_time() -> Value {
     json!({})
 }
 
-/// Does nothing: the speaker took the command back.
+/// Does nothing: the user took the command back.
 #[tool(name = "HassNevermind", read_only)]
 pub(crate) fn nevermind() -> Value {
     json!({})

@@ -1,8 +1,8 @@
-//! Any bytes as the arguments of a call: no panic, no hang, no run of what is refused.
+//! Calls tools with arbitrary bytes as arguments: no panic, no hang, no run of a rejected call.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proofs::probe;
+use properties::probe;
 
 fuzz_target!(|data: &[u8]| probe::one(data, |subject, _, rest| probe::bytes(subject, rest)));

@@ -1,7 +1,7 @@
-"""Holds what the dialects write against the providers' own packages.
+"""Checks what the dialects write with the providers' own packages.
 
 Reads one JSON object: for each dialect its `tools`, a whole `response`, and the `follow_up` to it.
-Prints one line for each thing that a package would not take, and a last line with counts.
+Prints one line for each thing that a package rejects, and a last line with counts.
 """
 
 import copy
@@ -26,12 +26,12 @@ def check(dialect, what, holds):
 
 
 def takes(kind, value):
-    """Whether a typed dictionary or a model takes a value."""
+    """Raises an error if a typed dictionary or a model rejects a value."""
     TypeAdapter(kind).validate_python(value, strict=True)
 
 
 def knows(kind, value):
-    """Whether a typed dictionary takes a value and knows all of its keys."""
+    """Checks that a typed dictionary accepts a value and knows all of its keys."""
     takes(kind, value)
     unknown = set(value) - set(kind.__annotations__)
     return f"unknown keys {unknown}" if unknown else None
@@ -70,7 +70,7 @@ def openai_responses(name, case):
 
 
 def openai_strict(schema):
-    """The package's own converter finds nothing to do."""
+    """Checks that the package's own converter leaves the schema as it is."""
     from openai.lib._pydantic import _ensure_strict_json_schema as converted
 
     root = copy.deepcopy(schema)
@@ -90,10 +90,10 @@ def anthropic(name, case):
 
 
 def anthropic_strict(schema):
-    """The package's own converter finds nothing to do.
+    """Checks that the package's own converter leaves the schema as it is.
 
-    It puts patterns and defaults into words, which the API takes, and drops the type beside an
-    enum. So they are taken away before.
+    The converter moves patterns and defaults to the description, although the API accepts them, and
+    drops the type beside an enum. These are removed first.
     """
     from anthropic import transform_schema
 
@@ -132,7 +132,7 @@ def gemini(name, case):
 
 
 def gemini_function(function):
-    """Nothing is unknown to the package's model, and nothing is lost in it."""
+    """Checks that the package's model knows every key and loses none."""
     from google.genai import types
 
     read = types.FunctionDeclaration.model_validate(function)

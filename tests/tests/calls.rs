@@ -1,4 +1,4 @@
-//! A call's way from JSON text to the function and back.
+//! A call from JSON text to the function and back.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,11 +50,11 @@ fn nested(stops: Vec<Stop>, labels: std::collections::BTreeMap<String, i64>) -> 
 
 fn call(name: &str, arguments: &str) -> ToolResult {
     Registry::linked()
-        .expect("unlike names")
+        .expect("unique names")
         .call_blocking(ToolCall::new("id", name, arguments))
 }
 
-/// The message of a refused call without its reference.
+/// Returns the message of a rejected call without its reference.
 fn refused(name: &str, arguments: &str) -> String {
     let result = call(name, arguments);
     let Some(error) = result.error() else {
@@ -65,7 +65,7 @@ fn refused(name: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn the_shared_example_is_minimal_and_closed() {
+fn the_example_schema_is_minimal_and_closed() {
     let json = get_weather::SPEC.parameters_json().to_owned();
     assert_eq!(
         json,
@@ -75,7 +75,7 @@ fn the_shared_example_is_minimal_and_closed() {
 }
 
 #[test]
-fn a_tool_without_parameters_has_the_closed_empty_object() {
+fn a_tool_without_parameters_has_a_closed_empty_schema() {
     assert_eq!(
         no_arguments::SPEC.parameters_json(),
         r#"{"type":"object","properties":{},"additionalProperties":false}"#
@@ -83,7 +83,7 @@ fn a_tool_without_parameters_has_the_closed_empty_object() {
 }
 
 #[test]
-fn arguments_in_any_order_spacing_and_spelling_reach_the_function() {
+fn arguments_are_accepted_in_any_order_spacing_and_escaping() {
     for arguments in [
         r#"{"city":"Lisbon","days":3,"unit":"celsius"}"#,
         "\r\n{ \"unit\" : \"celsius\" ,\t\"days\" : 3.0 , \"city\" : \"Lisbon\" } \n",
@@ -102,7 +102,7 @@ fn arguments_in_any_order_spacing_and_spelling_reach_the_function() {
 }
 
 #[test]
-fn nothing_in_all_its_spellings_is_no_arguments() {
+fn missing_arguments_count_as_an_empty_object() {
     for nothing in ["", "null", "{}", " { } ", "\n null\t"] {
         assert!(!call("no_arguments", nothing).is_error(), "{nothing:?}");
     }
@@ -115,7 +115,7 @@ fn nothing_in_all_its_spellings_is_no_arguments() {
 }
 
 #[test]
-fn members_come_in_any_order_with_any_space_and_once() {
+fn members_are_accepted_in_any_order_with_any_whitespace_and_only_once() {
     let members = [r#""city":"Lisbon""#, r#""days":3"#, r#""unit":"celsius""#];
     for order in [
         [0, 1, 2],
@@ -162,7 +162,7 @@ fn members_come_in_any_order_with_any_space_and_once() {
 }
 
 #[test]
-fn one_reply_names_every_mistake() {
+fn one_reply_names_every_violation() {
     let arguments = r#"{"contry":"PT","town":7,"days":300,"days":1,"unit":"kelvin"}"#;
     assert_eq!(
         refused("get_weather", arguments),
@@ -182,7 +182,7 @@ fn one_reply_names_every_mistake() {
 }
 
 #[test]
-fn mistakes_are_named_by_their_path_at_every_depth() {
+fn violations_carry_a_path_at_every_depth() {
     let arguments = r#"{"stops":[{"name":"Porto"},{"nam":"Braga","minutes":-1},[1],"x"],
                         "labels":{"a":1,"b.c":"two","a":3}}"#;
     assert_eq!(
@@ -199,14 +199,14 @@ fn mistakes_are_named_by_their_path_at_every_depth() {
 }
 
 #[test]
-fn null_for_a_field_with_a_default_leaves_it_out() {
+fn null_counts_as_absent_for_a_field_with_a_default() {
     let arguments = r#"{"stops":[{"minutes":null,"name":"Po\u0072to"}],"labels":{}}"#;
     assert_eq!(call("nested", arguments).content(), "5");
 }
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts the runs that bad input must not cause.
+/// Counts its runs.
 #[tool]
 fn counted(stops: Option<Vec<Stop>>) {
     drop(stops);
@@ -214,7 +214,7 @@ fn counted(stops: Option<Vec<Stop>>) {
 }
 
 #[test]
-fn what_is_no_object_never_runs_the_tool() {
+fn arguments_that_are_not_an_object_never_run_the_tool() {
     for (arguments, said) in [
         ("[]", "expected an object, got []"),
         ("7", "expected an object, got 7"),
@@ -271,7 +271,7 @@ fn what_is_no_object_never_runs_the_tool() {
 }
 
 #[test]
-fn huge_and_hostile_arguments_are_refused_in_words() {
+fn huge_and_hostile_arguments_are_rejected_with_a_message() {
     let deep = format!(
         "{{\"stops\":{}{}}}",
         "[".repeat(100_000),
@@ -293,7 +293,7 @@ fn huge_and_hostile_arguments_are_refused_in_words() {
 }
 
 #[test]
-fn an_unknown_tool_is_answered_with_the_nearest_name() {
+fn an_unknown_tool_gets_the_nearest_name() {
     let result = call("get_wether", "{}");
     let error = result.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::UnknownTool);
@@ -310,7 +310,7 @@ fn an_unknown_tool_is_answered_with_the_nearest_name() {
 }
 
 #[test]
-fn no_name_of_a_model_begins_a_line_of_its_own() {
+fn a_name_from_a_model_cannot_start_a_line_of_a_message() {
     let told = |name: &str, arguments: &str| {
         let result = call(name, arguments);
         let error = result.error().unwrap();
@@ -328,14 +328,14 @@ fn no_name_of_a_model_begins_a_line_of_its_own() {
         told("get\n\u{202e}weather", "{}"),
         "unknown tool \"get\\n\\u{202e}weather\" [ref …]: did you mean get_weather?"
     );
-    // What is only rare stays as it is.
+    // Rare characters stay as they are.
     assert!(
         told("get_wetter ☂ \"größer\"", "{}").starts_with("unknown tool get_wetter ☂ \"größer\" ")
     );
 }
 
 #[test]
-fn arguments_may_come_as_a_value() {
+fn arguments_can_be_a_parsed_value() {
     let registry = Registry::linked().unwrap();
     let value = json!({"city": "Lisbon", "unit": "celsius"});
     let map = value.as_object().unwrap().clone();

@@ -1,6 +1,6 @@
-//! `#[param(…)]`: what narrows a schema is shown and enforced, on parameters and on fields.
+//! `#[param(…)]`: constraints are shown in the schema and enforced, on parameters and on fields.
 
-// The values are looked at through `Debug`.
+// Tests read the fields through `Debug`.
 #![allow(dead_code)]
 
 use serde::Deserialize;
@@ -51,7 +51,7 @@ fn call(arguments: &Value) -> ToolResult {
 }
 
 #[test]
-fn bounds_are_shown() {
+fn constraints_are_shown_in_the_schema() {
     let parameters: Value = serde_json::from_str(bounded::SPEC.parameters_json()).unwrap();
     assert_eq!(
         parameters["properties"],
@@ -78,10 +78,10 @@ fn bounds_are_shown() {
 }
 
 #[test]
-fn bounds_are_enforced_as_an_independent_judge_reads_them() {
+fn constraints_are_enforced_as_an_independent_validator_reads_them() {
     let parameters: Value = serde_json::from_str(bounded::SPEC.parameters_json()).unwrap();
-    let judge = jsonschema::validator_for(&parameters).unwrap();
-    assert!(judge.is_valid(&good()));
+    let validator = jsonschema::validator_for(&parameters).unwrap();
+    assert!(validator.is_valid(&good()));
     assert_eq!(
         call(&good()).content(),
         "Some(14) -5 0.5 0.3 ab 999-x_1 Some(\"a@b.c\") [\"a\", \"b\"] [Stop { name: \"Porto\", minutes: 55 }] [1,null]"
@@ -92,7 +92,7 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
         ("/offset", json!(5), "offset: 5 is above the maximum 4"),
         ("/share", json!(1.0), "share: 1.0 is not below 1"),
         ("/share", json!(0.4), "share: 0.4 is below the minimum 0.5"),
-        ("/step", json!(0.35), "step: 0.35 is no multiple of 0.1"),
+        ("/step", json!(0.35), "step: 0.35 is not a multiple of 0.1"),
         (
             "/word",
             json!("é"),
@@ -108,7 +108,7 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
         (
             "/tags",
             json!(["a", "b", "a"]),
-            "tags: holds \"a\" twice; give it once",
+            "tags: contains \"a\" twice; give it once",
         ),
         (
             "/tags",
@@ -128,7 +128,7 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
         (
             "/stops/0/minutes",
             json!(7),
-            "stops[0].minutes: 7 is no multiple of 5",
+            "stops[0].minutes: 7 is not a multiple of 5",
         ),
         ("/raw", json!([0]), "raw[0]: 0 is below the minimum 1"),
         (
@@ -142,7 +142,7 @@ fn bounds_are_enforced_as_an_independent_judge_reads_them() {
         let result = call(&arguments);
         assert!(result.is_error(), "{place} = {value} was accepted");
         assert!(result.content().contains(said), "{}", result.content());
-        assert!(!judge.is_valid(&arguments), "{place} = {value}");
+        assert!(!validator.is_valid(&arguments), "{place} = {value}");
     }
 }
 
@@ -156,7 +156,7 @@ fn lists(rows: Option<Vec<Vec<u8>>>, tree: Option<Tree>) -> String {
 }
 
 #[test]
-fn a_lenient_registry_makes_a_list_of_a_value_once() {
+fn a_lenient_registry_wraps_a_value_in_a_list_once() {
     let builder = Registry::builder().tools(tools![lists]).lenient();
     let lenient = builder.build().unwrap();
     let call = |arguments: Value| lenient.call_blocking(ToolCall::new("id", "lists", arguments));
@@ -166,14 +166,14 @@ fn a_lenient_registry_makes_a_list_of_a_value_once() {
     for said in ["rows: expected an array", "tree: expected an array"] {
         assert!(refused.content().contains(said), "{}", refused.content());
     }
-    // Each of them once, not once for each level that there may be.
+    // One message each, not one for each possible level.
     let refused = call(json!({"tree": vec![1; 100]}));
     let said = "tree[0]: expected an array, got 1\n";
     assert!(refused.content().contains(said), "{}", refused.content());
 }
 
 #[test]
-fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
+fn a_lenient_registry_converts_clear_values_and_reports_it() {
     let lenient = Registry::builder()
         .tools(tools![bounded])
         .lenient()
@@ -190,14 +190,16 @@ fn lenient_registries_take_what_is_plainly_meant_and_say_so() {
         result.content(),
         "Some(5) -5 0.75 0.3 ab 999-x_1 Some(\"a@b.c\") [\"one\"] [Stop { name: \"Faro\", minutes: 10 }] [1,null]"
     );
-    let coerced: Vec<_> = result
-        .coercions()
-        .iter()
-        .map(tool_core::Coercion::path)
-        .collect();
+    let coerced: Vec<_> = result.coercions().iter().map(ToString::to_string).collect();
     assert_eq!(
         coerced,
-        ["days", "share", "stops", "stops[0].minutes", "tags"]
+        [
+            "days: converted a string to the value it contains (\"5\")",
+            "share: converted a string to the value it contains (\"0.75\")",
+            "stops: converted a string to the value it contains (\"[{\\\"name\\\":\\\"Faro\\\",\\\"minutes\\\":\\\"10\\\"}…)",
+            "stops[0].minutes: converted a string to the value it contains (\"10\")",
+            "tags: wrapped a single value in an array (\"one\")",
+        ]
     );
     arguments["days"] = json!("15");
     let result = lenient.call_blocking(ToolCall::new("id", "bounded", arguments));

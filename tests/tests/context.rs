@@ -1,4 +1,4 @@
-//! What an application gives its tools: no model sees it, and none can forge it.
+//! Context values: an application passes them to its tools; models neither see nor forge them.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -56,15 +56,15 @@ fn db() -> Db {
 }
 
 #[test]
-fn what_is_linked_is_told_without_what_it_borrows() {
+fn a_missing_context_value_is_named_without_its_reference() {
     let error = Registry::linked().unwrap_err().to_string();
     assert!(error.contains("`find_notes`: context::Db, "), "{error}");
     testing::assert_linked(["find_notes"]);
-    testing::assert_linked_alone(["find_notes"]);
+    testing::assert_linked_only(["find_notes"]);
 }
 
 #[test]
-fn context_never_reaches_a_schema() {
+fn a_context_parameter_is_not_in_the_schema() {
     for schema in [
         find_notes::SPEC.parameters_json(),
         whoami::SPEC.parameters_json(),
@@ -81,7 +81,7 @@ fn context_never_reaches_a_schema() {
 }
 
 #[test]
-fn a_call_cannot_supply_a_context() {
+fn a_call_cannot_supply_a_context_value() {
     let registry = Registry::builder()
         .tools(tools![find_notes])
         .context(db())
@@ -115,7 +115,7 @@ fn one_registry_serves_many_users() {
         r#"["Ada: milk and bread","Ada: bread"]"#
     );
     assert!(content(find).contains("the house: bread"));
-    // The last of each type counts.
+    // The last value of each type wins.
     let whoami = ToolCall::new("7", "whoami", r#"{"times":2}"#);
     let two = whoami.with(User("Bob")).with(User("Cem"));
     assert_eq!(content(two.clone()), "Cem 2 7 whoami");
@@ -123,7 +123,7 @@ fn one_registry_serves_many_users() {
 }
 
 #[test]
-fn a_context_is_shared_by_all_calls() {
+fn a_context_value_is_shared_by_all_calls() {
     let count = Arc::new(Mutex::new(0));
     let registry = Registry::builder()
         .tools(tools![count_up])
@@ -137,7 +137,7 @@ fn a_context_is_shared_by_all_calls() {
 }
 
 #[test]
-fn a_registry_is_not_built_while_tools_lack_something() {
+fn building_a_registry_fails_if_a_tool_lacks_a_context_value() {
     let builder = Registry::builder().tools(tools![find_notes, whoami, count_up]);
     let error = builder.clone().context(1_u8).build().unwrap_err();
     let told = error.to_string();
@@ -164,7 +164,7 @@ fn a_registry_is_not_built_while_tools_lack_something() {
         .context_per_call::<User>()
         .context(Arc::new(Mutex::new(0_u32)));
     let registry = complete.build().unwrap();
-    // What is added later is held to the same.
+    // Tools that are added later are checked, too.
     registry.remove("find_notes");
     registry.add(tools![find_notes]).unwrap();
     let empty = Registry::new();
@@ -174,7 +174,7 @@ fn a_registry_is_not_built_while_tools_lack_something() {
 }
 
 #[test]
-fn a_call_without_what_it_should_bring_is_refused() {
+fn a_call_without_its_context_value_is_rejected() {
     let registry = Registry::builder()
         .tools(tools![whoami])
         .context_per_call::<User>()
@@ -184,16 +184,16 @@ fn a_call_without_what_it_should_bring_is_refused() {
     let error = result.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Unavailable);
     assert!(error.detail().contains("context::User"));
-    // The model has nothing to do with it.
+    // The model cannot mend this.
     assert!(!error.message().contains("User"), "{error}");
     assert!(
         error
             .message()
-            .ends_with("an internal error, which has been reported")
+            .ends_with("internal error; it has been reported")
     );
 }
 
-/// Goes on when nobody waits any more.
+/// Goes on after its caller has stopped waiting.
 #[tool(unlinked, blocking)]
 fn go_on(call: &CallContext, #[param(context)] ended: &mpsc::SyncSender<()>) {
     call.report(&Progress::new(1.0));
@@ -205,7 +205,7 @@ fn go_on(call: &CallContext, #[param(context)] ended: &mpsc::SyncSender<()>) {
 }
 
 #[tokio::test]
-async fn nothing_is_reported_of_a_call_that_has_its_result() {
+async fn progress_after_the_result_is_dropped() {
     let (sender, ended) = mpsc::sync_channel::<()>(1);
     let registry = Registry::builder()
         .tools(tools![go_on])

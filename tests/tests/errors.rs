@@ -1,4 +1,4 @@
-//! What the model is told and what the operator sees when a call fails.
+//! Failed calls: what the model is told and what the operator sees.
 
 use std::error::Error;
 use std::fmt;
@@ -39,7 +39,7 @@ impl fmt::Display for Leak {
 
 impl Error for Leak {}
 
-/// An error that can only be displayed.
+/// An error that implements only `Display`.
 struct Displayed;
 
 impl fmt::Display for Displayed {
@@ -125,8 +125,9 @@ fn unserializable() -> Unserializable {
     Unserializable
 }
 
-/// Whether an event is wanted is cached for the whole process, so a test that listens must not
-/// meet one that does not.
+/// Whether an event is enabled is cached for the whole process, so a test with a subscriber must
+/// not run
+/// beside one without.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn call(name: &str, arguments: &str) -> ToolResult {
@@ -150,7 +151,7 @@ fn message(result: &ToolResult) -> String {
 }
 
 #[test]
-fn an_error_reaches_the_model_by_its_display_alone() {
+fn the_model_sees_only_the_display_of_an_error() {
     for name in [
         "fail",
         "fail_aliased",
@@ -180,7 +181,7 @@ fn an_error_reaches_the_model_by_its_display_alone() {
 }
 
 #[test]
-fn a_panic_becomes_a_result_and_the_process_goes_on() {
+fn a_panic_becomes_a_result_and_the_process_continues() {
     for name in ["panic_at_once", "panic_later"] {
         let arguments = if name == "panic_later" {
             "{}"
@@ -190,7 +191,7 @@ fn a_panic_becomes_a_result_and_the_process_goes_on() {
         let result = call(name, arguments);
         assert_eq!(
             message(&result),
-            format!("{name} failed [ref …]: an internal error, which has been reported")
+            format!("{name} failed [ref …]: internal error; it has been reported")
         );
         assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Panicked);
     }
@@ -204,7 +205,7 @@ fn a_panic_becomes_a_result_and_the_process_goes_on() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_an_error() {
+fn a_result_that_cannot_be_serialized_is_an_error() {
     let result = call("unserializable", "{}");
     assert_eq!(
         message(&result),
@@ -213,7 +214,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn references_are_short_and_unlike() {
+fn references_are_short_and_unique() {
     let ids: std::collections::BTreeSet<_> = (0..200)
         .map(|_| call("fail", "{}").error().unwrap().id().to_owned())
         .collect();
@@ -228,7 +229,7 @@ fn references_are_short_and_unlike() {
     }
 }
 
-/// Everything that is recorded, one line a span, record or event.
+/// Records every span, record and event as a line.
 #[derive(Clone, Default)]
 struct Capture(Arc<Mutex<Vec<String>>>);
 
@@ -317,7 +318,7 @@ fn the_operator_gets_the_reference_the_call_and_the_causes() {
 }
 
 #[test]
-fn a_panic_payload_goes_to_the_log_and_arguments_only_at_debug_level() {
+fn a_panic_payload_is_logged_and_arguments_only_at_debug_level() {
     let arguments = "{\"secret\":\"hunter2\"}";
     let (result, lines) = traced("panic_at_once", arguments, tracing::Level::DEBUG);
     assert!(!result.content().contains("hunter2"));
@@ -330,7 +331,7 @@ fn a_panic_payload_goes_to_the_log_and_arguments_only_at_debug_level() {
 }
 
 #[test]
-fn a_refused_call_is_a_warning_and_a_good_one_is_told_of_as_well() {
+fn a_rejected_call_is_a_warning_and_a_successful_one_is_logged_too() {
     let (_, lines) = traced("fail", "{\"x\":1}", tracing::Level::DEBUG);
     assert!(
         lines
@@ -354,7 +355,7 @@ fn a_refused_call_is_a_warning_and_a_good_one_is_told_of_as_well() {
         events[0].starts_with("INFO") && events[0].contains("gen_ai.tool.name=\"work\""),
         "{lines:?}"
     );
-    // Whoever wants to hear of trouble alone hears nothing.
+    // A subscriber for warnings and errors sees nothing.
     let (_, lines) = traced("work", "", tracing::Level::WARN);
     assert!(lines.is_empty(), "{lines:?}");
 }

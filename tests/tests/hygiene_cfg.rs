@@ -1,4 +1,4 @@
-//! Conditional compilation: a macro sees `#[cfg]` on parameters before rustc has judged it.
+//! Conditional compilation: a macro sees `#[cfg]` on parameters before rustc evaluates it.
 
 #![allow(clippy::non_minimal_cfg, clippy::unused_async)]
 
@@ -35,7 +35,7 @@ fn parameters(
 }
 
 #[test]
-fn a_parameter_that_is_not_compiled_is_not_advertised() {
+fn a_parameter_that_is_not_compiled_is_not_in_the_schema() {
     let [tool] = tools![parameters];
     let properties = tool.parameters().properties().iter();
     let keys: Vec<_> = properties.map(Property::name).collect();
@@ -55,7 +55,7 @@ async fn async_parameters(
 }
 
 #[test]
-fn a_parameter_of_an_async_tool_that_is_not_compiled_is_not_advertised() {
+fn an_async_tools_parameter_that_is_not_compiled_is_not_in_the_schema() {
     let [tool] = tools![async_parameters];
     assert_eq!(call(tool, r#"{"here":"h"}"#), "h");
 }
@@ -94,7 +94,7 @@ fn conditional_attributes(#[cfg_attr(all(), allow(unused_variables))] unused: u8
 }
 
 #[test]
-fn conditional_docs_of_the_function_reach_the_model() {
+fn conditional_docs_reach_the_model() {
     let [tool] = tools![conditional_attributes];
     assert_eq!(
         tool.description,

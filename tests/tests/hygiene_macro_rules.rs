@@ -1,4 +1,4 @@
-//! Tools that a `macro_rules!` writes: what it hands over comes in invisible groups.
+//! Tools written by `macro_rules!`, which wraps fragments in invisible groups.
 
 #![allow(clippy::unused_async)]
 
@@ -46,10 +46,10 @@ pieces! {
 }
 
 #[test]
-fn groups_around_types_docs_and_attributes_are_seen_through() {
+fn groups_around_types_docs_and_attributes_are_ignored() {
     let [tool] = tools![join];
     assert_eq!(tool.description, "Joins text.");
-    assert_eq!(tool.when_to_use.as_deref(), Some("Always."));
+    assert_eq!(tool.when_to_use(), Some("Always."));
     let parameters = tool.parameters();
     let description = |key| parameters.property(key).map(Property::description);
     assert_eq!(description("start"), Some("What comes first."));
@@ -89,7 +89,7 @@ fn literals_from_a_macro_are_read_as_literals() {
     let [tool] = tools![add];
     assert_eq!(tool.name, "add-numbers");
     assert_eq!(tool.description, "Adds numbers.");
-    assert_eq!(tool.title.as_deref(), Some("Adder"));
+    assert_eq!(tool.title(), Some("Adder"));
     assert_eq!(tool.annotations.read_only, Some(true));
     let depth = tool
         .parameters()
@@ -116,7 +116,7 @@ whole! {
 }
 
 #[test]
-fn a_function_handed_over_whole_is_a_tool() {
+fn a_function_passed_as_a_whole_is_a_tool() {
     let [tool] = tools![double];
     assert_eq!(tool.description, "Doubles a number.");
     assert_eq!(call(tool, r#"{"number":4}"#), "8");
@@ -135,7 +135,7 @@ macro_rules! hidden_locals {
 hidden_locals!(two_values, value);
 
 #[test]
-fn parameters_of_one_name_and_two_hygienes_stay_apart() {
+fn parameters_of_one_name_and_two_hygienes_stay_distinct() {
     let [tool] = tools![two_values];
     assert_eq!(call(tool, r#"{"value":1,"other":2}"#), "1 2");
 }
@@ -157,7 +157,7 @@ many! {
 }
 
 #[test]
-fn one_macro_can_write_many_tools() {
+fn one_macro_can_define_many_tools() {
     let [number, text, list] = tools![show_number, show_text, show_list];
     assert_eq!(call(number, r#"{"argument":7}"#), "7");
     assert_eq!(call(text, r#"{"argument":"t"}"#), "t");

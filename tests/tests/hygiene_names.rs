@@ -1,4 +1,4 @@
-//! Names of the user's that are also names of generated code, and names that only Rust spells so.
+//! User names that clash with names in generated code, and raw identifiers.
 
 #![allow(clippy::unused_async)]
 
@@ -43,7 +43,7 @@ fn r#struct(r#move: Thing) -> String {
 }
 
 #[test]
-fn raw_identifiers_lose_their_prefix_everywhere_a_model_looks() {
+fn raw_identifiers_lose_their_prefix_for_the_model() {
     let [matcher, shower] = tools![r#match, r#struct];
     assert_eq!(matcher.name, "match");
     assert_eq!(shower.name, "struct");
@@ -94,14 +94,14 @@ async fn async_locals(input: &str, value: u8, error: u8) -> Result<String, Strin
 }
 
 #[test]
-fn parameters_of_an_async_tool_named_like_generated_locals_keep_their_values() {
+fn async_parameters_named_like_generated_locals_keep_their_values() {
     let [tool] = tools![async_locals];
     let answer = call(tool, r#"{"input":"i","value":1,"error":2}"#);
     assert!(answer.contains("i 1 2"), "{answer}");
 }
 
 mod items {
-    //! Items that a generated binding of the same name would be taken for.
+    //! Items that a binding of the same name in generated code would match as patterns.
     #![allow(non_upper_case_globals, non_camel_case_types, dead_code)]
 
     pub(crate) const input: u8 = 1;
@@ -123,14 +123,14 @@ mod items {
 }
 
 #[test]
-fn items_named_like_generated_locals_are_no_patterns() {
+fn items_named_like_generated_locals_are_not_matched_as_patterns() {
     let [sync, later] = tools![items::among_items, items::among_items_async];
     assert_eq!(call(sync, r#"{"number":1}"#), "8");
     assert_eq!(call(later, r#"{"number":1}"#), "8");
 }
 
 mod functions {
-    //! Functions with the names of what generated code uses.
+    //! Functions with names that generated code uses.
     #![allow(non_snake_case, clippy::needless_lifetimes)]
 
     use tool_core::tool;
@@ -165,7 +165,7 @@ mod functions {
 }
 
 #[test]
-fn functions_named_like_what_generated_code_uses_are_called() {
+fn functions_with_names_that_generated_code_uses_are_called() {
     let [city, core, std, __tool, some] = tools![
         functions::city,
         functions::core,

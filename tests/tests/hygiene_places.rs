@@ -1,4 +1,4 @@
-//! Places where a tool can stand, and attributes that stand beside it.
+//! Where a tool can be defined, and other attributes on its function.
 
 #![allow(clippy::unused_async)]
 
@@ -12,7 +12,7 @@ fn call(tool: ToolEntry, arguments: &str) -> String {
 }
 
 #[test]
-fn a_tool_inside_of_a_function_is_a_tool() {
+fn a_tool_can_be_local_to_a_function() {
     /// Local.
     #[tool]
     fn local(text: &str) -> usize {
@@ -32,7 +32,7 @@ fn a_tool_inside_of_a_function_is_a_tool() {
     let [tool] = tools![local];
     assert_eq!(call(tool, r#"{"text":"abc"}"#), "3");
     assert_eq!(call(in_a_closure(), r#"{"number":9}"#), "9");
-    let linked = Registry::linked().expect("unlike names");
+    let linked = Registry::linked().expect("unique names");
     assert!(linked.get("local").is_some() && linked.get("more_local").is_some());
 }
 
@@ -96,7 +96,7 @@ fn attributed_above(text: String) -> String {
 
 #[test]
 #[deny(deprecated)]
-fn attributes_of_the_function_do_not_trouble_its_tool() {
+fn attributes_of_the_function_do_not_affect_its_tool() {
     let [below, above] = tools![attributed, attributed_above];
     assert_eq!(above.description, "Attributes above. and docs below.");
     assert_eq!(call(below, r#"{"text":"four"}"#), "4");
@@ -111,7 +111,7 @@ async fn rewritten_after(number: u8) -> u8 {
 }
 
 #[test]
-fn an_attribute_above_that_rewrites_the_function_comes_first() {
+fn an_attribute_above_that_rewrites_the_function_runs_first() {
     let [tool] = tools![rewritten_after];
     assert_eq!(call(tool, r#"{"number":5}"#), "5");
     assert_eq!(rewritten_after(5), 5);
@@ -142,7 +142,7 @@ fn the_function_stays_an_ordinary_function() {
 }
 
 #[test]
-fn a_length_in_a_type_may_be_any_expression() {
+fn an_array_length_in_a_type_can_be_any_expression() {
     const WIDE: bool = true;
 
     /// Widens numbers.

@@ -1,10 +1,10 @@
-//! Nothing that the macros write depends on what a name means where it ends up.
+//! Generated code does not depend on the meaning of names at the place where it is used.
 
 #![allow(clippy::unused_async)]
 
 use tool_core::{Registry, Tool, ToolCall, tools};
 
-/// A place where every name that generated code could lean on means something else.
+/// A module where every name that generated code could rely on means something else.
 #[allow(
     dead_code,
     non_camel_case_types,
@@ -41,7 +41,7 @@ mod bare {
     mod linkme {}
     mod tool_core {}
 
-    // In scope for every type, with the names of methods that generated code calls.
+    // Implemented for every type, with the names of methods that generated code calls.
     trait Methods: ::core::marker::Sized {
         fn read(self) {}
         fn take(&mut self) {}
@@ -227,13 +227,13 @@ fn call(name: &str, arguments: &str) -> String {
         ])
         .toolset("home_", bare::Home(3))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let call = ToolCall::new("id", name, arguments);
     registry.call_blocking(call).content().to_owned()
 }
 
 #[test]
-fn shadowed_prelude_names_do_not_reach_generated_code() {
+fn shadowed_prelude_names_do_not_affect_generated_code() {
     let arguments = r#"{"city":"Lisbon","near":"Sintra","words":["a"],"unit":"celsius",
         "place":{"name":"P","height":1.5}}"#;
     assert_eq!(
@@ -245,7 +245,7 @@ fn shadowed_prelude_names_do_not_reach_generated_code() {
 }
 
 #[test]
-fn shadowed_result_is_still_told_from_a_value() {
+fn a_result_is_recognized_despite_a_shadowed_result() {
     let arguments = r#"{"word":"abc","any":null,"shape":{"kind":"Square","side":2,"within":[]}}"#;
     assert_eq!(call("constrained", arguments), "4 abc null 0");
     assert!(call("asynchronous", r#"{"fail":true}"#).contains("as told"));
@@ -255,7 +255,7 @@ fn shadowed_result_is_still_told_from_a_value() {
 }
 
 #[test]
-fn methods_are_called_whatever_names_are_shadowed() {
+fn methods_are_called_despite_shadowed_names() {
     assert_eq!(call("home_take", ""), "6");
     assert!(call("home_split", r#"{"near":"there"}"#).contains("there"));
     let place = call("home_split", "");

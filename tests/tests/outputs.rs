@@ -1,4 +1,4 @@
-//! What a function returns: the text that the model reads, and an output schema that is true.
+//! Return values: the text for the model, and an output schema that holds.
 
 use std::collections::BTreeMap;
 
@@ -99,30 +99,30 @@ fn text_is_bare_and_everything_else_is_json() {
 }
 
 #[test]
-fn every_result_is_what_its_output_schema_says() {
+fn every_result_matches_its_output_schema() {
     let registry = Registry::linked().unwrap();
-    let mut judged = 0;
+    let mut checked = 0;
     for tool in registry.specs() {
         let Some(schema) = tool.output_json() else {
             continue;
         };
-        let judge = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
         let result = registry.call_blocking(ToolCall::new("id", &*tool.name, ""));
         let value = result
             .structured()
             .unwrap_or_else(|| result.content().into());
         assert!(
-            judge.is_valid(&value),
+            validator.is_valid(&value),
             "{}: {value} against {schema}",
             tool.name
         );
-        judged += 1;
+        checked += 1;
     }
-    assert_eq!(judged, 13, "a schema is missing or surplus");
+    assert_eq!(checked, 13, "a schema is missing or surplus");
 }
 
 #[test]
-fn an_output_schema_shows_what_a_result_may_leave_out() {
+fn an_output_schema_shows_members_that_a_result_may_omit() {
     let schema = Registry::linked().unwrap().get("forecast").unwrap();
     assert_eq!(
         schema.output_json(),

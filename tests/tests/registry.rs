@@ -1,4 +1,4 @@
-//! Registries: finding, listing, adding, removing, calling side by side.
+//! Registries: finding, listing, adding and removing tools, and concurrent calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -71,7 +71,7 @@ fn names(registry: &Registry) -> Vec<String> {
 }
 
 #[test]
-fn linked_tools_are_listed_by_name_without_the_unlinked() {
+fn linked_tools_are_listed_by_name_without_unlinked_ones() {
     let registry = Registry::linked().unwrap();
     assert_eq!(names(&registry), ["get_temperature", "meet", "roll_die"]);
     assert_eq!(registry.len(), 3);
@@ -83,7 +83,7 @@ fn linked_tools_are_listed_by_name_without_the_unlinked() {
 }
 
 #[test]
-fn tools_are_chosen_by_the_paths_of_their_functions() {
+fn tools_can_be_selected_by_the_paths_of_their_functions() {
     let chosen = tools![hidden, weather::get_temperature];
     let registry = Registry::builder().tools(chosen).build().unwrap();
     assert_eq!(names(&registry), ["get_temperature", "hidden"]);
@@ -91,7 +91,7 @@ fn tools_are_chosen_by_the_paths_of_their_functions() {
 }
 
 #[test]
-fn two_tools_of_one_name_are_named_with_both_places_and_the_remedies() {
+fn two_tools_of_one_name_are_reported_with_both_places_and_the_remedies() {
     let error = Registry::builder()
         .tools(tools![roll_die, loaded_die])
         .build()
@@ -108,7 +108,7 @@ fn two_tools_of_one_name_are_named_with_both_places_and_the_remedies() {
 }
 
 #[test]
-fn tools_come_and_go_and_clones_see_it() {
+fn clones_see_added_and_removed_tools() {
     let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
     let clone = registry.clone();
     registry.add(tools![hidden]).unwrap();
@@ -140,7 +140,7 @@ fn a_running_call_keeps_the_tool_that_it_started_with() {
 }
 
 #[test]
-fn missing_tools_are_named_with_the_reason() {
+fn missing_tools_are_reported_with_the_reason() {
     let error = Registry::linked()
         .unwrap()
         .expect(["roll_die", "search_web"])
@@ -150,14 +150,14 @@ fn missing_tools_are_named_with_the_reason() {
     assert!(Registry::linked().unwrap().expect(["roll_die"]).is_ok());
 }
 
-/// What a test of a program with these tools would say.
+/// Returns the panic message of a test.
 fn said(test: impl FnOnce() + std::panic::UnwindSafe) -> String {
     let payload = std::panic::catch_unwind(test).unwrap_err();
     *payload.downcast::<String>().unwrap()
 }
 
 #[test]
-fn a_test_can_ask_for_linked_tools() {
+fn a_test_can_require_linked_tools() {
     testing::assert_linked(["get_temperature"]);
     let said = said(|| testing::assert_linked(["roll_die", "search_web"]));
     assert!(
@@ -167,18 +167,15 @@ fn a_test_can_ask_for_linked_tools() {
 }
 
 #[test]
-fn a_test_can_refuse_all_other_linked_tools() {
-    testing::assert_linked_alone(["get_temperature", "meet", "roll_die"]);
-    let other = said(|| testing::assert_linked_alone(["get_temperature", "meet"]));
-    assert!(
-        other.starts_with("these tools are linked and not expected; "),
-        "{other}"
-    );
+fn a_test_can_reject_other_linked_tools() {
+    testing::assert_linked_only(["get_temperature", "meet", "roll_die"]);
+    let other = said(|| testing::assert_linked_only(["get_temperature", "meet"]));
+    assert!(other.starts_with("unexpected tools; "), "{other}");
     assert!(
         other.contains("\n  roll_die, tests/tests/registry.rs:"),
         "{other}"
     );
-    let missing = said(|| testing::assert_linked_alone(["search_web"]));
+    let missing = said(|| testing::assert_linked_only(["search_web"]));
     assert!(
         missing.contains("not in the registry: search_web; "),
         "{missing}"
@@ -186,7 +183,7 @@ fn a_test_can_refuse_all_other_linked_tools() {
 }
 
 #[test]
-fn calls_run_side_by_side_and_answer_in_order() {
+fn calls_run_concurrently_and_results_are_in_order() {
     let registry = Registry::linked().unwrap();
     let calls = ["a", "b", "c"]
         .map(|name| ToolCall::new(name, "meet", serde_json::json!({ "name": name })));
@@ -195,7 +192,7 @@ fn calls_run_side_by_side_and_answer_in_order() {
         .chain([ToolCall::new("d", "roll_die", "")])
         .collect();
     let running = registry.call_all(calls);
-    // On another thread, as a server would.
+    // On another thread, as in a server.
     let results = std::thread::spawn(|| {
         tokio::runtime::Builder::new_current_thread()
             .build()
@@ -219,7 +216,7 @@ fn calls_run_side_by_side_and_answer_in_order() {
 }
 
 #[test]
-fn rendering_follows_the_order_of_names() {
+fn rendering_is_sorted_by_name() {
     let tools = Registry::linked()
         .unwrap()
         .render(&OpenAiResponses::default())

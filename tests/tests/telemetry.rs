@@ -1,4 +1,4 @@
-//! What an operator sees of a call: one span, after OpenTelemetry's conventions, and one event.
+//! Telemetry of a call: one span, with OpenTelemetry's conventions, and one event.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use tool_core::{CallContext, CancellationToken, Gate, Progress, Registry, ToolCa
 use tracing::{Instrument, Level, info, info_span};
 
 #[allow(dead_code)] // Other tests look at messages.
-#[path = "../capture.rs"]
+#[path = "../support/capture.rs"]
 mod capture;
 
 use capture::{Event, capture};
@@ -93,13 +93,13 @@ fn registry() -> Registry {
         .unwrap()
 }
 
-/// Without any gate: the short way of a call.
+/// Without a hook: the fast path of a call.
 fn plain() -> Registry {
     let tools = tools![greet, fail, panics, speak];
     Registry::builder().tools(tools).build().unwrap()
 }
 
-/// The fields of an event that are the same in every run.
+/// Returns the fields of an event that are the same in every run.
 fn fields(event: &Event) -> Vec<(&str, &str)> {
     let duration = &event.fields["gen_ai.execute_tool.duration"];
     let duration: f64 = duration.parse().unwrap();
@@ -111,7 +111,7 @@ fn fields(event: &Event) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn a_good_call_has_the_span_of_the_conventions_and_one_event() {
+async fn a_successful_call_has_a_conventional_span_and_one_event() {
     let capture = capture();
     for (id, registry) in [("good plain", plain()), ("good guarded", registry())] {
         let call = ToolCall::new(id, "greet", r#"{"name":"Ada"}"#);
@@ -142,7 +142,7 @@ async fn a_good_call_has_the_span_of_the_conventions_and_one_event() {
                 ("gen_ai.operation.name", "execute_tool"),
                 ("gen_ai.tool.call.id", id),
                 ("gen_ai.tool.name", "greet"),
-                ("message", "done"),
+                ("message", "the call succeeded"),
                 ("result.bytes", "11"),
             ]
         );
@@ -151,7 +151,7 @@ async fn a_good_call_has_the_span_of_the_conventions_and_one_event() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_good_end_has_a_span_with_a_status_and_one_event() {
+async fn a_failed_call_has_a_span_with_a_status_and_one_event() {
     let capture = capture();
     let registry = registry();
     let token = CancellationToken::new();
@@ -195,7 +195,7 @@ async fn a_call_without_a_good_end_has_a_span_with_a_status_and_one_event() {
 }
 
 #[tokio::test]
-async fn a_name_that_no_tool_has_is_no_name_of_a_span() {
+async fn an_unknown_tool_name_is_not_a_span_name() {
     let capture = capture();
     let name = "x".repeat(100_000);
     registry().call(ToolCall::new("unknown", &name, "")).await;
@@ -213,7 +213,7 @@ async fn a_name_that_no_tool_has_is_no_name_of_a_span() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_has_its_event_too() {
+async fn a_dropped_call_has_its_event_too() {
     let capture = capture();
     for (id, registry) in [("dropped", registry()), ("dropped plain", plain())] {
         {
@@ -234,13 +234,13 @@ async fn a_call_that_is_given_up_has_its_event_too() {
         assert_eq!(event.fields["around"], id);
         fields(&event);
     }
-    // One that nobody polled never began.
+    // A call that was never polled never began.
     drop(plain().call(ToolCall::new("never", "greet", "")));
     assert!(capture.events("never").is_empty());
 }
 
 #[tokio::test]
-async fn all_that_belongs_to_a_call_is_inside_of_its_span() {
+async fn everything_in_a_call_is_inside_of_its_span() {
     let capture = capture();
     let registry = registry();
     let call = ToolCall::new("inside", "speak", r#"{"word":"guarded"}"#);
@@ -260,7 +260,7 @@ async fn all_that_belongs_to_a_call_is_inside_of_its_span() {
     registry.call(call).await;
     let around = capture.call_around("on a thread, guarded");
     assert_eq!(around.as_deref(), Some("inside a thread"));
-    // On the short way as well.
+    // On the fast path, too.
     let call =
         |id: &str, name: &str, arguments: &str| plain().call(ToolCall::new(id, name, arguments));
     call("short", "greet", r#"{"name":"short"}"#).await;
@@ -275,7 +275,7 @@ async fn all_that_belongs_to_a_call_is_inside_of_its_span() {
 }
 
 #[tokio::test]
-async fn a_span_is_a_child_of_what_the_application_is_in() {
+async fn a_span_is_a_child_of_the_applications_span() {
     let capture = capture();
     let registry = registry();
     let calls = ["first child", "second child"].map(|id| ToolCall::new(id, "fail", ""));

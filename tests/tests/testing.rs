@@ -1,4 +1,4 @@
-//! The whole test of a program's tools in one function.
+//! `tool_core::testing`: one function that tests all tools of a program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -27,15 +27,15 @@ fn open_door(#[param(pattern = "^[0-9]{4}$")] code: &str) {
 
 fn registry(tools: impl IntoIterator<Item = ToolEntry>) -> Registry {
     let registry = Registry::builder().tools(tools).build();
-    registry.expect("their names are unlike")
+    registry.expect("unique names")
 }
 
-/// A folder with the lock and the catalogue of a registry.
+/// Creates a folder with the lock file and the catalogue of a registry.
 fn folder(name: &str, registry: &Registry) -> PathBuf {
     let folder = env::temp_dir().join(format!("tool-core-testing-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("there is room");
+    fs::create_dir_all(&folder).expect("a writable folder");
     let write =
-        |name: &str, text: String| fs::write(folder.join(name), text).expect("there is room");
+        |name: &str, text: String| fs::write(folder.join(name), text).expect("a writable folder");
     write("tools.lock.json", registry.lock().to_string());
     write("TOOLS.md", registry.docs().to_markdown());
     write("tools.html", registry.docs().to_html());
@@ -51,7 +51,7 @@ fn failure(run: impl FnOnce()) -> String {
 }
 
 #[test]
-fn tools_that_are_as_they_should_be_pass() {
+fn valid_tools_pass() {
     let registry = registry(tools![add, roll]);
     let folder = folder("good", &registry);
     testing::check(&registry)
@@ -62,11 +62,11 @@ fn tools_that_are_as_they_should_be_pass() {
         .examples()
         .budget_bytes(400)
         .run();
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn every_problem_is_reported_at_once() {
     let folder = folder("bad", &registry(tools![add]));
     let said = failure(|| {
         testing::check(&registry(tools![roll]))
@@ -77,27 +77,27 @@ fn everything_that_is_wrong_is_told_at_once() {
             .run();
     });
     for part in [
-        "these tools are missing: [\"add\"]",
-        "not expected; expect them too",
+        "not in the registry: add;",
+        "unexpected tools; expect them too",
         "\n  roll, ",
         "breaking    add: removed",
         "compatible  roll: added",
-        "TOOLS.md is not up to date",
-        "and should be at most 10:\nroll ",
+        "TOOLS.md is out of date",
+        "more than the budget of 10:\nroll ",
         "Anthropic, strict",
     ] {
         assert!(said.contains(part), "{part:?} is missing in\n{said}");
     }
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }
 
 #[test]
-fn a_tool_without_an_example_call_is_told_of_when_that_is_asked() {
+fn a_tool_without_an_example_call_is_reported_on_request() {
     let tools = registry(tools![add, open_door]);
     testing::check(&tools).run();
     assert_eq!(
         failure(|| testing::check(&tools).examples().run()),
-        "no example call of open_door can be made: `code` has a pattern; give it an example"
+        "no example call of `open_door`: `code` has a pattern; add an example"
     );
 }
 
@@ -125,8 +125,8 @@ fn a_budget_counts_what_a_request_repeats() {
 }
 
 #[test]
-fn files_are_written_when_that_is_asked_for() {
-    // The variable is of the whole process, so that another one runs the check.
+fn files_are_written_on_request() {
+    // Environment variables belong to the process, so another process runs the check.
     const FOLDER: &str = "TOOL_CORE_TESTING_FOLDER";
     let tools = registry(tools![add, roll]);
     if let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) {
@@ -138,7 +138,7 @@ fn files_are_written_when_that_is_asked_for() {
     let folder = folder("update", &registry(tools![add]));
     let child = |update: Option<&str>| {
         let mut command = std::process::Command::new(env::current_exe().expect("this is a file"));
-        command.args(["--exact", "files_are_written_when_that_is_asked_for"]);
+        command.args(["--exact", "files_are_written_on_request"]);
         command.env(FOLDER, &folder).env_remove("TOOL_CORE_UPDATE");
         command.envs(update.map(|value| ("TOOL_CORE_UPDATE", value)));
         command.output().expect("it runs").status.success()
@@ -150,5 +150,5 @@ fn files_are_written_when_that_is_asked_for() {
     assert!(child(Some("1")));
     assert_eq!(lock(), tools.lock().to_string());
     assert!(child(None));
-    fs::remove_dir_all(&folder).expect("it was made here");
+    fs::remove_dir_all(&folder).expect("a removable folder");
 }

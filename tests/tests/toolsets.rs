@@ -59,7 +59,7 @@ struct Heating {
     log: Mutex<Vec<String>>,
 }
 
-/// What the block tells is for people.
+/// Docs of the block are not sent to the model.
 #[toolset]
 #[allow(clippy::missing_const_for_fn)]
 impl Heating {
@@ -125,13 +125,13 @@ fn call(tools: &Registry, name: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn every_instance_has_tools_of_its_own() {
+fn every_instance_has_its_own_tools() {
     let hall = Arc::new(Heating::default());
     let tools = Registry::builder()
         .toolset("kitchen_", Heating::default())
         .shared_toolset("hall_", Arc::clone(&hall))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(
         call(&tools, "kitchen_set-degrees", r#"{"degrees":20}"#),
         "0"
@@ -150,31 +150,34 @@ fn every_instance_has_tools_of_its_own() {
 }
 
 #[test]
-fn two_instances_under_one_prefix_are_told_the_way_out() {
+fn two_instances_with_one_prefix_are_reported_with_a_remedy() {
     let twice = Registry::builder()
         .toolset("hall_", Heating::default())
         .toolset("hall_", Heating::default());
     let error = twice.build().expect_err("one name twice").to_string();
     assert!(error.contains("2 tools are named `hall_get`:"), "{error}");
-    assert!(error.contains("give toolsets unlike prefixes"), "{error}");
+    assert!(
+        error.contains("give each toolset its own prefix"),
+        "{error}"
+    );
 }
 
 #[test]
-fn a_method_is_told_as_a_function_is() {
+fn a_method_is_described_like_a_function() {
     let tools = Registry::builder()
         .toolset("", Heating::default())
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let tool = tools.get("set-degrees").expect("it is there");
     assert_eq!(tool.description, "Sets the temperature.");
-    assert_eq!(tool.returns.as_deref(), Some("The temperature before."));
-    assert_eq!(tool.title.as_deref(), Some("Heat"));
+    assert_eq!(tool.returns(), Some("The temperature before."));
+    assert_eq!(tool.title(), Some("Heat"));
     assert_eq!(tool.annotations.idempotent, Some(true));
     assert_eq!(
         tool.parameters_json(),
         r#"{"type":"object","properties":{"degrees":{"type":"integer","minimum":5,"maximum":30,"description":"In Celsius."}},"required":["degrees"],"additionalProperties":false}"#
     );
-    // Each is where its own attribute stands.
+    // Each tool has the place of its attribute.
     let line = |name: &str| {
         let place = tools.get(name).expect("it is there").location;
         let source = include_str!("toolsets.rs");
@@ -188,12 +191,12 @@ fn a_method_is_told_as_a_function_is() {
 }
 
 #[test]
-fn what_goes_wrong_in_a_method_is_told_as_of_any_tool() {
+fn failures_of_a_method_are_reported_as_of_any_tool() {
     let heating = Arc::new(Heating::default());
     let tools = Registry::builder()
         .shared_toolset("home_", Arc::clone(&heating))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     let kind = |name: &str, arguments: &str| {
         let result = tools.call_blocking(ToolCall::new("id", name, arguments));
         let error = result.error().expect("it failed");
@@ -217,7 +220,7 @@ fn self_in_a_signature_is_the_type() {
             },
         )
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(call(&tools, "is", r#"{"other":{"name":"hall"}}"#), "true");
     let joined = r#"{"others":[{"name":"way"}],"names":["a","b"]}"#;
     assert_eq!(call(&tools, "join", joined), r#"{"name":"hallwayab"}"#);
@@ -247,7 +250,7 @@ impl User {
 }
 
 #[test]
-fn what_the_application_gives_comes_beside_the_value() {
+fn context_values_are_passed_beside_self() {
     let tools = || Registry::builder().toolset("a_", User("Ada"));
     let error = tools().build().expect_err("nobody gave a `User`");
     assert!(error.to_string().contains("a_greet"), "{error}");
@@ -258,7 +261,7 @@ fn what_the_application_gives_comes_beside_the_value() {
 }
 
 #[test]
-fn a_toolset_may_stand_anywhere() {
+fn a_toolset_can_be_defined_anywhere() {
     mod inner {
         pub(super) struct Generic<T, const N: usize>(pub T);
 
@@ -304,13 +307,13 @@ fn a_toolset_may_stand_anywhere() {
         .toolset("", Local(1))
         .toolset("", Counter(2))
         .build()
-        .expect("unlike names");
+        .expect("unique names");
     assert_eq!(call(&tools, "length", ""), "2");
     assert_eq!(call(&tools, "number", r#"{"plus":2}"#), "3");
     assert_eq!(call(&tools, "count", r#"{"more":3}"#), "5");
 }
 
 #[test]
-fn no_method_is_linked() {
-    assert!(Registry::linked().expect("unlike names").is_empty());
+fn methods_are_never_linked() {
+    assert!(Registry::linked().expect("unique names").is_empty());
 }

@@ -1,4 +1,4 @@
-//! A registry between the layers of `tower`.
+//! A registry as a `tower` service.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -13,7 +13,7 @@ use tool_core::{
 use tower::retry::Policy;
 use tower::{Service, ServiceBuilder, ServiceExt};
 
-/// Makes a call again as long as that may help.
+/// Retries a call as long as that may help.
 #[derive(Clone)]
 struct Again(usize);
 
@@ -36,7 +36,7 @@ impl Policy<ToolCall, ToolResult, Infallible> for Again {
     }
 }
 
-/// What the tools of a test have seen.
+/// What the tools of a test recorded.
 #[derive(Default)]
 struct Seen {
     calls: AtomicUsize,
@@ -77,7 +77,7 @@ fn registry(seen: &Arc<Seen>) -> Registry {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_nothing_else() {
+async fn only_transient_failures_are_retried() {
     for (arguments, most, calls, ended) in [
         (json!({"busy": 2}), 5, 3, None),
         (json!({"busy": 9}), 3, 4, Some(ToolErrorKind::Failed)),
@@ -107,7 +107,7 @@ async fn what_may_pass_is_tried_again_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn time_limits_and_retries_stand_around_a_registry() {
+async fn timeout_and_retry_layers_wrap_a_registry() {
     let seen = Arc::new(Seen::default());
     let within = |time| {
         let stack = ServiceBuilder::new().timeout(time).concurrency_limit(3);
@@ -127,7 +127,7 @@ async fn time_limits_and_retries_stand_around_a_registry() {
         );
     }
     assert_eq!(seen.most.load(Ordering::SeqCst), 3);
-    // Four of them were made again.
+    // Four of them were retried.
     assert_eq!(seen.calls.load(Ordering::SeqCst), 24);
 
     let call = ToolCall::new("slow", "work", json!({"hangs": true}));

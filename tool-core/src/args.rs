@@ -1,61 +1,59 @@
-//! From the text of a model's arguments to the values that a function takes.
+//! Decodes the text of a model's arguments into the parameters of a function.
 //!
-//! The usual call is read in one pass: the keys by a loop that is not generic, each value where it
-//! stands, by a decoder that all tools share for its type. Anything unusual leaves the fast path
-//! for [`Input::decode_slow`], which finds out what it is: bad JSON, a list of mistakes, or a
-//! spelling that serde is stricter about than JSON Schema.
+//! The usual call is decoded in one pass: a loop that is not generic reads the keys, and each value
+//! is decoded in place by code that all tools share for its type. Anything unusual leaves the fast
+//! path for [`Input::decode_slow`], which finds the cause: invalid JSON, violations, or a spelling
+//! that JSON Schema allows and serde rejects.
 
-mod fill;
+mod decode;
 mod reader;
-mod slot;
 
 use std::any::{Any, TypeId, type_name};
 use std::sync::OnceLock;
 
-use self::fill::{DecodeFailure, fill, fill_trusted};
-use self::slot::Decode;
-pub use self::slot::Slot;
+pub use self::decode::Slot;
+use self::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
 use crate::call::CallHead;
 use crate::call::context::{CallContext, CancellationToken, Shared};
-use crate::schema::decode_check::refused;
-use crate::schema::validate::{Normal, ValidateError, normalise, path_at};
+use crate::schema::decode_check::rejection;
+use crate::schema::validate::{Normalised, ValidateError, normalise, path_at};
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
 
-/// What one call of a tool brings.
+/// The input of one call.
 pub struct Input {
-    /// The parameters of the tool, one per slot.
+    /// The tool's parameters, one for each slot.
     parameters: &'static [Property],
     /// The value that the tool is a method of.
     receiver: Option<Shared>,
     context: CallContext,
     text: String,
-    /// Whether a value in quotes is taken for the value; see
+    /// `true` if values in quotes and single values for arrays are converted; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     is_lenient: bool,
-    /// The same arguments respelled for serde, when they had to be.
-    respelled: OnceLock<Box<Normal>>,
+    /// The arguments rewritten for serde, if that was necessary.
+    normalised: OnceLock<Box<Normalised>>,
 }
 
-/// Why the arguments of a call can't be decoded.
+/// The error of arguments that can't be decoded.
 pub enum ArgumentError {
     #[doc(hidden)]
     Malformed(String),
     #[doc(hidden)]
     Invalid(InvalidArguments),
-    /// The call has no value of this type.
+    /// The call has no context value of this type.
     #[doc(hidden)]
-    Lacking(&'static str),
+    MissingContext(&'static str),
 }
 
-/// The mistakes in a call's arguments.
+/// The violations in a call's arguments.
 pub struct InvalidArguments(pub(crate) Violations);
 
 impl From<ValidateError> for ArgumentError {
-    fn from(unfit: ValidateError) -> Self {
-        match unfit {
-            ValidateError::NoJson(problem) => ArgumentError::Malformed(problem),
-            ValidateError::Mistakes(violations) => {
+    fn from(error: ValidateError) -> Self {
+        match error {
+            ValidateError::NotJson(message) => ArgumentError::Malformed(message),
+            ValidateError::Invalid(violations) => {
                 ArgumentError::Invalid(InvalidArguments(violations))
             }
         }
@@ -77,38 +75,38 @@ impl Input {
             context,
             text,
             is_lenient,
-            respelled: OnceLock::new(),
+            normalised: OnceLock::new(),
         }
     }
 
-    /// The call came to its own end. Gives what was taken for something else.
+    /// Marks the call as finished. Returns the values that were converted.
     #[inline]
     pub(crate) fn finish(&mut self) -> Vec<Coercion> {
         self.context.finish();
-        match self.respelled.get_mut() {
-            Some(respelled) => std::mem::take(&mut respelled.coercions),
+        match self.normalised.get_mut() {
+            Some(normalised) => std::mem::take(&mut normalised.coercions),
             None => Vec::new(),
         }
     }
 
-    /// What its result needs to know of the call.
+    /// Takes the data of the call that its result needs.
     #[inline]
     pub(crate) fn take_head(&mut self) -> CallHead {
         std::mem::take(&mut self.context.head)
     }
 
-    /// The token of the call, which outlives it.
+    /// Returns the call's cancellation token, which outlives the call.
     pub(crate) fn cancellation(&self) -> &CancellationToken {
         self.context.cancellation()
     }
 
-    /// What the application gave: a value of this type, or the call itself.
+    /// Returns the context value of this type, or the call's context itself.
     pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, ArgumentError> {
         self.optional_context()
-            .ok_or_else(|| ArgumentError::Lacking(type_name::<T>()))
+            .ok_or_else(|| ArgumentError::MissingContext(type_name::<T>()))
     }
 
-    /// The same where it may be absent.
+    /// Returns the context value of this type, if there is one.
     pub fn optional_context<T: Any + Send + Sync>(&self) -> Option<&T> {
         if TypeId::of::<T>() == TypeId::of::<CallContext>() {
             return (&self.context as &dyn Any).downcast_ref();
@@ -116,11 +114,11 @@ impl Input {
         self.context.get()
     }
 
-    /// What the tool is a method of.
+    /// Returns the value that the tool is a method of.
     ///
     /// # Panics
     ///
-    /// When the tool is no method of this type.
+    /// Panics if the tool is not a method of this type.
     pub fn receiver<T: Any>(&self) -> &T {
         self.receiver
             .as_ref()
@@ -128,48 +126,49 @@ impl Input {
             .expect("a method is called on what its toolset was given for")
     }
 
-    /// Fills one slot a parameter, or says everything that is wrong.
-    pub fn read<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), ArgumentError> {
-        match fill(&self.text, self.parameters, slots) {
-            true => Ok(()),
-            false => self.decode_slow(slots),
+    /// Decodes each parameter into its slot. Returns all violations.
+    pub fn read<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
+        if decode_strict(&self.text, self.parameters, slots) {
+            Ok(())
+        } else {
+            self.decode_slow(slots)
         }
     }
 
-    /// The text of the arguments.
+    /// Returns the text of the arguments.
     #[cfg(feature = "dynamic")]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The slow path. It starts over, so that its verdict does not depend on how far the fast one
-    /// came.
+    /// Decodes arguments that the fast path did not. Starts over, so that the result does not depend
+    /// on how far the fast path came.
     #[cold]
-    fn decode_slow<'a>(&'a self, slots: &mut [&mut dyn Decode<'a>]) -> Result<(), ArgumentError> {
+    fn decode_slow<'a>(
+        &'a self,
+        slots: &mut [&mut dyn DecodeSlot<'a>],
+    ) -> Result<(), ArgumentError> {
         let schema = Schema::object(self.parameters);
-        let respelled = normalise(&schema, &self.text, self.is_lenient)?;
-        let respelled = self.respelled.get_or_init(|| Box::new(respelled));
-        let filled = fill_trusted(&respelled.text, schema.properties(), slots);
-        filled.map_err(|unread| {
-            let violations = match unread {
+        let normalised = normalise(&schema, &self.text, self.is_lenient)?;
+        let normalised = self.normalised.get_or_init(|| Box::new(normalised));
+        let decoded = decode_trusted(&normalised.text, schema.properties(), slots);
+        decoded.map_err(|failure| {
+            let violations = match failure {
                 Some(DecodeFailure {
                     property,
-                    problem,
+                    error,
                     at,
                 }) => {
-                    let value = respelled.text.get(at.start..).unwrap_or_default();
+                    let value = normalised.text.get(at.start..).unwrap_or_default();
                     let inner = path_at(value, at.len());
                     let path = format!("{}{inner}", property.name());
-                    // The schema is that of the parameter, not of what stands inside of it.
-                    let refused = match inner.is_empty() {
-                        true => refused(&problem.to_string(), Some(property.schema)),
-                        false => refused(&problem.to_string(), None),
-                    };
-                    Violations::one(path, &refused)
+                    // The schema describes the whole parameter, not a value inside of it.
+                    let schema = inner.is_empty().then_some(property.schema);
+                    Violations::one(path, &rejection(&error.to_string(), schema))
                 }
-                None => Violations::one(String::new(), "could not be read"),
+                None => Violations::one(String::new(), "could not be decoded"),
             };
-            ValidateError::Mistakes(violations).into()
+            ValidateError::Invalid(violations).into()
         })
     }
 }

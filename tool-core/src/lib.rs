@@ -1,5 +1,19 @@
 #![doc = include_str!("../README.md")]
 
+// Modules, from the bottom up. A module imports only from those above it.
+//
+// schema      the schema of arguments and results: tree, JSON text, validation
+// call        calls, their arguments, context, errors and results
+// spec        the description of a tool
+// types       `ToolType` for the types of std and of other crates
+// args        decodes arguments; `output` encodes results
+// tool        handlers and entries: a spec with the code that runs it
+// provider    dialects and rules of the providers
+// runtime     timers and threads; `telemetry` emits spans and events
+// registry    looks up, lists, renders and runs tools
+// agent, budget, docs, dynamic, lock, testing    features on top of a registry
+// __private   what generated code uses
+
 extern crate self as tool_core;
 
 #[cfg(feature = "agent")]
@@ -20,7 +34,7 @@ mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
 #[cfg(feature = "docs")]
-mod json;
+mod ordered_json;
 mod output;
 mod provider;
 mod registry;
@@ -45,8 +59,7 @@ pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, R
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
 pub use spec::{Annotations, Location, ToolSpec};
-pub use tool::toolset::Toolset;
-pub use tool::{Tool, ToolEntry};
+pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_core_macros::tool;
@@ -54,7 +67,7 @@ pub use tool_core_macros::tool;
 pub use tool_core_macros::toolset;
 pub use types::{MapKey, ToolType};
 
-/// A list of tools by the names of their functions, for a registry of chosen tools.
+/// Creates an array of [`ToolEntry`]s from the names of tool functions.
 ///
 /// ```
 /// mod weather {
@@ -82,13 +95,13 @@ macro_rules! tools {
     };
 }
 
-/// Stops the build unless the schema of a tool's arguments is the text that it should be: a golden
-/// file that no change passes unseen, `cargo check` included.
+/// Asserts at compile time, including `cargo check`, that the schema of a tool's arguments equals a
+/// JSON text.
 ///
-/// White space outside of strings does not matter. The first argument names the tool by its
-/// function, as in [`tools!`]; the second is any constant text, mostly
-/// `include_str!("get_weather.json")`. The error says where the two part. Compared with an empty
-/// text, it shows the whole schema, to be written into the file.
+/// The first argument is the name of the tool's function. The second is any constant text, such as
+/// `include_str!("get_weather.json")`. White space outside of strings is ignored. The error shows
+/// the first difference; for an empty text, it shows the whole schema, ready to be saved as the
+/// golden file.
 ///
 /// ```
 /// use tool_core::{assert_schema, tool};
@@ -111,7 +124,7 @@ macro_rules! tools {
 /// );
 /// ```
 ///
-/// Another schema than the tool's:
+/// A schema that differs does not compile:
 ///
 /// ```compile_fail
 /// # use tool_core::{assert_schema, tool};
@@ -127,15 +140,15 @@ macro_rules! tools {
 #[macro_export]
 macro_rules! assert_schema {
     ($tool:ty, $json:expr $(,)?) => {
-        // A text of some hundred KB takes the compiler a moment.
+        // A text of several hundred KB triggers the lint.
         #[allow(long_running_const_eval)]
         const _: () = $crate::__private::assert_schema::<$tool>($json);
     };
 }
 
-/// Only rustdoc hides lines: whoever copies an example from elsewhere would copy them too.
+/// Only rustdoc hides lines; readers elsewhere would copy them.
 #[test]
-fn the_readme_hides_no_line_of_an_example() {
+fn examples_in_the_readme_have_no_hidden_lines() {
     let mut blocks = include_str!("../README.md").split("\n```");
     blocks.next();
     for block in blocks.step_by(2).filter(|block| block.starts_with("rust")) {

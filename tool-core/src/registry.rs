@@ -1,11 +1,9 @@
-//! [`Registry`]: the tools of a program, found by name, listed in order, called.
+//! [`Registry`]: looks up, lists, renders and calls tools.
 
 mod builder;
 mod error;
-mod gate;
-mod groups;
-mod linked_specs;
-mod names;
+mod hooks;
+mod name_hash;
 mod policy;
 mod run;
 #[cfg(feature = "tower")]
@@ -32,17 +30,17 @@ use crate::tool::{StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
-pub use gate::{Gate, PendingCall};
+pub use hooks::{Gate, PendingCall};
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]
 pub static LINKED: [&'static StaticTool];
 
-/// A set of tools with unlike names.
+/// A set of tools with unique names.
 ///
-/// Clones share their tools and are cheap. Tools can be added, replaced and removed at any time.
-/// Nobody waits for that: a call that runs keeps the tool that it started with, and whatever lists
-/// or renders sees the tools as they were at one moment.
+/// Clones are cheap and share their tools. Tools can be added, replaced and removed at any time,
+/// without blocking calls: a running call keeps the tool it started with, and every listing is a
+/// consistent snapshot.
 ///
 /// ```
 /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -63,40 +61,49 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     current: ArcSwap<Snapshot>,
-    /// Held by whoever makes the next snapshot, and never by a reader.
-    changing: Mutex<()>,
+    /// Held while the snapshot is replaced, never by readers.
+    write_lock: Mutex<()>,
     policy: Policy,
-    /// Whether that asks nothing of a call.
+    /// The result of [`Policy::is_plain`].
     is_plain: bool,
 }
 
 impl Registry {
-    /// A registry without tools.
+    /// Creates an empty registry.
     pub fn new() -> Registry {
         Registry::default()
     }
 
-    /// Every `#[tool]` that is linked into this program, apart from those marked `unlinked`.
+    /// Creates a registry of every `#[tool]` linked into this program, except those marked
+    /// `unlinked`.
     ///
-    /// A crate that nothing names is not linked, and its tools are then missing without a word.
-    /// Name it (`use weather_tools as _;`), and let [`Registry::expect`] watch over it, or a test
-    /// with [`assert_linked`](crate::testing::assert_linked).
+    /// Tools in a crate that you never reference are silently absent. Reference the crate
+    /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
+    /// [`assert_linked`](crate::testing::assert_linked) in a test.
     ///
     /// # Errors
     ///
-    /// When two tools have one name (the error names both places and the remedies), when a tool
-    /// lacks a context or a runtime, which a [builder](RegistryBuilder::linked) can be given, or when
-    /// the tools together are more than a [target](crate::rules::Target) of this build takes.
+    /// Returns an error if two tools have the same name, if a tool needs a context value or a
+    /// runtime (set them on a [builder](RegistryBuilder::linked)), or if the tools together exceed a
+    /// limit of a [target](crate::rules::Target) of this build.
     pub fn linked() -> Result<Registry, RegistryError> {
         Registry::builder().linked().build()
     }
 
-    /// A registry of chosen tools.
+    /// Creates a registry of every linked tool for inspection only: it ignores missing context values
+    /// and runtimes.
+    pub(crate) fn linked_specs() -> Result<Registry, RegistryError> {
+        let tools = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
+        let snapshot = Snapshot::new(tools.collect(), Vec::new(), None)?;
+        Ok(Registry::from_parts(snapshot, Policy::default()))
+    }
+
+    /// Creates a builder, to choose the tools and settings of a registry.
     pub fn builder() -> RegistryBuilder {
         RegistryBuilder::default()
     }
 
-    /// Checks that the tools named are all there, and hands the registry on.
+    /// Returns the registry if it has all of these tools.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -107,7 +114,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When some are missing; the error lists them and says why a tool can be missing.
+    /// Returns an error that lists the missing tools.
     pub fn expect<'n>(
         self,
         names: impl IntoIterator<Item = &'n str>,
@@ -125,45 +132,45 @@ impl Registry {
         }
     }
 
-    /// Every tool's spec, in the order of their names.
+    /// Returns the tools, sorted by name.
     pub fn specs(&self) -> Vec<ToolEntry> {
         self.0.current.load().tools.clone()
     }
 
-    /// The tool of this name.
+    /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
         self.0.current.load().get(name).cloned()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.0.current.load().tools.len()
     }
 
-    /// Whether there are no tools.
+    /// Returns `true` if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds tools while the registry is in use.
+    /// Adds tools.
     ///
     /// # Errors
     ///
-    /// When a name is taken, or a tool lacks something that the registry was not given. Nothing is
-    /// added then.
+    /// Returns an error if a name is taken, or if a tool needs something that the registry does not
+    /// have. No tool is added in that case.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
         let tools: Vec<_> = tools.into_iter().collect();
-        // What is refused is dropped after the change: a tool may hold something that changes this
-        // registry at its end.
+        // Cloned, so that rejected tools are dropped outside the lock: dropping a tool may run code
+        // that changes this registry.
         self.change(|current| (current.iter().chain(&tools).cloned().collect(), ()))
     }
 
-    /// Puts a tool in the place of the one of its name, if there is one, and gives that back. No
-    /// call meets a moment without either.
+    /// Adds a tool, atomically replacing the one with the same name, which is returned.
     ///
     /// # Errors
     ///
-    /// When the tool lacks something that the registry was not given. The other one stays then.
+    /// Returns an error if the tool needs something that the registry does not have. The registry is
+    /// unchanged in that case.
     pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
         let tool = tool.into();
         self.change(|current| {
@@ -174,40 +181,119 @@ impl Registry {
         })
     }
 
-    /// Removes a tool while the registry is in use and gives it back.
+    /// Removes a tool and returns it.
     pub fn remove(&self, name: &str) -> Option<ToolEntry> {
         self.remove_where(|tool| tool.name == name).pop()
     }
 
-    fn remove_where(&self, is_out: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
-        let parted = self.change(|current| {
-            let (out, kept) = current.iter().cloned().partition(|tool| is_out(tool));
-            (kept, out)
+    fn remove_where(&self, is_removed: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
+        let removed = self.change(|current| {
+            let (removed, kept) = current.iter().cloned().partition(|tool| is_removed(tool));
+            (kept, removed)
         });
-        // Fewer tools break no rule that more of them keep, so nothing refuses them.
-        parted.unwrap_or_default()
+        // A subset of valid tools is valid, so this never fails.
+        removed.unwrap_or_default()
     }
 
-    /// Makes the next snapshot, unless it is refused. Changes take turns.
+    /// Replaces the snapshot, unless the new tools are invalid.
     fn change<T>(
         &self,
         next: impl FnOnce(&[ToolEntry]) -> (Vec<ToolEntry>, T),
     ) -> Result<T, RegistryError> {
-        let changing = self.0.changing.lock();
-        let _turn = changing.unwrap_or_else(PoisonError::into_inner);
+        let lock = self.0.write_lock.lock();
+        let _guard = lock.unwrap_or_else(PoisonError::into_inner);
         let current = self.0.current.load();
-        let (tools, told) = next(&current.tools);
-        let snapshot = Snapshot::new(tools, current.hosted.clone(), &self.0.policy)?;
+        let (tools, value) = next(&current.tools);
+        let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
         self.0.current.store(Arc::new(snapshot));
-        Ok(told)
+        Ok(value)
     }
 
-    /// The [hosted tools](HostedTool), in the order in which they came.
+    /// Returns the names of all groups, sorted.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, dialect::Mcp, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .group("sums", tools![add])
+    ///     .group("games", tools![roll_die])
+    ///     .build()?;
+    /// assert_eq!(registry.groups(), ["games", "sums"]);
+    ///
+    /// // A group is a registry, which can be listed, rendered and called.
+    /// let games = registry.group("games");
+    /// assert!(games.render(&Mcp::default()).as_str().contains("roll_die"));
+    /// assert!(games.call_blocking(ToolCall::new("call_1", "add", r#"{"a":1,"b":2}"#)).is_error());
+    ///
+    /// registry.remove_group("games");
+    /// assert_eq!(registry.len(), 1);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn groups(&self) -> Vec<String> {
+        let tools = &self.0.current.load().tools;
+        let groups = tools.iter().filter_map(ToolEntry::group);
+        let mut groups: Vec<_> = groups.map(str::to_owned).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
+    /// Returns a registry of the tools that are now in this group; see [`select`](Registry::select).
+    pub fn group(&self, name: &str) -> Registry {
+        self.select(|tool| tool.group() == Some(name))
+    }
+
+    /// Returns a registry of some of the tools, with the same context values, hooks and limits.
+    /// Later changes to either registry do not affect the other. Hosted tools are not included.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Deletes everything.
+    /// #[tool(destructive)]
+    /// fn delete_all() {}
+    ///
+    /// let registry = Registry::builder().tools(tools![delete_all]).build()?;
+    /// let harmless = registry.select(|tool| tool.annotations.destructive != Some(true));
+    /// assert!(harmless.is_empty());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn select(&self, is_selected: impl Fn(&ToolEntry) -> bool) -> Registry {
+        let tools = &self.0.current.load().tools;
+        let tools = tools
+            .iter()
+            .filter(|tool| is_selected(tool))
+            .cloned()
+            .collect();
+        let policy = self.0.policy.clone();
+        // A subset of valid tools is valid, so this never fails.
+        let snapshot = Snapshot::new(tools, Vec::new(), Some(&policy)).unwrap_or_default();
+        Registry::from_parts(snapshot, policy)
+    }
+
+    /// Removes the tools of a group and returns them.
+    pub fn remove_group(&self, name: &str) -> Vec<ToolEntry> {
+        self.remove_where(|tool| tool.group() == Some(name))
+    }
+
+    /// Returns the [hosted tools](HostedTool), in the order they were added.
     pub fn hosted(&self) -> Vec<HostedTool> {
         self.0.current.load().hosted.clone()
     }
 
-    /// Adds a hosted tool while the registry is in use. Nothing happens when it is there.
+    /// Adds a hosted tool, unless the registry has it already.
     ///
     /// ```
     /// use serde_json::json;
@@ -228,30 +314,29 @@ impl Registry {
         });
     }
 
-    /// Removes a hosted tool while the registry is in use, and says whether it was there.
+    /// Removes a hosted tool. Returns `true` if the registry had it.
     pub fn remove_hosted(&self, tool: &HostedTool) -> bool {
         self.change_hosted(|hosted| {
-            let count = hosted.len();
+            let len_before = hosted.len();
             hosted.retain(|other| other != tool);
-            hosted.len() < count
+            hosted.len() < len_before
         })
     }
 
-    /// The same for the hosted tools, of which nothing is refused.
+    /// Replaces the hosted tools of the snapshot.
     fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
-        let changing = self.0.changing.lock();
-        let _turn = changing.unwrap_or_else(PoisonError::into_inner);
+        let lock = self.0.write_lock.lock();
+        let _guard = lock.unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.0.current.load());
-        let told = change(&mut snapshot.hosted);
+        let value = change(&mut snapshot.hosted);
         self.0.current.store(Arc::new(snapshot));
-        told
+        value
     }
 
-    /// The value of a request's `tools` field, as the provider wants it.
+    /// Renders the value of a request's `tools` field in the format of a provider.
     ///
-    /// What the provider is known to refuse of so many tools is told by
-    /// [`Rendered::broken_rules`], what the dialect leaves out by [`Rendered::refused`], and both
-    /// by events in the log.
+    /// [`Rendered::broken_rules`] lists the provider rules that the tools break, and
+    /// [`Rendered::refused`] the tools that the dialect omits. Both are logged too.
     ///
     /// ```
     /// use tool_core::{Registry, dialect::Anthropic};
@@ -262,7 +347,7 @@ impl Registry {
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
         let snapshot = self.0.current.load();
         let mut tools = Cow::Borrowed(&snapshot.tools);
-        // A result that is cut is not what its schema says.
+        // A truncated result does not match its schema.
         if self.0.policy.output_cap.is_some() {
             let all = snapshot.tools.iter().cloned();
             tools = Cow::Owned(all.map(ToolEntry::without_output).collect());
@@ -272,29 +357,29 @@ impl Registry {
         rendered
     }
 
-    /// Runs one call. There is always one result: bad arguments, an unknown name and a panic
-    /// become results that the model can act on.
+    /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
+    /// become errors that the model can act on.
     ///
-    /// The future needs no particular async runtime, and none at all for a sync tool; a tool that
-    /// blocks or has a time-out needs a [`Runtime`](crate::Runtime). Dropping the future cancels
-    /// the call. A tool may make calls of [its own](crate::CallContext#calls-inside-of-calls).
+    /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
+    /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
+    /// may make [nested calls](crate::CallContext#nested-calls).
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
         let inner = Arc::clone(&self.0);
         async move {
             let tool = match found {
                 Ok(tool) => tool,
-                Err(snapshot) => return run::unknown(&inner, call, &snapshot),
+                Err(snapshot) => return run::unknown_tool(&inner, call, &snapshot),
             };
-            match run::way(&inner, &tool, &call) {
-                CallPath::Sync(invoke) => run::at_once(&inner, tool, invoke, call),
-                CallPath::Async(invoke) => run::later(inner, tool, invoke, call).await,
-                CallPath::Full => run::guarded(inner, tool, call).await,
+            match run::call_path(&inner, &tool, &call) {
+                CallPath::Sync(invoke) => run::run_sync(&inner, tool, invoke, call),
+                CallPath::Async(invoke) => run::run_async(inner, tool, invoke, call).await,
+                CallPath::Full => run::run_full(inner, tool, call).await,
             }
         }
     }
 
-    /// The tool of this name, or all there are.
+    /// Returns the tool with this name, or the snapshot that lacks it.
     #[inline]
     fn find(&self, name: &str) -> Result<ToolEntry, Arc<Snapshot>> {
         let current = self.0.current.load();
@@ -304,11 +389,10 @@ impl Registry {
         }
     }
 
-    /// Runs calls side by side and gives their results in the order of the calls, whatever ids they
-    /// have.
+    /// Runs calls concurrently and returns their results in the order of the calls.
     ///
-    /// They share one task, so that sync tools run one after the other: what takes long is to be
-    /// `#[tool(blocking)]`. On several threads, spawn [`Registry::call`].
+    /// All calls share one task, so sync tools run one after another; mark slow ones
+    /// `#[tool(blocking)]`. To use several threads, spawn [`Registry::call`].
     pub fn call_all<C>(&self, calls: C) -> impl Future<Output = Vec<ToolResult>> + Send + use<C>
     where
         C: IntoIterator<Item = ToolCall>,
@@ -317,19 +401,18 @@ impl Registry {
         join_all(running)
     }
 
-    /// Runs one call to its end on this thread, for programs without an async runtime.
+    /// Runs one call and blocks the thread until it ends, for programs without an async runtime.
     ///
-    /// A tool that needs the timers or the I/O of a runtime must be called inside of it, with
-    /// [`Registry::call`]. In an async function this would keep the thread from the runtime, and wait
-    /// for ever where that is its only one.
+    /// Use [`Registry::call`] in async code: blocking a thread of the runtime can deadlock, and tools
+    /// that need its timers or I/O must run inside it.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
         block_on(self.call(call))
     }
 
-    fn of(snapshot: Snapshot, policy: Policy) -> Registry {
+    fn from_parts(snapshot: Snapshot, policy: Policy) -> Registry {
         Registry(Arc::new(Inner {
             current: ArcSwap::from_pointee(snapshot),
-            changing: Mutex::new(()),
+            write_lock: Mutex::new(()),
             is_plain: policy.is_plain(),
             policy,
         }))
@@ -342,7 +425,7 @@ impl Default for Registry {
             runtime: Policy::default_runtime(),
             ..Policy::default()
         };
-        Registry::of(Snapshot::default(), policy)
+        Registry::from_parts(Snapshot::default(), policy)
     }
 }
 

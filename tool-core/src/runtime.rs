@@ -1,4 +1,4 @@
-//! [`Runtime`]: the timers and the threads of an application.
+//! [`Runtime`]: timers and threads from an async runtime.
 
 pub(crate) mod block_on;
 
@@ -7,20 +7,20 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// A future in a box, as the methods of [`Runtime`] give it.
+/// A boxed future, as the methods of [`Runtime`] return it.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Timers and threads: what a time-out, and a tool that blocks, need besides futures.
+/// The timers and threads that timeouts and blocking tools need.
 ///
-/// With the feature `tokio`, a registry has those of tokio. For another async runtime implement
-/// it, and give it to [`RegistryBuilder::runtime`](crate::RegistryBuilder::runtime):
+/// With the feature `tokio`, a registry uses tokio by default. For another async runtime, implement
+/// this trait and pass it to [`RegistryBuilder::runtime`](crate::RegistryBuilder::runtime):
 ///
 /// ```
 /// use std::thread;
 /// use std::time::Duration;
 /// use tool_core::{BoxFuture, NoRuntime, Registry, Runtime, ToolCall, tool, tools};
 ///
-/// /// Every timer and every job has a thread.
+/// /// Starts a thread for every timer and job.
 /// struct Threads;
 ///
 /// impl Runtime for Threads {
@@ -29,13 +29,13 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 ///     }
 ///
 ///     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
-///         // Of the crate `futures-channel`.
-///         let (done, waits) = futures_channel::oneshot::channel();
+///         // From the crate `futures-channel`.
+///         let (sender, receiver) = futures_channel::oneshot::channel();
 ///         thread::spawn(move || {
 ///             job();
-///             let _ = done.send(());
+///             let _ = sender.send(());
 ///         });
-///         Ok(Box::pin(async { drop(waits.await) }))
+///         Ok(Box::pin(async { drop(receiver.await) }))
 ///     }
 /// }
 ///
@@ -51,45 +51,45 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
 pub trait Runtime: Send + Sync + 'static {
-    /// Ends after this time.
+    /// Returns a future that completes after this time.
     ///
     /// # Errors
     ///
-    /// When the runtime does not run here.
+    /// Returns an error if called outside the runtime.
     fn sleep(&self, duration: Duration) -> Result<BoxFuture<()>, NoRuntime>;
 
-    /// Runs a job on a thread that it may block. The future ends when the job has ended, or won't
-    /// run any more. Dropping the future does not stop the job.
+    /// Runs a job on a thread that may block. The future completes when the job has ended, or when
+    /// it will never run. Dropping the future does not stop the job.
     ///
     /// # Errors
     ///
-    /// When the runtime does not run here.
+    /// Returns an error if called outside the runtime.
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime>;
 }
 
-/// A call needs a runtime, and was made outside of it.
+/// The error of a call that needs a runtime but was made outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRuntime;
 
 impl fmt::Display for NoRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a tool that blocks or has a time-out was called outside of the async runtime; \
-             make the call inside of it, and let it have timers",
+            "a blocking tool or a tool with a timeout was called outside of the async runtime; \
+             make the call inside the runtime, with timers enabled",
         )
     }
 }
 
 impl std::error::Error for NoRuntime {}
 
-/// The timers and the threads of tokio.
+/// The timers and threads of tokio.
 #[cfg(feature = "tokio")]
 pub(crate) struct Tokio;
 
 #[cfg(feature = "tokio")]
 impl Runtime for Tokio {
     fn sleep(&self, duration: Duration) -> Result<BoxFuture<()>, NoRuntime> {
-        // Without timers it panics; not even that may leave the call.
+        // It panics if the runtime has no timers.
         tokio::runtime::Handle::try_current().map_err(|_| NoRuntime)?;
         let sleep = std::panic::catch_unwind(|| tokio::time::sleep(duration));
         Ok(Box::pin(sleep.map_err(|_| NoRuntime)?))
@@ -98,7 +98,7 @@ impl Runtime for Tokio {
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
         let handle = tokio::runtime::Handle::try_current().map_err(|_| NoRuntime)?;
         let job = handle.spawn_blocking(job);
-        // An error is a job that was not run: the runtime shuts down.
+        // An error means that the job did not run, because the runtime is shutting down.
         Ok(Box::pin(async { drop(job.await) }))
     }
 }

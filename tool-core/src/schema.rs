@@ -1,55 +1,62 @@
-//! The schema tree: what a type accepts, as constant data.
+//! The schema tree: a constant description of what a type accepts.
 //!
-//! A [`Schema`] is written by `#[tool]` and `#[derive(ToolType)]`, composed through
-//! [`ToolType::SCHEMA`](crate::ToolType::SCHEMA), rendered to JSON text while compiling
-//! and walked to judge a model's arguments. One tree, three readers:
-//! they cannot disagree.
+//! `#[tool]` and `#[derive(ToolType)]` write a [`Schema`] for each type, and types compose through
+//! [`ToolType::SCHEMA`](crate::ToolType::SCHEMA). The same tree is rendered to JSON text at compile
+//! time, validates the model's arguments at run time and words the errors, so the three cannot
+//! disagree.
 //!
-//! # Where a call is judged otherwise than by the letter of its schema
+//! # Deliberate exceptions
 //!
-//! Wider, because models and strict modes send it and nothing is lost:
+//! A call is validated exactly against the schema that the model sees, with these exceptions.
 //!
-//! - `null` for whatever may be left out is leaving it out;
-//! - `null`, empty text and nothing at all in the place of the arguments are no arguments;
-//! - a value of an enum may differ by case alone;
-//! - the names of `#[serde(alias)]` and `#[serde(other)]` are taken and not shown.
+//! Accepted although the schema does not describe it, because models and strict modes send it and
+//! its meaning is clear:
 //!
-//! Narrower, because the schema could only say it at the cost of noise, or not at all:
+//! - `null` for an optional property means that the property is absent.
+//! - `null`, empty text or missing arguments mean `{}`.
+//! - An enum value may differ in case, as long as only one value matches.
+//! - Names from `#[serde(alias)]` are accepted, and so is any value of an enum with
+//!   `#[serde(other)]`.
 //!
-//! - a number beyond its Rust type is refused where the schema shows no bound;
-//! - so is an integer key of a map beyond the type of the keys;
-//! - a type that parses a string (an address, a date, a validated newtype) refuses what it can't
-//!   parse, in its own words;
-//! - a key that is given twice is refused: no schema can say that;
-//! - values nest at most 127 levels deep.
+//! Rejected although the schema allows it, because JSON Schema cannot express the rule, or only at
+//! the cost of noise:
+//!
+//! - A number that does not fit its Rust type, where the schema shows no bound.
+//! - An integer map key that does not fit the key type.
+//! - A string that its type cannot parse, such as an address, a date or a validated newtype. The
+//!   error carries the type's own message.
+//! - A duplicate key.
+//! - A value nested more than 127 levels deep.
 
 #[doc(hidden)]
 pub mod check;
 pub(crate) mod const_string;
 #[doc(hidden)]
 pub mod constrain;
-mod constraints;
 pub(crate) mod cursor;
 pub(crate) mod decode_check;
-pub(crate) mod golden;
+pub(crate) mod difference;
 pub(crate) mod json;
+pub(crate) mod messages;
+mod nearest;
 pub(crate) mod numbers;
+mod parts;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;
-pub(crate) mod seen;
+pub(crate) mod references;
+pub(crate) mod sets;
 pub(crate) mod stats;
 pub(crate) mod validate;
 pub(crate) mod violation;
-pub(crate) mod words;
 
-pub use constraints::{
+pub use parts::{
     ArrayRule, Bound, IntegerRange, Lengths, MapRule, NumberRange, Reference, StringRule, Strings,
     Text,
 };
 pub use property::Property;
 
-/// What a type accepts: the node of a schema tree.
+/// A node of a schema tree: what a type accepts.
 ///
 /// Built from its constants and constant functions:
 ///
@@ -63,31 +70,31 @@ pub use property::Property;
 pub struct Schema {
     pub(crate) kind: Kind,
     pub(crate) description: Text,
-    /// What is told beside any description, its own or that of a parameter: the meaning of each
-    /// value of an enum.
+    /// The meaning of each value of an enum. Appended to the description, even to that of a
+    /// parameter, which replaces the type's.
     pub(crate) notes: Text,
-    /// The name of the type, where something may refer to it; else empty.
+    /// The type's name, which references use; empty if there is none.
     pub(crate) name: &'static str,
-    /// Whether the type is written differently from how it is read, so that this describes
-    /// arguments but no result.
+    /// `true` if the type is serialized in another form, so that this describes arguments but not
+    /// results.
     pub(crate) is_input_only: bool,
-    /// How serde reads it, where that differs from what the schema says.
-    pub(crate) reading: Reading,
-    /// What the type itself says to a value, where that may be more.
-    pub(crate) trial: Option<decode_check::DecodeCheckFn>,
+    pub(crate) extra_forms: ExtraForms,
+    /// Decodes a value to find out whether the type rejects what the schema allows.
+    pub(crate) decode_check: Option<decode_check::DecodeCheckFn>,
 }
 
-/// What serde takes for a value although the schema does not describe it. The walk refuses it, but
-/// an untagged enum must not prefer it.
+/// The forms that serde accepts for a value although the schema does not describe them.
+///
+/// Validation rejects them, but an untagged enum must not prefer them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// Nothing else, or nothing that matters.
-    Exact,
-    /// An array with the values of the fields in their order: a struct that denies unknown fields.
+pub(crate) enum ExtraForms {
+    /// None that matter.
+    None,
+    /// An array of the fields' values in order: a struct that denies unknown fields.
     Positional,
-    /// That, and objects with more members: any other struct.
+    /// That, and objects with unknown fields: any other struct.
     Lax,
-    /// Numbers, strings or arrays besides: a type that reads itself in several ways.
+    /// Numbers, strings or arrays: a type whose `Deserialize` accepts several forms.
     Several,
 }
 
@@ -101,28 +108,28 @@ pub enum Kind {
     Null,
     /// `true` or `false`.
     Boolean,
-    /// A whole number; `20.0` is one.
+    /// An integer; `20.0` is one.
     Integer(IntegerRange),
     /// A number.
     Number(NumberRange),
     /// A string.
     String(StringRule),
-    /// One of some strings.
+    /// One of several strings.
     Enum(Strings),
-    /// An array of values of one kind.
+    /// An array whose items all follow one schema.
     Array(ArrayRule),
-    /// An array with one value for each of these.
+    /// An array with one item for each of these schemas.
     Tuple(&'static [&'static Schema]),
-    /// An object with free keys and values of one kind.
+    /// An object with free keys, whose values all follow one schema.
     Map(MapRule),
-    /// An object with exactly these keys: nothing else is accepted.
+    /// An object with these properties and no others.
     Object(&'static [Property]),
-    /// A value that at least one of these describes.
+    /// A value that matches at least one of these schemas.
     AnyOf(&'static [&'static Schema]),
-    /// `null`, or what the inner schema says. A parameter or a field of this kind may be left out,
-    /// and its schema is then written without `null`.
+    /// `null`, or a value that matches the inner schema. A parameter or a field of this kind is
+    /// optional, and its schema is then written without `null`.
     Nullable(&'static Schema),
-    /// What a schema further up says: a recursive type.
+    /// A reference to a schema further up the tree: a recursive type.
     Reference(Reference),
 }
 
@@ -133,7 +140,7 @@ impl Schema {
     pub const NULL: Schema = Schema::of(Kind::Null);
     /// `true` or `false`.
     pub const BOOLEAN: Schema = Schema::of(Kind::Boolean);
-    /// A whole number.
+    /// An integer.
     pub const INTEGER: Schema = Schema::of(Kind::Integer(IntegerRange {
         shows_minimum: false,
         shows_maximum: false,
@@ -151,17 +158,17 @@ impl Schema {
             notes: Text::EMPTY,
             name: "",
             is_input_only: false,
-            reading: Reading::Exact,
-            trial: None,
+            extra_forms: ExtraForms::None,
+            decode_check: None,
         }
     }
 
-    /// A whole number between two limits, both written into the schema.
+    /// An integer between two limits, both shown in the schema.
     pub const fn integer(minimum: i128, maximum: i128) -> Schema {
         Schema::of(Kind::Integer(IntegerRange::between(minimum, maximum)))
     }
 
-    /// A string whose format a model knows, such as `date-time`. The type must enforce it.
+    /// A string of a standard format, such as `date-time`. The type itself must enforce the format.
     pub const fn format(format: &'static str) -> Schema {
         Schema::of(Kind::String(StringRule {
             format,
@@ -169,7 +176,7 @@ impl Schema {
         }))
     }
 
-    /// A string of so many characters.
+    /// A string of a limited number of characters.
     pub const fn string(lengths: Lengths) -> Schema {
         Schema::of(Kind::String(StringRule {
             lengths,
@@ -182,7 +189,7 @@ impl Schema {
         Schema::array_of(items, Lengths::ANY)
     }
 
-    /// An array of so many items that all follow one schema.
+    /// An array of a limited number of items that all follow one schema.
     pub const fn array_of(items: &'static Schema, lengths: Lengths) -> Schema {
         Schema::of(Kind::Array(ArrayRule {
             items,
@@ -196,24 +203,23 @@ impl Schema {
         Schema::of(Kind::Tuple(items))
     }
 
-    /// An object with any keys whose values all follow one schema.
+    /// An object with any keys, whose values all follow one schema.
     pub const fn map(values: &'static Schema) -> Schema {
         Schema::map_of(&Schema::STRING, values)
     }
 
-    /// An object whose keys and values each follow a schema. The keys' is that of any string, of
-    /// some strings, of an integer or of one character.
+    /// An object whose keys and values each follow a schema.
     ///
     /// # Panics
     ///
-    /// When the schema of the keys is of another kind, which can't be a key.
+    /// Panics if `keys` is not a string, an enum or an integer.
     pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
         assert!(
             matches!(
                 keys.kind,
                 Kind::String(_) | Kind::Enum(_) | Kind::Integer(_)
             ),
-            "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
+            "the keys of a JSON object are strings; use a `Vec` of pairs for keys of this type"
         );
         Schema::of(Kind::Map(MapRule {
             keys,
@@ -222,7 +228,7 @@ impl Schema {
         }))
     }
 
-    /// A closed object: these keys and no other.
+    /// An object with these properties and no others.
     pub const fn object(properties: &'static [Property]) -> Schema {
         Schema::of(Kind::Object(properties))
     }
@@ -232,12 +238,12 @@ impl Schema {
         Schema::of(Kind::Enum(Strings::of(values)))
     }
 
-    /// A value that at least one of these schemas describes.
+    /// A value that matches at least one of these schemas.
     pub const fn any_of(schemas: &'static [&'static Schema]) -> Schema {
         Schema::of(Kind::AnyOf(schemas))
     }
 
-    /// `null`, or what `inner` says.
+    /// `null`, or a value that matches `inner`.
     pub const fn nullable(inner: &'static Schema) -> Schema {
         Schema {
             description: inner.description,
@@ -245,30 +251,30 @@ impl Schema {
         }
     }
 
-    /// The same schema with this description.
+    /// Sets the description.
     pub const fn describe(mut self, description: Text) -> Schema {
         self.description = description;
         self
     }
 
-    /// The same schema of a type that serde reads in other ways besides.
-    #[allow(dead_code)] // for the types of other crates, which are all optional
-    pub(crate) const fn read_in_several_ways(mut self) -> Schema {
-        self.reading = Reading::Several;
+    /// Marks a type whose `Deserialize` accepts forms that the schema does not describe.
+    #[allow(dead_code, reason = "only optional features use it")]
+    pub(crate) const fn with_several_forms(mut self) -> Schema {
+        self.extra_forms = ExtraForms::Several;
         self
     }
 
-    /// What kind of value it is.
+    /// Returns the kind of value that the schema accepts.
     pub const fn kind(&self) -> &Kind {
         &self.kind
     }
 
-    /// Its description, empty for none.
+    /// Returns the description, which may be empty.
     pub const fn description(&self) -> &'static str {
         self.description.as_str()
     }
 
-    /// Its members, if it is an object with known keys.
+    /// Returns the properties of an object; empty for other kinds.
     pub const fn properties(&self) -> &'static [Property] {
         match self.kind {
             Kind::Object(properties) => properties,
@@ -276,57 +282,52 @@ impl Schema {
         }
     }
 
-    /// The member of this name, if it is an object that has one.
+    /// Returns the property with this name, if the schema is an object that has one.
     pub fn property(&self, name: &str) -> Option<&'static Property> {
         self.properties().iter().find(|p| p.name() == name)
     }
 
-    /// The JSON text of this schema.
+    /// Renders the schema as JSON text.
     pub fn to_json(&self) -> String {
         json::to_string(self)
     }
 
-    /// Whether results look like this too, and not only arguments.
-    pub(crate) const fn describes_results(&self) -> bool {
-        if self.is_input_only {
-            return false;
-        }
+    /// Returns the schema at `index` among those nested directly in this one.
+    ///
+    /// The loops over a tree in constant code share this, since they can't use iterators.
+    pub(crate) const fn child(&self, index: usize) -> Option<&'static Schema> {
         match self.kind {
-            Kind::Nullable(inner) => inner.describes_results(),
-            Kind::Array(rule) => rule.items.describes_results(),
-            Kind::Map(rule) => rule.values.describes_results(),
-            Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
-                let mut at = 0;
-                while at < schemas.len() {
-                    if !schemas[at].describes_results() {
-                        return false;
-                    }
-                    at += 1;
-                }
-                true
+            Kind::Nullable(inner) if index == 0 => Some(inner),
+            Kind::Array(rule) if index == 0 => Some(rule.items),
+            Kind::Map(rule) if index == 0 => Some(rule.values),
+            Kind::AnyOf(schemas) | Kind::Tuple(schemas) if index < schemas.len() => {
+                Some(schemas[index])
             }
-            Kind::Object(properties) => {
-                let mut at = 0;
-                while at < properties.len() {
-                    if !properties[at].schema.describes_results() {
-                        return false;
-                    }
-                    at += 1;
-                }
-                true
-            }
-            _ => true,
+            Kind::Object(properties) if index < properties.len() => Some(properties[index].schema),
+            _ => None,
         }
     }
 
-    /// Whether `null` is a value.
-    pub(crate) const fn admits_null(&self) -> bool {
+    /// Returns `true` if the schema describes serialized results too, not only arguments.
+    pub(crate) const fn describes_results(&self) -> bool {
+        let mut at = 0;
+        while let Some(child) = self.child(at) {
+            if !child.describes_results() {
+                return false;
+            }
+            at += 1;
+        }
+        !self.is_input_only
+    }
+
+    /// Returns `true` if `null` is a valid value.
+    pub(crate) const fn accepts_null(&self) -> bool {
         match self.kind {
             Kind::Any | Kind::Null | Kind::Nullable(_) => true,
             Kind::AnyOf(schemas) => {
                 let mut at = 0;
                 while at < schemas.len() {
-                    if schemas[at].admits_null() {
+                    if schemas[at].accepts_null() {
                         return true;
                     }
                     at += 1;

@@ -1,51 +1,98 @@
-//! [`ToolSpec`]: everything that is known of a tool besides how to run it.
+//! [`ToolSpec`]: the description of a tool, without the code that runs it.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::call::context::Need;
 use crate::schema::{Property, Schema};
 
-/// What a tool is: its name, its texts, its schemas and its behaviour.
+/// The description of a tool: its name, texts, schemas and behaviour.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
     /// letters, digits, `_` or `-`.
     pub name: Cow<'static, str>,
-    /// A name for people.
-    pub title: Option<Cow<'static, str>>,
     /// What the tool does: the doc comment up to its first heading.
     pub description: Cow<'static, str>,
-    /// The `# When to use` section.
-    pub when_to_use: Option<Cow<'static, str>>,
-    /// The `# Returns` section.
-    pub returns: Option<Cow<'static, str>>,
     /// How the tool behaves.
     pub annotations: Annotations,
-    /// Where the function stands.
+    /// Where the function is defined.
     pub location: Location,
-    /// None where the schema came as JSON text.
+    /// `None` if the schema was given as JSON text.
     parameters: Option<&'static [Property]>,
     output: Option<&'static Schema>,
-    texts: Texts,
+    parts: Parts,
 }
 
-/// Where the JSON texts of the schemas are.
+/// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]
-enum Texts {
-    /// In the program.
-    Static(fn() -> JsonTexts),
-    /// With the tool, which came while the program ran: the arguments' and the result's.
+enum Parts {
+    /// Of a tool written with `#[tool]`.
+    Static {
+        json: fn() -> JsonTexts,
+        details: Option<&'static Details>,
+    },
+    /// Of a tool built at run time.
     #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
-    Own(Arc<[String; 2]>),
+    Dynamic(Arc<DynamicParts>),
+}
+
+/// The owned parts of a tool built at run time.
+#[derive(Clone, Debug)]
+pub(crate) struct DynamicParts {
+    /// JSON text of the arguments' schema.
+    pub(crate) parameters: String,
+    /// JSON text of the result's schema; empty if there is none.
+    pub(crate) output: String,
+    pub(crate) details: Details,
+}
+
+/// The rarely used fields of a spec. They are behind one pointer, so that a tool without them does
+/// not grow with every field added here.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Details {
+    pub title: Option<Cow<'static, str>>,
+    pub when_to_use: Option<Cow<'static, str>>,
+    pub returns: Option<Cow<'static, str>>,
+    /// The types of the context values that a call needs.
+    pub needs: &'static [Need],
+    pub timeout: Option<Duration>,
+}
+
+impl Details {
+    pub const EMPTY: Details = Details {
+        title: None,
+        when_to_use: None,
+        returns: None,
+        needs: &[],
+        timeout: None,
+    };
 }
 
 impl ToolSpec {
-    /// The schema of the arguments: an object.
+    /// Returns the name to display to people, if there is one.
+    pub fn title(&self) -> Option<&str> {
+        self.details()?.title.as_deref()
+    }
+
+    /// Returns the `# When to use` section of the doc comment.
+    pub fn when_to_use(&self) -> Option<&str> {
+        self.details()?.when_to_use.as_deref()
+    }
+
+    /// Returns the `# Returns` section of the doc comment.
+    pub fn returns(&self) -> Option<&str> {
+        self.details()?.returns.as_deref()
+    }
+
+    /// Returns the schema of the arguments: an object.
     ///
-    /// That of a `DynamicTool` came as JSON, and [`parameters_json`](ToolSpec::parameters_json)
-    /// alone has it; here it is [`Kind::Any`](crate::schema::Kind::Any).
+    /// For a `DynamicTool` this is [`Kind::Any`](crate::schema::Kind::Any), because its schema was
+    /// given as JSON; use [`parameters_json`](ToolSpec::parameters_json) there.
     pub fn parameters(&self) -> Schema {
         match self.parameters {
             Some(parameters) => Schema::object(parameters),
@@ -53,118 +100,135 @@ impl ToolSpec {
         }
     }
 
-    /// The members of the arguments' schema, if there is a tree of it.
-    pub(crate) fn properties(&self) -> &'static [Property] {
-        self.parameters.unwrap_or_default()
-    }
-
-    /// A tool that came while the program ran, with the JSON texts of its schemas; the one of the
-    /// result may be empty.
-    #[cfg(feature = "dynamic")]
-    pub(crate) fn of_json(
-        name: String,
-        location: Location,
-        schemas: [String; 2],
-        takes_nothing: bool,
-    ) -> ToolSpec {
-        ToolSpec {
-            name: Cow::Owned(name),
-            title: None,
-            description: Cow::Borrowed(""),
-            when_to_use: None,
-            returns: None,
-            annotations: Annotations::default(),
-            location,
-            parameters: takes_nothing.then_some(&[]),
-            output: None,
-            texts: Texts::Own(Arc::new(schemas)),
-        }
-    }
-
-    /// Whether the schemas came as JSON text, and there are no trees of them.
-    pub(crate) fn is_of_json(&self) -> bool {
-        matches!(self.texts, Texts::Own(_))
-    }
-
-    /// The schema of the arguments as JSON text.
+    /// Returns the schema of the arguments as JSON text.
     pub fn parameters_json(&self) -> &str {
-        match &self.texts {
-            Texts::Static(texts) => texts().parameters,
-            Texts::Own(texts) => &texts[0],
+        match &self.parts {
+            Parts::Static { json, .. } => json().parameters,
+            Parts::Dynamic(parts) => &parts.parameters,
         }
     }
 
-    /// The schema of the result, when its type is a [`ToolType`](crate::ToolType).
+    /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).
     pub fn output(&self) -> Option<&Schema> {
         self.output
     }
 
-    /// The schema of the result as JSON text.
+    /// Returns the schema of the result as JSON text, if there is one.
     pub fn output_json(&self) -> Option<&str> {
-        match &self.texts {
-            Texts::Static(texts) => self.output.map(|_| texts().output),
-            Texts::Own(texts) => Some(&*texts[1]).filter(|text| !text.is_empty()),
+        match &self.parts {
+            Parts::Static { json, .. } => self.output.map(|_| json().output),
+            Parts::Dynamic(parts) => Some(&*parts.output).filter(|text| !text.is_empty()),
         }
     }
 
-    /// The same tool, which promises nothing of its results.
-    pub(crate) fn without_output(mut self) -> ToolSpec {
-        self.output = None;
-        if let Texts::Own(texts) = &self.texts {
-            self.texts = Texts::Own(Arc::new([texts[0].clone(), String::new()]));
-        }
-        self
-    }
-
-    /// The text that a model reads: the description, when to use the tool, what it returns.
+    /// Returns the text that a model reads: the description, when to use the tool, and what it
+    /// returns.
     pub fn prompt(&self) -> Cow<'_, str> {
-        if self.when_to_use.is_none() && self.returns.is_none() {
-            return Cow::Borrowed(&self.description);
-        }
-        let mut text = self.description.clone().into_owned();
+        let mut text = Cow::Borrowed(&*self.description);
+        let Some(details) = self.details() else {
+            return text;
+        };
         for (label, section) in [
-            ("When to use", &self.when_to_use),
-            ("Returns", &self.returns),
+            ("When to use", &details.when_to_use),
+            ("Returns", &details.returns),
         ] {
             if let Some(section) = section {
+                let text = text.to_mut();
                 text.push_str("\n\n");
                 text.push_str(label);
                 text.push_str(": ");
                 text.push_str(section);
             }
         }
-        Cow::Owned(text)
+        text
+    }
+
+    /// Creates the spec of a tool built at run time.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn dynamic(
+        name: String,
+        description: String,
+        annotations: Annotations,
+        location: Location,
+        has_parameters: bool,
+        parts: DynamicParts,
+    ) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            description: description.into(),
+            annotations,
+            location,
+            parameters: (!has_parameters).then_some(&[]),
+            output: None,
+            parts: Parts::Dynamic(Arc::new(parts)),
+        }
+    }
+
+    /// Returns `true` if the schemas exist only as JSON text.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        matches!(self.parts, Parts::Dynamic(_))
+    }
+
+    /// Returns the properties of the arguments' schema; empty if it exists only as JSON text.
+    pub(crate) fn properties(&self) -> &'static [Property] {
+        self.parameters.unwrap_or_default()
+    }
+
+    pub(crate) fn needs(&self) -> &'static [Need] {
+        self.details().map_or(&[], |details| details.needs)
+    }
+
+    #[inline]
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.details()?.timeout
+    }
+
+    #[inline]
+    fn details(&self) -> Option<&Details> {
+        match &self.parts {
+            Parts::Static { details, .. } => *details,
+            Parts::Dynamic(parts) => Some(&parts.details),
+        }
+    }
+
+    /// Removes the schema of the result.
+    pub(crate) fn without_output(mut self) -> ToolSpec {
+        self.output = None;
+        if let Parts::Dynamic(parts) = &mut self.parts {
+            Arc::make_mut(parts).output.clear();
+        }
+        self
     }
 }
 
-/// How a tool behaves, in MCP's meaning. `None` is "not said".
+/// How a tool behaves, with the meanings that MCP defines. `None` means unspecified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Annotations {
-    /// It changes nothing.
+    /// The tool modifies nothing.
     pub read_only: Option<bool>,
-    /// It may delete or overwrite.
+    /// The tool may delete or overwrite something.
     pub destructive: Option<bool>,
-    /// Doing it twice is doing it once.
+    /// Repeating a call has no further effect.
     pub idempotent: Option<bool>,
-    /// It reaches out to a world that others change too, such as the web.
+    /// The tool interacts with external systems, such as the web.
     pub open_world: Option<bool>,
 }
 
-/// Where a tool's function stands.
+/// Where a tool's function is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {
-    /// The path of the file, as the compiler was given it.
+    /// The path of the file, as it was passed to the compiler.
     pub file: &'static str,
-    /// The line of the `#[tool]` attribute, from 1.
+    /// The line of the `#[tool]` attribute, starting at 1.
     pub line: u32,
-    /// The module, beginning with the crate; empty for a `DynamicTool`.
+    /// The path of the module, starting with the crate; empty for a `DynamicTool`.
     pub module: &'static str,
 }
 
 impl Location {
-    /// The name of the crate.
+    /// Returns the name of the crate.
     pub fn krate(&self) -> &'static str {
         self.module.split(':').next().unwrap_or_default()
     }
@@ -180,15 +244,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// A [`ToolSpec`] as `#[tool]` writes it.
+/// A [`ToolSpec`] as `#[tool]` emits it, apart from its [`Details`].
 #[doc(hidden)]
 pub struct StaticSpec {
     pub name: &'static str,
-    pub title: Option<&'static str>,
     pub description: &'static str,
-    pub when_to_use: Option<&'static str>,
-    pub returns: Option<&'static str>,
-    /// read-only, destructive, idempotent, open world
+    /// Read-only, destructive, idempotent, open world.
     pub annotations: [Option<bool>; 4],
     pub location: Location,
     pub parameters: &'static [Property],
@@ -196,13 +257,10 @@ pub struct StaticSpec {
 }
 
 impl StaticSpec {
-    /// What a spec says when nothing is said.
+    /// The defaults of all fields.
     pub const EMPTY: StaticSpec = StaticSpec {
         name: "",
-        title: None,
         description: "",
-        when_to_use: None,
-        returns: None,
         annotations: [None; 4],
         location: Location {
             file: "",
@@ -213,21 +271,15 @@ impl StaticSpec {
         output: None,
     };
 
-    /// The spec, with the JSON texts of its schemas.
-    pub(crate) const fn build(self, texts: fn() -> JsonTexts) -> ToolSpec {
-        const fn text(text: Option<&'static str>) -> Option<Cow<'static, str>> {
-            match text {
-                Some(text) => Some(Cow::Borrowed(text)),
-                None => None,
-            }
-        }
+    pub(crate) const fn build(
+        self,
+        details: Option<&'static Details>,
+        json: fn() -> JsonTexts,
+    ) -> ToolSpec {
         let [read_only, destructive, idempotent, open_world] = self.annotations;
         ToolSpec {
             name: Cow::Borrowed(self.name),
-            title: text(self.title),
             description: Cow::Borrowed(self.description),
-            when_to_use: text(self.when_to_use),
-            returns: text(self.returns),
             annotations: Annotations {
                 read_only,
                 destructive,
@@ -237,7 +289,7 @@ impl StaticSpec {
             location: self.location,
             parameters: Some(self.parameters),
             output: self.output,
-            texts: Texts::Static(texts),
+            parts: Parts::Static { json, details },
         }
     }
 }
@@ -246,6 +298,14 @@ impl StaticSpec {
 #[derive(Clone, Copy)]
 pub(crate) struct JsonTexts {
     pub(crate) parameters: &'static str,
-    /// Empty for none.
+    /// Empty if the result has no schema.
     pub(crate) output: &'static str,
+}
+
+/// Every tool of a program costs this much. New fields that few tools set belong in [`Details`].
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn a_spec_does_not_grow() {
+    assert_eq!(size_of::<Parts>(), 16);
+    assert_eq!(size_of::<ToolSpec>(), 136);
 }

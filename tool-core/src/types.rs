@@ -1,54 +1,46 @@
-//! [`ToolType`]: the types that a signature may hold, and their schemas.
+//! [`ToolType`]: the types that can be used in the signature of a tool, and their schemas.
 
-/// The schemas of types whose `Deserialize` may refuse more than the schema says, in its own words.
+/// Implements [`ToolType`] for types whose `Deserialize` may reject values that the schema allows.
 macro_rules! schemas {
     ($($type:ty => $schema:expr;)*) => {$(
         impl $crate::types::ToolType for $type {
             const SCHEMA: &'static $crate::schema::Schema = &{
-                #[allow(unused_imports, reason = "only what is never decoded needs it")]
+                #[allow(unused_imports, reason = "only types that can't be decoded need it")]
                 use $crate::schema::decode_check::NoDecodeCheck as _;
-                let trial = $crate::schema::decode_check::DecodeCheck::<$type>::VALUE;
-                $crate::schema::decode_check::with_decode_check($schema, trial)
+                let check = $crate::schema::decode_check::DecodeCheck::<$type>::VALUE;
+                $crate::schema::decode_check::with_decode_check($schema, check)
             };
         }
     )*};
 }
 
+/// The schema of an enum that is also read in other forms.
+#[cfg(any(feature = "chrono", feature = "time"))]
+macro_rules! one_of {
+    ($($value:literal)*) => {
+        $crate::schema::Schema::strings(&[$($crate::schema::Text::new($value)),*])
+            .with_several_forms()
+    };
+}
+
 pub(crate) mod borrow;
-#[cfg(feature = "bytes")]
-mod bytes;
-#[cfg(feature = "camino")]
-mod camino;
 #[cfg(feature = "chrono")]
 mod chrono;
-#[cfg(feature = "either")]
-mod either;
-#[cfg(feature = "indexmap")]
-mod indexmap;
+mod crates;
 #[cfg(feature = "jiff")]
 mod jiff;
-#[cfg(feature = "rust_decimal")]
-mod rust_decimal;
-#[cfg(feature = "semver")]
-mod semver;
-#[cfg(feature = "smol_str")]
-mod smol_str;
 mod std;
 #[cfg(feature = "time")]
 mod time;
-#[cfg(feature = "url")]
-mod url;
-#[cfg(feature = "uuid")]
-mod uuid;
 
 use ::std::marker::PhantomData;
 
 use crate::schema::Schema;
 
-/// A type that can stand in the signature of a tool.
+/// A type that can be used in the signature of a tool.
 ///
-/// Derive it beside serde's traits; serde's attributes are read as serde reads them, so that the
-/// schema says what decoding accepts:
+/// Derive it together with serde's traits. The derive follows serde's attributes, so the schema
+/// describes what decoding accepts:
 ///
 /// ```
 /// use serde::Deserialize;
@@ -66,11 +58,11 @@ use crate::schema::Schema;
 /// assert!(Place::SCHEMA.to_json().starts_with(r#"{"type":"object","properties":{"latitude":"#));
 /// ```
 ///
-/// Derive both: a `Deserialize` that is written by hand, and takes a string for more than the
-/// schema tells, is not found out.
+/// Derive both traits. If you write `Deserialize` by hand, nothing checks that it accepts the same
+/// values as the derived schema.
 ///
-/// A type of another crate can be wrapped in a newtype that implements the trait by hand. Its
-/// schema must then describe what its `Deserialize` accepts:
+/// To use a type of another crate, wrap it in a newtype and implement the trait by hand. The schema
+/// must describe what its `Deserialize` accepts:
 ///
 /// ```
 /// use tool_core::{ToolType, schema::{Schema, Text}};
@@ -83,75 +75,59 @@ use crate::schema::Schema;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't stand in the signature of a tool",
-    label = "has no schema",
-    note = "for a struct or an enum of yours, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
-    note = "for a type of another crate, turn on the feature of `tool-core` with that crate's name, wrap it in such a struct, or take `serde_json::Value`",
-    note = "for a value that the application gives and no model sends, write `#[param(context)]`"
+    message = "`{Self}` cannot be used in the signature of a tool",
+    label = "does not implement `ToolType`",
+    note = "for your own struct or enum, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
+    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
+    note = "for a value that the application provides, write `#[param(context)]`"
 )]
 pub trait ToolType {
-    /// What a value of this type looks like in JSON.
+    /// The schema of a value of this type.
     const SCHEMA: &'static Schema;
 
-    /// Whether the strict way to read refuses everything that the schema does not describe, at
-    /// every depth, so that the arguments need no second look. `false` is always right.
+    /// `true` if strict decoding rejects everything that the schema does not describe, at every
+    /// depth, so that the arguments need no validation. `false` is always correct.
     #[doc(hidden)]
     const EXACT: bool = false;
 }
 
-/// [`ToolType::EXACT`] of a type, an inherent constant; that of [`NotExact`] where the type is no
-/// `ToolType`, which is told elsewhere and need not be told twice.
+/// Provides [`ToolType::EXACT`] as an inherent constant. Falls back to that of [`NotExact`] for a type
+/// that is not a `ToolType`, so that this error is not reported twice.
 #[doc(hidden)]
 pub struct Exactness<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Exactness<T> {
-    /// Whether the type is exact.
+    /// `true` if the type is exact.
     pub const VALUE: bool = T::EXACT;
 }
 
-/// The way of a type without a schema.
+/// The fallback for types without a schema.
 #[doc(hidden)]
 pub trait NotExact {
-    /// No.
+    /// `false`.
     const VALUE: bool = false;
 }
 
 impl<T: ?Sized> NotExact for Exactness<T> {}
 
-/// A string of a form that a description tells.
-#[allow(dead_code, reason = "only optional features use it")]
-const fn text(description: &'static str) -> Schema {
+/// A string whose form is described in words.
+const fn described_string(description: &'static str) -> Schema {
     Schema::STRING.describe(crate::schema::Text::new(description))
 }
 
-/// The months as `chrono` and `time` write them.
+/// The months, as `chrono` and `time` write them.
 #[cfg(any(feature = "chrono", feature = "time"))]
-const MONTHS: &Schema = &{
-    use crate::schema::Text;
-    Schema::strings(&[
-        Text::new("January"),
-        Text::new("February"),
-        Text::new("March"),
-        Text::new("April"),
-        Text::new("May"),
-        Text::new("June"),
-        Text::new("July"),
-        Text::new("August"),
-        Text::new("September"),
-        Text::new("October"),
-        Text::new("November"),
-        Text::new("December"),
-    ])
-    .read_in_several_ways()
-};
+const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June" "July" "August"
+    "September" "October" "November" "December"];
 
-/// A type that can be the key of a map: one that is a string in JSON.
+/// A type that can be the key of a map.
 ///
-/// `String` and its kin, `char`, integers (which serde writes in quotes), and what derives
-/// [`ToolType`] as an enum of unit variants or as a newtype of one of these.
+/// Keys are strings in JSON: `String` and similar types, `char`, integers (which serde writes in
+/// quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
+/// of these.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be the key of a map in JSON",
-    label = "is no key",
-    note = "the keys of a JSON object are strings; take a `Vec` of pairs for keys of this type"
+    message = "`{Self}` cannot be a map key in JSON",
+    label = "not a map key",
+    note = "JSON map keys are strings; use a `Vec` of pairs instead"
 )]
 pub trait MapKey: ToolType {}

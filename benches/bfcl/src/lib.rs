@@ -1,4 +1,4 @@
-//! Real functions as tools, to be started and listed: see `bfcl.rs` of the report.
+//! The functions of the Berkeley Function Calling Leaderboard as tools: see `src/bfcl.rs`.
 
 #[allow(warnings, reason = "nobody here wrote them")]
 pub mod tools {
@@ -17,7 +17,7 @@ impl harness::Contender for Bfcl {
 
     fn start() -> Self {
         Bfcl {
-            registry: Registry::linked().expect("unlike names"),
+            registry: Registry::linked().expect("unique names"),
         }
     }
 

@@ -1,9 +1,9 @@
-/// What turns the functions into tools.
+/// A way to turn functions into tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
-    /// Nothing: the functions and the types, which every contender has too.
+    /// No tools: only the functions and types that every contender has.
     Bare,
-    /// A hand-written argument struct, `from_str`, a direct call.
+    /// A hand-written argument struct, `serde_json::from_str`, a direct call.
     Floor,
     ToolCore,
     Rmcp,
@@ -26,7 +26,7 @@ impl Contender {
         Contender::Schemars,
     ];
 
-    /// Its name in the report, and of its folder in `contenders`.
+    /// Returns the name in the report, which is also the folder in `contenders`.
     pub fn name(self) -> &'static str {
         match self {
             Contender::Bare => "bare",
@@ -40,7 +40,8 @@ impl Contender {
         }
     }
 
-    /// What it needs besides `serde` and `serde_json`, as names of workspace dependencies.
+    /// Returns the dependencies besides `serde` and `serde_json`, as names of workspace
+    /// dependencies.
     pub fn dependencies(self) -> &'static [&'static str] {
         match self {
             Contender::Bare | Contender::Floor => &[],
@@ -53,7 +54,7 @@ impl Contender {
         }
     }
 
-    /// Whether it has a macro that makes a tool of a function.
+    /// Returns `true` if a macro turns a function into a tool.
     pub fn has_macro(self) -> bool {
         !matches!(
             self,
@@ -61,7 +62,7 @@ impl Contender {
         )
     }
 
-    /// Whether it can say what its tools are.
+    /// Returns `true` if it can list its tools.
     pub fn lists(self) -> bool {
         !matches!(self, Contender::Bare | Contender::Floor)
     }

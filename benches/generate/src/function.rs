@@ -13,13 +13,13 @@ pub struct Parameter {
     pub r#type: &'static str,
 }
 
-/// A parameter: its name, its docs, its type.
+/// A parameter: name, docs, type.
 type Row = (&'static str, &'static str, &'static str);
 
-/// Functions to call: of each shape so many, 200 with 50 of each.
+/// Returns functions to call: `of_each` of each of four shapes.
 ///
 /// `flat_…` takes six scalars, `nested_…` a struct with a list of structs, `text_…` one string,
-/// `none_…` nothing. One more, `get_forecast`, is listed and not called.
+/// `none_…` nothing. One more, `get_forecast`, is listed and never called.
 pub fn calls(of_each: usize) -> Vec<Function> {
     let shapes: [(&str, &str, &[Row]); 4] = [
         (
@@ -94,7 +94,7 @@ pub fn calls(of_each: usize) -> Vec<Function> {
     functions
 }
 
-/// Functions to compile: so many, with `parameters` parameters each, or with 4 to 8 in turn.
+/// Returns functions to compile, with `parameters` parameters each, or with 4 to 8 in turn.
 pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
     const KINDS: [Row; 8] = [
         (
@@ -121,7 +121,7 @@ pub fn build(count: usize, parameters: Option<usize>) -> Vec<Function> {
     (0..count)
         .map(|index| {
             let width = parameters.unwrap_or(4 + index % 5);
-            // Where size is at stake, no two tools have the same code.
+            // For sizes, no two tools may have the same code.
             let suffix = match parameters {
                 Some(_) => index,
                 None => index % 7,

@@ -1,6 +1,6 @@
-//! Writes the same functions, with the same docs and bodies, the way each contender wants them.
+//! Writes the same functions, with the same docs and bodies, in the form that each contender needs.
 //!
-//! Two sets: [`calls`], which is called, and [`build`], which is only compiled.
+//! There are two sets: [`calls`] for calls, and [`build`] for compile times and sizes.
 
 mod contender;
 mod function;

@@ -1,6 +1,6 @@
 use crate::{Contender, Function, source};
 
-/// The same with a `fn main` that lists the tools and keeps everything that calls them.
+/// Returns the source of [`source`] with a `fn main` that lists the tools and keeps their code.
 pub fn program(contender: Contender, functions: &[Function]) -> String {
     let main = match contender {
         Contender::Bare => "keep();",

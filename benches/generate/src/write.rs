@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use crate::{Contender, Function};
 
-/// A module with these functions as tools, and a `pub fn` or a `static` that lists them.
+/// Returns a module with these functions as tools, and a function or static that lists them.
 pub fn source(contender: Contender, functions: &[Function]) -> String {
     let mut out = String::from("// Written by the crate `generate`.\n");
     types(contender, &mut out);
@@ -34,7 +34,7 @@ pub fn source(contender: Contender, functions: &[Function]) -> String {
     out
 }
 
-/// The types of the parameters.
+/// Writes the types of the parameters.
 fn types(contender: Contender, out: &mut String) {
     let derives = match contender {
         Contender::Bare | Contender::Floor => "serde::Deserialize",
@@ -110,7 +110,7 @@ pub enum Unit {{
     )
     .unwrap();
     if contender == Contender::ToolsRs {
-        // Its derive refuses enums.
+        // Its derive macro rejects enums.
         out.push_str(
             "
 impl tools_rs::ToolSchema for Unit {
@@ -129,7 +129,7 @@ fn docs(text: &str, indent: &str, out: &mut String) {
     }
 }
 
-/// What every function does: as little as the optimiser lets it.
+/// Returns the body of a function: as little as the optimizer allows.
 fn body(function: &Function) -> String {
     let names: Vec<_> = function
         .parameters
@@ -316,7 +316,7 @@ fn rmcp(functions: &[Function], out: &mut String) {
     out.push_str("}\n");
 }
 
-/// It takes no docs on parameters, and its functions are async.
+/// tools-rs accepts no docs on parameters, and its functions are async.
 fn tools_rs(functions: &[Function], out: &mut String) {
     for function in functions {
         out.push('\n');

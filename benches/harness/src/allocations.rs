@@ -1,4 +1,4 @@
-//! Counts what one repeat of each case allocates. The program has to name the allocator:
+//! Counts the allocations of one repeat of each case. The program must set the allocator:
 //!
 //! ```ignore
 //! #[global_allocator]
@@ -14,11 +14,11 @@ use crate::{Contender, work};
 pub type Counting = StatsAlloc<System>;
 pub static COUNTING: &Counting = &INSTRUMENTED_SYSTEM;
 
-/// Prints a line a case: its name, allocations, bytes, with tabs between them.
+/// Prints a line for each case: name, allocations and bytes, separated by tabs.
 pub fn main<C: Contender>() {
     for case in work::names::<C>() {
         let mut work = work::<C>(&case);
-        // What is done at first use is not counted.
+        // Allocations on first use do not count.
         (work.run)();
         let region = Region::new(COUNTING);
         (work.run)();

@@ -1,4 +1,4 @@
-//! The inputs.
+//! The inputs of the cases.
 
 use std::fmt::Write;
 
@@ -8,12 +8,12 @@ use crate::OF_EACH;
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
-    /// Called one after the other.
+    /// Made in order.
     pub calls: Vec<(&'static str, String)>,
     pub is_refused: bool,
 }
 
-/// The calls of one tool again and again, and of 200 in turn.
+/// Returns cases that repeat the call of one tool, and cases that call up to 200 tools in turn.
 pub fn all() -> Vec<Case> {
     let hot = |name, tool, arguments: String| Case {
         name,
@@ -39,7 +39,7 @@ pub fn all() -> Vec<Case> {
     ]
 }
 
-/// The tools of these shapes in an order that is not that of their names.
+/// Calls the tools of these shapes, not in the order of their names.
 fn turn(shapes: &[&str]) -> Vec<(&'static str, String)> {
     (0..OF_EACH)
         .flat_map(|round| shapes.iter().map(move |&shape| (round, shape)))

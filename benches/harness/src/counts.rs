@@ -1,11 +1,11 @@
-//! Repeats one case a given number of times, to be run under callgrind.
+//! Repeats one case a given number of times, under callgrind.
 //!
-//! Two runs that differ in the number of repeats alone differ in the instructions of the repeats
-//! alone, whatever start-up costs.
+//! Two runs that differ only in the number of repeats differ only in the instructions of the
+//! repeats, whatever start-up costs.
 
 use crate::{Contender, cases, work};
 
-/// `<program> <case> <repeats>`, or what one wants to know of the contender otherwise.
+/// `<program> <case> <repeats>`, or a query about the contender.
 pub fn main<C: Contender>() {
     let mut arguments = std::env::args().skip(1);
     let mut next = |what| arguments.next().expect(what);
@@ -33,7 +33,7 @@ pub fn main<C: Contender>() {
     }
 }
 
-/// How many of the three mistakes of a refused call its answer names.
+/// Counts how many of the three violations of a rejected call the message names.
 fn mistakes_named<C: Contender>() -> usize {
     let contender = C::start();
     let mut named = 0;
@@ -45,7 +45,7 @@ fn mistakes_named<C: Contender>() -> usize {
     named
 }
 
-/// Shows one answer a case, and fails where a call did not end as it should.
+/// Prints one result for each case. Panics if a call does not end as it should.
 fn check<C: Contender>() {
     let contender = C::start();
     for case in cases::all() {

@@ -1,4 +1,4 @@
-//! What is measured, for every contender alike.
+//! The cases and the measuring programs that all contenders share.
 
 pub mod allocations;
 pub mod cases;
@@ -8,40 +8,41 @@ mod work;
 
 pub use work::{Work, work};
 
-/// A way to let a model call functions.
+/// A library that lets a model call functions.
 pub trait Contender: Sized + 'static {
-    /// What is known of a tool before a call: its name, or for the floor the function itself.
+    /// What a caller knows about a tool before a call: its name, or for the floor the function
+    /// itself.
     type Tool: 'static;
 
-    /// The functions of [`generate::calls`](../generate/fn.calls.html), ready to be called.
+    /// Prepares the functions of [`generate::calls`](../generate/fn.calls.html) for calls.
     fn start() -> Self;
 
-    /// A tool by name, as a caller holds it who has read a model's answer.
+    /// Returns what a caller knows about the tool with this name.
     fn find(&self, name: &'static str) -> Self::Tool;
 
-    /// One call: arguments as JSON text in, the text for the model out.
+    /// Runs one call: arguments as JSON text in, text for the model out.
     fn call(&self, tool: &Self::Tool, arguments: &str, look: impl FnOnce(Result<&str, &str>));
 
-    /// The forms in which it can list its tools for a request.
+    /// The formats in which it can list its tools for a request.
     const FORMS: &'static [&'static str];
 
-    /// The `tools` of a request, as bytes.
+    /// Returns the `tools` of a request, as bytes.
     fn list(&self, form: &str) -> Vec<u8>;
 
-    /// Takes a tool out.
+    /// Removes a tool.
     fn forget(&mut self, name: &str);
 
     /// Cases that no other contender has.
     const OWN: &'static [&'static str] = &[];
 
-    /// One of those.
+    /// Returns one of those cases.
     fn own(case: &str) -> Work {
         panic!("no case {case}")
     }
 }
 
-/// How many tools of each of the four shapes there are.
+/// Number of tools of each of the four shapes.
 pub const OF_EACH: usize = 50;
 
-/// The shapes, in the order of the number of their parameters: 0, 1, 2 with structs in them, 6.
+/// The shapes, by number of parameters: 0, 1, 2 with nested structs, 6.
 pub const SHAPES: [&str; 4] = ["none", "text", "nested", "flat"];

@@ -1,11 +1,12 @@
-//! Runs a future that needs nothing but to be polled.
+//! Polls futures without a runtime.
 
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// The result of a future that is ready at once, as calls of sync functions are. Every contender
-/// is driven by this, so that no runtime is measured.
+/// Returns the result of a future that is ready at its first poll, as calls of sync functions are.
+/// It
+/// drives every contender, so that no runtime is measured.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -13,7 +14,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The result of a future that has to be polled more than once and then always is ready soon.
+/// Polls a future until it is ready. It must become ready soon.
 pub fn soon<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! A case as something to do again and again, whoever counts or times it.
+//! A case as repeatable work, to be counted or timed.
 
 use std::hint::black_box;
 
@@ -6,9 +6,9 @@ use crate::{Contender, OF_EACH, SHAPES, cases};
 
 /// One case, ready to be repeated.
 pub struct Work {
-    /// One repeat.
+    /// Runs one repeat.
     pub run: Box<dyn FnMut()>,
-    /// What a figure is divided by: how many calls, tools or look-ups a repeat is.
+    /// Calls, tools or look-ups in a repeat, by which figures are divided.
     pub of: usize,
 }
 
@@ -21,7 +21,7 @@ impl Work {
     }
 }
 
-/// The names of all cases of a contender.
+/// Returns the names of all cases of a contender.
 pub fn names<C: Contender>() -> Vec<String> {
     let calls = cases::all().into_iter().map(|case| case.name.to_owned());
     let lists = C::FORMS.iter().flat_map(|form| {
@@ -35,7 +35,7 @@ pub fn names<C: Contender>() -> Vec<String> {
     calls.chain(lists).chain(start).chain(own).collect()
 }
 
-/// The case of this name.
+/// Returns the case with this name.
 pub fn work<C: Contender>(name: &str) -> Work {
     if name == "start" {
         return Work::new(1, || {

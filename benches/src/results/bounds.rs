@@ -1,4 +1,4 @@
-//! The first table: what was promised, what was measured, and whether it was kept.
+//! The first table: targets, figures, and whether they meet the targets.
 
 mod measured;
 
@@ -10,9 +10,9 @@ use crate::Result;
 use crate::cargo::home;
 use measured::Figure;
 
-/// A measure with its bound.
+/// A measure with its target.
 struct Row {
-    /// By which `reasons.json` knows it.
+    /// Its key in `reasons.json`.
     id: &'static str,
     measure: &'static str,
     bound: &'static str,
@@ -20,7 +20,7 @@ struct Row {
     figures: Vec<Figure>,
 }
 
-/// What every figure of a row has to keep.
+/// The condition that every figure of a row must meet.
 #[derive(Clone, Copy)]
 enum Limit {
     AtMost(f64),
@@ -30,7 +30,7 @@ enum Limit {
 }
 
 impl Row {
-    /// The verdict. A figure that is missing can't be met, one that misses settles it.
+    /// Returns the verdict. A missing figure cannot meet the target; one that misses it decides.
     fn verdict(&self) -> Verdict {
         let keeps = |value: f64| match self.limit {
             Limit::AtMost(most) => value <= most,
@@ -63,7 +63,7 @@ pub fn write(data: &Data, out: &mut String) -> Result<()> {
     let reasons = std::fs::read_to_string(home().join("reasons.json"))?;
     let mut reasons: BTreeMap<String, String> = serde_json::from_str(&reasons)?;
     out.push_str(
-        "\n## What was promised\n\n| measure | bound | figure | | reason |\n|---|---|---|---|---|\n",
+        "\n## Targets\n\n| measure | target | figure | | reason |\n|---|---|---|---|---|\n",
     );
     for row in rows(data) {
         let verdict = row.verdict();
@@ -73,13 +73,13 @@ pub fn write(data: &Data, out: &mut String) -> Result<()> {
                 "reasons.json: {} is {}",
                 row.id,
                 match reason {
-                    Some(_) => "not missed and needs no reason",
-                    None => "missed and has no reason",
+                    Some(_) => "not missed; remove its reason",
+                    None => "missed; add a reason",
                 }
             );
         }
         let reason = match verdict {
-            Verdict::Missed => reason.unwrap_or_else(|| "none given yet".into()),
+            Verdict::Missed => reason.unwrap_or_else(|| "no reason given".into()),
             _ => String::new(),
         };
         let verdict = match verdict {
@@ -98,7 +98,7 @@ pub fn write(data: &Data, out: &mut String) -> Result<()> {
         )?;
     }
     match reasons.keys().next() {
-        Some(unknown) => Err(format!("reasons.json: no measure {unknown}").into()),
+        Some(unknown) => Err(format!("reasons.json: unknown measure {unknown}").into()),
         None => Ok(()),
     }
 }
@@ -160,8 +160,8 @@ fn rows(data: &Data) -> Vec<Row> {
     );
     add(
         "flat-macros",
-        "the same",
-        "of those with a macro",
+        "call, flat scalars",
+        "≥ 2 × faster than the fastest peer with a macro",
         AtLeast(2.0),
         measured::to_fastest(data, WITH_MACRO, "flat", "flat"),
     );
@@ -174,28 +174,28 @@ fn rows(data: &Data) -> Vec<Row> {
     );
     add(
         "refused",
-        "refused call, three mistakes",
+        "rejected call with three violations",
         "≤ 3 × an accepted one",
         AtMost(3.0),
         measured::refused(data),
     );
     add(
         "mistakes",
-        "mistakes named by its answer",
+        "violations that its message names",
         "3 of 3",
         AtLeast(3.0),
         measured::mistakes(data),
     );
     add(
         "list",
-        "`tools` of a request, 201 tools, each dialect",
-        "≥ 10 × the fastest peer",
+        "listing 201 tools for a request, each dialect",
+        "≥ 10 × faster than the fastest peer",
         AtLeast(10.0),
         measured::lists(data),
     );
     add(
         "list-allocations",
-        "allocations of that: 50 tools with 6 parameters less 50 with 1",
+        "allocations of listing: 50 tools with 6 parameters minus 50 with 1",
         "0",
         AtMost(0.0),
         measured::list_allocations(data),
@@ -203,35 +203,35 @@ fn rows(data: &Data) -> Vec<Row> {
     add(
         "start",
         "registry: start-up at 10, 1,000, 10,000 tools",
-        "< 1,000 ns a tool",
+        "< 1,000 ns per tool",
         Below(1000.0),
         measured::per_tool(data, "start"),
     );
     add(
         "look-up",
-        "registry: instructions of a look-up among 10,000 tools",
-        "≤ 1.1 × among 10",
+        "registry: instructions of a look-up in 10,000 tools",
+        "≤ 1.1 × in 10 tools",
         AtMost(1.1),
         measured::look_up(data),
     );
     add(
         "render",
         "registry: list at 10, 1,000, 10,000 tools",
-        "ns a tool",
+        "ns per tool",
         Reported,
         measured::per_tool(data, "render"),
     );
     for (id, measure, mode) in [
         (
             "check",
-            "build cost a tool above the bare functions: check, 200 and 1,000 tools",
+            "build time per tool, without the plain functions: check, 200 and 1,000 tools",
             "check",
         ),
         ("debug", "debug build", "debug"),
         ("release", "release build", "release"),
         (
             "incremental",
-            "debug build after one tool was touched",
+            "debug build after an edit to one tool",
             "incremental",
         ),
     ] {
@@ -246,27 +246,27 @@ fn rows(data: &Data) -> Vec<Row> {
     add(
         "check-time",
         "check, 200 and 1,000 tools",
-        "≤ 5 ms a tool",
+        "≤ 5 ms per tool",
         AtMost(5.0),
         measured::check_time(data),
     );
     add(
         "bfcl",
-        "the 1,123 functions of BFCL as one crate, a tool",
-        "≤ 1.0 × the 200",
+        "1,123 functions of BFCL in one crate, per tool",
+        "≤ 1.0 × the 200 generated tools",
         AtMost(1.0),
         measured::bfcl(data),
     );
     add(
         "size",
-        "binary growth a tool with 4 parameters",
+        "binary size per tool with 4 parameters",
         "≤ 1,500 bytes",
         AtMost(1500.0),
         measured::size(data),
     );
     add(
         "size-peers",
-        "the same",
+        "binary size per tool with 4 parameters",
         "below every peer",
         Below(1.0),
         measured::below_peers(&data.size, "bytes a tool", PEERS),
@@ -280,29 +280,29 @@ fn rows(data: &Data) -> Vec<Row> {
     );
     add(
         "cold",
-        "CPU seconds of it",
+        "CPU seconds of a cold build, default features",
         "fewer than every peer with a macro",
         Below(1.0),
         measured::below_peers(&data.cold, "CPU seconds", WITH_MACRO),
     );
     add(
         "schema",
-        "schema of `get_forecast`, and of all 201",
-        "smallest of all correct ones",
+        "size of the schema of `get_forecast`, and of all 201",
+        "smallest of the correct ones",
         AtMost(1.0),
         measured::schema_size(data),
     );
     add(
         "schema-right",
-        "what it wrongly allows, wrongly refuses, or lost of the docs",
-        "nothing",
+        "values wrongly allowed or rejected by a schema, and docs lost",
+        "none",
         AtMost(0.0),
         measured::schema_right(data),
     );
     add(
         "at-once",
-        "`call_all` of 1,000 async calls over a bare join",
-        "< 1,000 ns a call",
+        "overhead of `call_all` over a plain join, 1,000 async calls",
+        "< 1,000 ns per call",
         Below(1000.0),
         measured::at_once(data),
     );

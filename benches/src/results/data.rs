@@ -1,4 +1,4 @@
-//! All figures, and what is computed of them.
+//! All figures, and values derived from them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::figures::{Figures, get, load};
 use crate::times::Times;
 
 pub const PEERS: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool", "schemars"];
-/// The peers that make a tool of a function by themselves.
+/// The peers whose macro turns a function into a tool.
 pub const WITH_MACRO: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool"];
 pub const ORDER: &[&str] = &[
     "bare",
@@ -55,12 +55,12 @@ impl Data {
         })
     }
 
-    /// One contender's case to another's, round by round.
+    /// Returns the ratio of one contender's case to another's, round by round.
     pub fn paired(&self, of: (&str, &str), to: (&str, &str)) -> Option<Spread> {
         self.of_rounds(of, to, |of, to| of / to)
     }
 
-    /// What the one takes more than the other, in nanoseconds.
+    /// Returns the difference in nanoseconds, round by round.
     pub fn more(&self, of: (&str, &str), than: (&str, &str)) -> Option<Spread> {
         self.of_rounds(of, than, |of, than| of - than)
     }
@@ -76,13 +76,13 @@ impl Data {
         Spread::of(a.iter().zip(b).map(|(&a, &b)| compute(a, b)))
     }
 
-    /// The median of the rounds.
+    /// Returns the median of the rounds.
     pub fn time(&self, who: &str, case: &str) -> Option<f64> {
         let rounds = self.times.get(who)?.get(case)?;
         Spread::of(rounds.iter().copied()).map(|spread| spread.median)
     }
 
-    /// CPU milliseconds a tool, less those of the functions alone.
+    /// Returns CPU milliseconds per tool, minus those of the plain functions.
     pub fn milliseconds(&self, who: &str, mode: &str, count: usize) -> Option<f64> {
         let measure = format!("{mode} {count}");
         let all = get(&self.compile, who, &measure)?;
@@ -91,7 +91,7 @@ impl Data {
     }
 }
 
-/// The one of these with the least, and how much that is; none where one was not measured.
+/// Returns the name with the smallest figure, and the figure; `None` if one is missing.
 pub fn least<'n>(
     names: &[&'n str],
     figure: impl Fn(&'n str) -> Option<f64>,
@@ -101,7 +101,7 @@ pub fn least<'n>(
     figures?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The median of some rounds, and the extremes.
+/// The median of some rounds, with the extremes.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,

@@ -15,7 +15,7 @@ impl Grid {
         }
     }
 
-    /// A row; a cell without a figure stays empty.
+    /// Adds a row. A cell without a figure stays empty.
     pub fn row(
         &mut self,
         name: impl Into<String>,
@@ -25,7 +25,7 @@ impl Grid {
         self.rows.push((name.into(), cells));
     }
 
-    /// Writes the rows that have a figure, under a heading; nothing when none has.
+    /// Writes a heading and the rows and columns that have figures; nothing if none has.
     pub fn section(mut self, heading: &str, note: &str, out: &mut String) {
         self.rows
             .retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));

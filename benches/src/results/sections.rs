@@ -1,4 +1,4 @@
-//! The sections below the first table: everything that was measured.
+//! The sections below the first table: all figures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -45,20 +45,20 @@ fn calls(data: &Data, out: &mut String) {
             }),
         );
     }
-    let lent = get(instructions, OURS, "text as &str").map(|figure| format!("{figure}"));
+    let borrowed = get(instructions, OURS, "text as &str").map(|figure| format!("{figure}"));
     grid.row(
         "text as `&str`",
         ORDER
             .iter()
-            .map(|&who| lent.clone().filter(|_| who == OURS)),
+            .map(|&who| borrowed.clone().filter(|_| who == OURS)),
     );
     grid.section(
-        "Instructions a call",
-        "JSON text in, the model's text out; in brackets the ratio to the floor. `refused` has three \
-         mistakes: tool-core names all, the others the first. Only tool-core and schemars \
-         (`deny_unknown_fields`) are closed; the others do not see an unknown argument. rmcp and \
-         tools-rs take a JSON value, which is parsed from the same text. `text as &str` is lent to \
-         its function, where all others get a `String`.",
+        "Instructions per call",
+        "From JSON text to the text for the model; in brackets the ratio to the floor. A `refused` call has \
+         three violations: tool-core reports all of them, the others the first. Only tool-core and \
+         schemars (with `deny_unknown_fields`) reject unknown arguments; the others ignore them. rmcp \
+         and tools-rs take a JSON value, so parsing the text is included. The function of `text as \
+         &str` borrows its argument; all others take a `String`.",
         out,
     );
 
@@ -77,18 +77,18 @@ fn calls(data: &Data, out: &mut String) {
         );
     }
     grid.section(
-        "Wall time a call",
-        "Nanoseconds, the ratio to the floor, and its extremes.",
+        "Wall time per call",
+        "Nanoseconds, the ratio to the floor, and its extremes in brackets.",
         out,
     );
     let mut grid = Grid::new(ORDER.iter().copied());
     for case in CALLS {
         grid.row(*case, plain(&data.allocations, case, 0));
     }
-    grid.section("Allocations a call", "Reallocations are counted too.", out);
+    grid.section("Allocations per call", "Including reallocations.", out);
 }
 
-/// The figure of everyone.
+/// Returns the figure of each contender.
 fn plain(figures: &Figures, case: &str, digits: usize) -> impl Iterator<Item = Option<String>> {
     ORDER
         .iter()
@@ -114,9 +114,9 @@ fn requests(data: &Data, out: &mut String) {
         );
     }
     grid.section(
-        "A request's tools, and what comes before the first call",
-        "The `tools` of a request as bytes, for 201 tools, and what has to be done to have them. \
-         llm-tool and schemars keep their definitions as values, rig makes them anew.",
+        "Listing tools and start-up",
+        "Rendering the `tools` of a request as bytes, for 201 tools, and creating the registry (`start`). \
+         llm-tool and schemars store their definitions as values; rig builds them for each request.",
         out,
     );
 
@@ -132,7 +132,7 @@ fn requests(data: &Data, out: &mut String) {
     }
     grid.section(
         "Allocations of listing 50 tools",
-        "By the number of parameters that each of the 50 has.",
+        "By the number of parameters of each tool.",
         out,
     );
 }
@@ -154,7 +154,7 @@ fn registry(data: &Data, out: &mut String) {
     }
     grid.section(
         "A registry of many tools",
-        "A tool, or a look-up, of tool-core. `render` is to MCP's form.",
+        "tool-core alone; per tool, or per look-up. `render` writes MCP's format.",
         out,
     );
 
@@ -170,9 +170,9 @@ fn registry(data: &Data, out: &mut String) {
         );
     }
     grid.section(
-        "Many calls at once",
-        "A call, of 1,000 calls of an async function that waits once. `bare` joins the functions \
-         themselves, with their arguments at hand; the other goes by `call_all` from the text of the \
+        "Concurrent calls",
+        "Per call, for 1,000 concurrent calls of an async function that waits once. `bare` joins the plain \
+         functions with decoded arguments; the other row uses `call_all`, from the text of the \
          arguments to the text of the results.",
         out,
     );
@@ -192,9 +192,9 @@ fn builds(data: &Data, out: &mut String) {
     }
     grid.section(
         "CPU seconds of rustc for a crate of tools",
-        "Generated crates, 4 to 8 parameters a tool, everything they depend on built before. `bare` is \
-         the same functions without tools. `incremental` is a debug build after the docs of one tool \
-         have changed.",
+        "Generated crates with 4 to 8 parameters per tool; dependencies are already built. `bare` is the \
+         same functions without tools. `incremental` is a debug build after an edit to the docs of \
+         one tool.",
         out,
     );
     let mut grid = Grid::new(ORDER.iter().copied());
@@ -212,8 +212,8 @@ fn builds(data: &Data, out: &mut String) {
         );
     }
     grid.section(
-        "The same as milliseconds a tool",
-        "Above the bare functions; in brackets the ratio to the fastest peer.",
+        "CPU milliseconds of rustc per tool",
+        "Without those of the plain functions; in brackets the ratio to the fastest peer.",
         out,
     );
 
@@ -227,9 +227,9 @@ fn builds(data: &Data, out: &mut String) {
         grid.row(format!("{measure}{unit}"), [Some(format!("{figure}"))]);
     }
     grid.section(
-        "Functions that no one here wrote",
-        "Those of the Berkeley Function Calling Leaderboard, as one crate; measured where the script \
-         that writes it and its data are at hand.",
+        "Third-party functions",
+        "The functions of the Berkeley Function Calling Leaderboard in one crate. Measuring them needs the \
+         script that writes the crate, and its data.",
         out,
     );
 
@@ -239,8 +239,8 @@ fn builds(data: &Data, out: &mut String) {
         grid.row(measure, plain(&data.size, measure, 0));
     }
     grid.section(
-        "Size of a program",
-        "Stripped release builds, 4 parameters a tool, and what the tools between two of them add.",
+        "Binary size",
+        "Stripped release builds with 4 parameters per tool, and the difference per tool.",
         out,
     );
 
@@ -249,9 +249,9 @@ fn builds(data: &Data, out: &mut String) {
         grid.row(measure, plain(&data.cold, measure, 0));
     }
     grid.section(
-        "A cold build",
-        "Everything that a crate of tools depends on, with the features that one gets without asking, \
-         as a debug build from nothing. Serde and serde_json are among it for everyone.",
+        "Cold build",
+        "A debug build of all dependencies of a crate of tools, with default features. It includes serde \
+         and serde_json for every contender.",
         out,
     );
 }
@@ -268,41 +268,41 @@ fn schemas(data: &Data, out: &mut String) {
     ];
     let faults = ["allows", "refuses", "loses"];
     let mut grid = Grid::new(columns.iter().chain(&faults).copied());
-    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut remarks: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let contenders = ORDER
         .iter()
         .filter_map(|&who| Some((who, data.schema.get(who)?)));
     for (who, forms) in contenders {
-        for (form, judged) in forms {
+        for (form, checked) in forms {
             let name = match forms.len() {
                 1 => who.to_owned(),
                 _ => format!("{who} {form}"),
             };
             let sizes = columns
                 .iter()
-                .map(|column| Some(judged[*column].to_string()));
+                .map(|column| Some(checked[*column].to_string()));
             let counts = faults
                 .iter()
-                .map(|fault| Some(list(&judged[*fault]).len().to_string()));
+                .map(|fault| Some(list(&checked[*fault]).len().to_string()));
             grid.row(name.clone(), sizes.chain(counts));
             for fault in faults {
-                let items = list(&judged[fault]);
+                let items = list(&checked[fault]);
                 if !items.is_empty() {
                     let text = format!("{fault} {}", items.join("; "));
-                    told.entry(text).or_default().push(name.clone());
+                    remarks.entry(text).or_default().push(name.clone());
                 }
             }
         }
     }
     grid.section(
         "Schemas",
-        "Bytes and o200k tokens of the schemas of the arguments, of a definition with its schema, and \
-         of the whole list of 201 in the form that is sent. A validator was asked about right and wrong \
-         arguments: how many wrong ones a schema allows, how many right ones it refuses; and how many \
-         texts of the docs are nowhere in the definition.",
+        "Bytes and o200k tokens of the argument schemas, of a definition with its schema, and of the list of \
+         201 tools as sent. A validator checks valid and invalid arguments against each schema: `allows` \
+         counts invalid arguments that a schema allows, `refuses` valid ones that it rejects, and `loses` \
+         doc texts that are missing from the definition.",
         out,
     );
-    for (text, names) in told {
+    for (text, names) in remarks {
         write!(out, "\n- {}: {text}", names.join(", ")).unwrap();
     }
     out.push('\n');

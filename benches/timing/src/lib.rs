@@ -1,5 +1,6 @@
-//! Wall time of one case, by criterion. Short, since who compares runs it again and again in turn
-//! with what it compares with.
+//! Wall time of one case, by criterion. Runs are short, because the caller repeats them in turn
+//! with
+//! those of other contenders.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use std::time::Duration;
 use criterion::Criterion;
 use harness::{Contender, work};
 
-/// `<program> <case> <folder>`: prints the nanoseconds of a call, tool or look-up, after what
-/// criterion has to say.
+/// `<program> <case> <folder>`: prints the nanoseconds of one call, tool or look-up as the last
+/// line.
 pub fn main<C: Contender>() {
     let mut arguments = std::env::args().skip(1);
     let case = arguments.next().expect("a case");

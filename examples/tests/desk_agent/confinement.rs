@@ -1,4 +1,4 @@
-//! What files the tools reach, whoever moves them about meanwhile.
+//! The tools reach no file outside of the desk, even if files move meanwhile.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ const ALL: Lines = Lines {
 };
 
 #[test]
-fn no_path_leads_off_the_desk() {
+fn no_path_leaves_the_desk() {
     at_a_desk(|around, desk| {
         let secret = around.path().join("secret.md");
         let secret = secret.to_str().expect("a path that is text");
@@ -47,7 +47,7 @@ fn no_path_leads_off_the_desk() {
 }
 
 #[test]
-fn links_are_not_followed_and_what_is_no_file_is_not_read() {
+fn links_are_not_followed_and_only_files_are_read() {
     at_a_desk(|around, desk| {
         let on_desk = around.path().join("desk");
         symlink("../secret.md", on_desk.join("link.md")).expect("a link");
@@ -55,7 +55,7 @@ fn links_are_not_followed_and_what_is_no_file_is_not_read() {
         symlink("plan.md", on_desk.join("memory.md")).expect("a link");
         symlink("..", on_desk.join("history")).expect("a link");
         fs::create_dir(on_desk.join("folder")).expect("a folder");
-        // Reading a pipe that nobody writes to would never end.
+        // Reading a pipe without a writer would never end.
         let pipe = on_desk.join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o644), 0).expect("a pipe");
         for path in [
@@ -77,7 +77,7 @@ fn links_are_not_followed_and_what_is_no_file_is_not_read() {
         }
         assert_eq!(desk.read("plan.md", &ALL).as_deref(), Ok("fine\n"));
 
-        // A second name of a file elsewhere is no link, but writing to it is the same.
+        // A hard link to a file elsewhere is not a symbolic link, but writing to it has the same effect.
         fs::remove_file(on_desk.join("memory.md")).expect("it is there");
         let secret = around.path().join("secret.md");
         fs::hard_link(secret, on_desk.join("memory.md")).expect("a second name");
@@ -86,9 +86,9 @@ fn links_are_not_followed_and_what_is_no_file_is_not_read() {
     });
 }
 
-/// A check of the path before it is opened would lose this race.
+/// A check of the path before opening it would lose this race.
 #[test]
-fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
+fn a_folder_swapped_for_a_link_is_not_followed() {
     at_a_desk(|around, desk| {
         let on_desk = around.path().join("desk");
         fs::create_dir(on_desk.join("notes")).expect("a folder");
@@ -107,12 +107,12 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
                     }
                 }
             });
-            let (mut read, mut refused, mut stolen) = (0, 0, 0);
-            while stolen == 0 && (read + refused < 2000 || read == 0 || refused == 0) {
+            let (mut read, mut rejected, mut stolen) = (0, 0, 0);
+            while stolen == 0 && (read + rejected < 2000 || read == 0 || rejected == 0) {
                 match desk.read("notes/secret.md", &ALL).as_deref() {
                     Ok("fine\n") => read += 1,
                     Ok(_) => stolen += 1,
-                    Err(_) => refused += 1,
+                    Err(_) => rejected += 1,
                 }
             }
             is_over.store(true, Ordering::Relaxed);
@@ -122,7 +122,7 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
 }
 
 #[test]
-fn reads_are_capped_by_lines_by_characters_and_by_size() {
+fn reads_are_limited_by_lines_characters_and_size() {
     at_a_desk(|around, desk| {
         let on_desk = around.path().join("desk");
         let lines: String = (1..=50).map(|line| format!("line {line} é\n")).collect();
@@ -139,7 +139,7 @@ fn reads_are_capped_by_lines_by_characters_and_by_size() {
         assert_eq!(read(50, 5, 100), "line 50 é\n");
         assert_eq!(read(90, 5, 100), "");
         let cut = read(1, 50, 13);
-        assert!(cut.starts_with("line 1 é\nline\n[cut"), "{cut}");
+        assert!(cut.starts_with("line 1 é\nline\n[truncated"), "{cut}");
 
         let largest = usize::try_from(LARGEST).expect("small");
         fs::write(on_desk.join("large"), vec![b'a'; largest + 1]).expect("a file");
@@ -155,7 +155,7 @@ fn reads_are_capped_by_lines_by_characters_and_by_size() {
 }
 
 #[test]
-fn only_what_is_listed_is_written() {
+fn only_listed_paths_are_writable() {
     at_a_desk(|around, desk| {
         for path in [
             "plan.md",

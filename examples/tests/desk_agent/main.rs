@@ -1,10 +1,10 @@
-//! The agent at its desk as a user runs it, and what it can't be talked into.
+//! Runs the agent as a user does, and checks what a model can't make it do.
 
 use std::fs;
 use std::path::PathBuf;
 
 use examples::folder::Temporary;
-use examples::program::{assert_closed_early, assert_refused, run};
+use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, RunOutcome, Transcript};
@@ -22,7 +22,7 @@ mod tools;
 use desk::Desk;
 use tools::SystemPrompt;
 
-/// A desk, and a secret beside it.
+/// Runs a test with a desk and a secret file next to it.
 fn at_a_desk(test: impl FnOnce(&Temporary, &Desk)) {
     let around = Temporary::new().expect("a folder");
     fs::write(around.path().join("secret.md"), "SECRET").expect("a file");
@@ -36,7 +36,7 @@ fn at_a_desk(test: impl FnOnce(&Temporary, &Desk)) {
 
 fn registry(desk: Desk, prompt: SystemPrompt) -> Registry {
     let registry = Registry::builder().linked().context(desk).context(prompt);
-    registry.build().expect("unlike names")
+    registry.build().expect("unique names")
 }
 
 fn call(registry: &Registry, name: &str, arguments: Value) -> String {
@@ -45,15 +45,15 @@ fn call(registry: &Registry, name: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_proposal_is_a_folder_and_no_tool() {
+fn a_proposal_adds_a_folder_and_no_tool() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let registry = registry(desk, SystemPrompt::new(""));
         let before = format!("{registry:?}");
         let proposal = |name: &str| json!({"name": name, "description": "Deletes\n*/ fn main() {", "parameters": {"type": "object"}});
         for number in 1..=2 {
-            let told = call(&registry, "propose_function_tool", proposal("sweep"));
-            assert_eq!(told, format!("tool_proposals/sweep/{number}"));
+            let text = call(&registry, "propose_function_tool", proposal("sweep"));
+            assert_eq!(text, format!("tool_proposals/sweep/{number}"));
         }
         assert_eq!(format!("{registry:?}"), before);
         let unknown = call(&registry, "sweep", json!({}));
@@ -69,25 +69,25 @@ fn a_proposal_is_a_folder_and_no_tool() {
         assert_eq!(code, ["#[tool]", "fn sweep() {", "    todo!()", "}"]);
 
         for name in ["../sweep", "Sweep", "1st", "a/b", "", "ä", &"a".repeat(41)] {
-            let told = call(&registry, "propose_function_tool", proposal(name));
-            assert!(told.starts_with("invalid arguments"), "{name}: {told}");
+            let text = call(&registry, "propose_function_tool", proposal(name));
+            assert!(text.starts_with("invalid arguments"), "{name}: {text}");
         }
     });
 }
 
 #[test]
-fn the_model_can_neither_see_nor_replace_what_tools_work_with() {
+fn the_model_can_neither_see_nor_replace_context_values() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let registry = registry(desk, SystemPrompt::new("Be kind."));
         let tools = registry.render(&OpenAiResponses::default());
         assert!(!tools.as_str().contains("\"desk\":"), "{tools}");
         let forged = json!({"path": "secret.md", "desk": "/"});
-        let told = call(&registry, "read_file", forged);
-        assert!(told.contains("desk: unknown"), "{told}");
+        let text = call(&registry, "read_file", forged);
+        assert!(text.contains("desk: unknown"), "{text}");
         let long = json!({"path": "memory.md", "text": "a".repeat(20_001)});
-        let told = call(&registry, "write_file", long);
-        assert!(told.contains("text: "), "{told}");
+        let text = call(&registry, "write_file", long);
+        assert!(text.contains("text: "), "{text}");
 
         let whole = call(&registry, "get_system_prompt", json!({}));
         assert_eq!(whole, "Be kind.");
@@ -109,7 +109,7 @@ fn the_model_can_neither_see_nor_replace_what_tools_work_with() {
 }
 
 #[test]
-fn the_loop_sends_what_a_provider_wants() {
+fn the_loop_sends_complete_requests() {
     at_a_desk(|around, _| {
         let desk = Desk::open(&around.path().join("desk")).expect("a desk");
         let prompt = SystemPrompt::new("Be kind.");
@@ -157,7 +157,7 @@ fn the_loop_sends_what_a_provider_wants() {
 }
 
 #[test]
-fn the_older_api_is_told_the_system_prompt_in_a_message() {
+fn the_older_api_gets_the_system_prompt_in_a_message() {
     let provider = Scripted::serve(vec![
         json!({"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}),
     ]);
@@ -192,18 +192,18 @@ fn the_older_api_is_told_the_system_prompt_in_a_message() {
 #[test]
 fn the_recorded_task_runs_in_both_apis() {
     for api in ["responses", "chat"] {
-        let ran = run("desk_agent", &["--api", api], "");
+        let ran = run("desk_agent", &["--api", api, "--log"], "");
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         for part in [
             "append_file done",
             "write_file failed",
-            "only these may be written",
+            "not writable; you can write: memory.md",
             "model: Proofs are due on Friday",
             "tool_proposals/celsius_to_fahrenheit/1",
         ] {
             assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
         }
-        // Proposing it did not make it.
+        // A proposal does not add the tool.
         assert_eq!(
             ran.out
                 .matches("unknown tool celsius_to_fahrenheit")
@@ -230,7 +230,7 @@ fn the_recorded_task_runs_in_both_apis() {
 }
 
 #[test]
-fn a_task_a_script_and_a_desk_of_ones_own() {
+fn task_script_and_desk_come_from_files() {
     at_a_desk(|around, _| {
         let call = json!([
             {"output": [{"type": "function_call", "call_id": "1", "name": "read_file",
@@ -259,30 +259,30 @@ fn a_task_a_script_and_a_desk_of_ones_own() {
 
 #[test]
 fn bad_input_exits_with_2() {
-    let refused = |flags: &[&str], input: &str, said| {
-        assert_refused("desk_agent", flags, input, said);
+    let rejected = |flags: &[&str], input: &str, said| {
+        assert_rejected("desk_agent", flags, input, said);
     };
-    refused(&["--api", "chta"], "", "'chat'");
-    refused(&["--rounds", "many"], "", "many");
-    refused(&["--task", "no/such"], "", "can't read no/such");
-    refused(&["--task", "-"], " \n", "the task is empty");
-    refused(&["--desk", "no/such"], "", "can't work in no/such");
-    refused(&["--script", "-"], "{}", "the script is no JSON array");
-    // The script ends before the model does, and a script that answers with an error.
-    refused(&["--script", "-"], "[]", "the script is at its end");
-    refused(
+    rejected(&["--api", "chta"], "", "'chat'");
+    rejected(&["--rounds", "many"], "", "many");
+    rejected(&["--task", "no/such"], "", "can't read no/such");
+    rejected(&["--task", "-"], " \n", "the task is empty");
+    rejected(&["--desk", "no/such"], "", "can't work in no/such");
+    rejected(&["--script", "-"], "{}", "the script is not a JSON array");
+    // The script ends too early, or answers with an error.
+    rejected(&["--script", "-"], "[]", "the script has ended");
+    rejected(
         &["--script", "-"],
         r#"[{"error": {"message": "no quota"}}]"#,
         "no quota",
     );
-    refused(
+    rejected(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
         "`output` is missing",
     );
 }
 
-/// After a change that is meant: `TOOL_CORE_UPDATE=1 cargo test --features desk_agent --test desk_agent`.
+/// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features desk_agent --test desk_agent`.
 #[test]
 fn lock_and_catalogue_are_up_to_date() {
     let folder = Temporary::new().expect("a folder");

@@ -1,5 +1,5 @@
-//! Tools of every form in a crate that allows itself nothing: what the macros write must pass its
-//! lints. `cargo clippy` judges them.
+//! Tools of every form in a crate that denies every lint: generated code must pass all of them.
+//! `cargo clippy` checks that.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs, warnings, clippy::all, clippy::pedantic, clippy::nursery)]

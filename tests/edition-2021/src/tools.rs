@@ -205,7 +205,7 @@ mod tests {
             .tools(super::list())
             .tools(tool_core::tools![double_from_afar])
             .build()
-            .expect("unlike names");
+            .expect("unique names");
         let result = registry.call_blocking(ToolCall::new("id", name, arguments));
         result.content().to_owned()
     }
@@ -254,7 +254,7 @@ mod tests {
         let tools = Registry::builder()
             .toolset("hall_", super::Thermostat::default())
             .build()
-            .expect("unlike names");
+            .expect("unique names");
         let call = |name: &str, arguments: &str| {
             let result = tools.call_blocking(ToolCall::new("id", name, arguments));
             result.content().to_owned()
@@ -275,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_unlinked_are_linked() {
-        let linked = Registry::linked().expect("unlike names");
+    fn all_tools_but_unlinked_ones_are_linked() {
+        let linked = Registry::linked().expect("unique names");
         for tool in super::list() {
             let is_linked = linked.get(&tool.name).is_some();
             assert_eq!(is_linked, tool.name != "with-defaults", "{tool:?}");

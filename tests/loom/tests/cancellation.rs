@@ -1,11 +1,11 @@
-//! Threads that wait for a token, cancel it and give up waiting, in every order that there is.
+//! Threads wait for a token, cancel it and drop their waits, under every interleaving.
 
 use loom::future::block_on;
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-/// What the copied source takes from the standard library.
+/// What the copied source imports from the standard library.
 mod sync {
     pub(crate) use loom::sync::{Arc, Mutex, MutexGuard, atomic};
     pub(crate) use std::sync::PoisonError;
@@ -17,26 +17,25 @@ mod cancellation {
     include!(concat!(env!("OUT_DIR"), "/cancellation.rs"));
 
     impl CancellationToken {
-        /// How many wakers it holds.
+        /// Returns the number of registered wakers.
         pub(crate) fn wakers(&self) -> usize {
-            self.0.waiting().wakers.len()
+            self.0.waiters().wakers.len()
         }
     }
 }
 
 use cancellation::CancellationToken;
 
-/// Every order with at most three moments at which a thread is stopped for another; there are too many
-/// of all.
+/// Checks every interleaving with at most three preemptions; unbounded, there are too many.
 fn model(story: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(story);
 }
 
-/// A wait that is never woken is a deadlock, which the model checker reports.
+/// A wait that is never woken is a deadlock, which loom reports.
 #[test]
-fn no_cancelling_is_missed() {
+fn no_cancellation_is_missed() {
     model(|| {
         let token = CancellationToken::new();
         let canceller = token.clone();
@@ -49,7 +48,7 @@ fn no_cancelling_is_missed() {
 }
 
 #[test]
-fn a_child_hears_of_its_parent_and_of_itself() {
+fn a_child_is_cancelled_by_its_parent_and_by_itself() {
     model(|| {
         let parent = CancellationToken::new();
         let child = parent.child();
@@ -64,9 +63,9 @@ fn a_child_hears_of_its_parent_and_of_itself() {
     });
 }
 
-/// One thread waits, one gives up after a poll, one cancels.
+/// One thread waits, one drops its wait after a poll, one cancels.
 #[test]
-fn a_wait_that_is_given_up_takes_no_other_with_it() {
+fn a_dropped_wait_does_not_affect_the_others() {
     use std::future::Future;
     use std::pin::pin;
     use std::task::{Context, Waker};

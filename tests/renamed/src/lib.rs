@@ -1,4 +1,4 @@
-//! Tools of a crate that knows tool-core as `toolbox` and hands it on.
+//! Tools of a crate that imports tool-core as `toolbox` and re-exports it.
 
 #![forbid(unsafe_code)]
 
@@ -49,6 +49,12 @@ pub async fn renamed_asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
     }
 }
 
+/// Has a handler with another name.
+#[tool(crate = toolbox, handler = SkyTool)]
+pub fn sky() -> u8 {
+    8
+}
+
 /// A shelf of places.
 #[derive(Debug, Default)]
 pub struct Shelf(Vec<String>);
@@ -71,7 +77,7 @@ pub mod way {
 #[tool(crate = way::there)]
 pub fn roundabout() {}
 
-/// Writes a tool of this name that doubles a number. Whoever calls it need not know tool-core.
+/// Defines a tool of this name that doubles a number. Callers need no dependency on tool-core.
 #[macro_export]
 macro_rules! doubling_tool {
     ($name:ident) => {
@@ -109,26 +115,28 @@ mod tests {
             .tools(tools![
                 renamed_synchronous,
                 renamed_asynchronous,
-                roundabout
+                roundabout,
+                crate::SkyTool
             ])
             .build()
-            .expect("unlike names");
+            .expect("unique names");
         let result = registry.call_blocking(ToolCall::new("id", name, arguments));
         result.content().to_owned()
     }
 
     #[test]
-    fn no_path_of_a_renamed_crate_is_the_old_one() {
+    fn generated_paths_use_the_renamed_crate() {
         let arguments = r#"{"city":"a","place":{"name":"b"},"hours":1}"#;
         assert_eq!(call("renamed_synchronous", arguments), "a None b 3 1");
         let place = call("renamed_asynchronous", r#"{"unit":"Celsius"}"#);
         assert_eq!(place, r#"{"name":"Celsius"}"#);
         assert!(call("renamed_asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
         assert_eq!(call("roundabout", ""), "ok");
+        assert_eq!(call("sky", ""), "8");
     }
 
     #[test]
-    fn methods_need_no_other_path() {
+    fn methods_need_no_crate_key() {
         let tools = Registry::builder()
             .toolset("", crate::Shelf(vec!["a".into(), "b".into()]))
             .build()
@@ -138,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn docs_are_read_beside_a_path() {
+    fn docs_are_read_when_a_crate_key_is_present() {
         let place = renamed_synchronous::SPEC.parameters().property("place");
         assert_eq!(
             place.expect("a parameter").description(),
@@ -148,7 +156,7 @@ mod tests {
 
     #[test]
     fn tools_of_a_renamed_crate_are_linked() {
-        let linked = Registry::linked().expect("unlike names");
+        let linked = Registry::linked().expect("unique names");
         let linked = linked.expect(["renamed_synchronous", "renamed_asynchronous", "roundabout"]);
         assert!(linked.is_ok(), "{linked:?}");
     }

@@ -1,4 +1,5 @@
-//! Tests in `tests/`. A target of tool-core makes compile errors of tools that are fine without it,
-//! so each run enables what it tests:
+//! Tests are in `tests/`. A provider feature of tool-core rejects tools that compile without it, so
+//! each
+//! run enables the features that it tests:
 //!
 //! `cargo test --package targets --features all`, and `--features xai` for `ui-alone/xai/`.

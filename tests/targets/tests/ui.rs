@@ -6,8 +6,8 @@
 
 use tool_core::rules::Target;
 
-#[path = "../../words.rs"]
-mod words;
+#[path = "../../support/rustc_version.rs"]
+mod rustc_version;
 
 #[test]
 fn rejected_tools_have_the_expected_errors() {
@@ -23,7 +23,7 @@ fn rejected_tools_have_the_expected_errors() {
             "ui/*/*.rs".to_owned()
         }
     };
-    match words::other_words() {
+    match rustc_version::other_words() {
         None => trybuild::TestCases::new().compile_fail(cases),
         Some(reason) => println!("skipped: {reason}"),
     }

@@ -1,4 +1,4 @@
-//! The loop around a model, in every dialect that a model is asked in.
+//! The agent loop, in every dialect that a model is asked in.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -8,9 +8,9 @@ use tool_core::agent::{Agent, AgentError, Model, Request, RunOutcome, Transcript
 use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
 use tool_core::{Registry, tool, tools};
 
-use super::{dialects, registry, responses};
+use super::{dialects, registry, sample_responses};
 
-/// Answers with one response after the other, and keeps what it was asked.
+/// A model that returns prepared responses and records its requests.
 struct Scripted {
     responses: Mutex<VecDeque<Result<Value, String>>>,
     asked: Mutex<Vec<(Vec<Value>, String)>>,
@@ -51,8 +51,8 @@ fn question() -> Transcript {
         .collect()
 }
 
-/// What the recorded responses say beside their calls, and a response that says two things and
-/// calls nothing, for each dialect but MCP, where no model is asked.
+/// The texts of the sample responses, and a response with two texts and no calls, for each dialect
+/// except MCP, which asks no model.
 fn answers() -> [(&'static str, Value); 8] {
     let chat = said("Sunny.");
     let parts = json!([{"text": "Sun"}, {"text": "ny."}]);
@@ -90,7 +90,7 @@ fn answers() -> [(&'static str, Value); 8] {
 }
 
 #[test]
-fn a_model_is_asked_until_it_calls_nothing() {
+fn a_model_is_asked_until_it_makes_no_call() {
     let mut asked = dialects().into_iter().collect::<Vec<_>>();
     asked.drain(4..6);
     for (at, ((dialect, calling), (beside, answer))) in asked.into_iter().zip(answers()).enumerate()
@@ -112,7 +112,7 @@ fn a_model_is_asked_until_it_calls_nothing() {
         }
         assert!(second.calls.is_empty() && second.text == "Sunny.", "{at}");
 
-        // The second request repeats the model's turn and tells the results.
+        // The second request repeats the model's turn and adds the results.
         let mut messages = question().messages().to_vec();
         messages.extend(turn);
         messages.extend(agent.dialect().results(&first.results));
@@ -125,8 +125,8 @@ fn a_model_is_asked_until_it_calls_nothing() {
 }
 
 #[test]
-fn a_model_that_never_stops_is_stopped_with_all_results_told() {
-    let model = Scripted::new((0..3).map(|_| Ok(responses::chat())));
+fn a_run_stops_at_its_round_limit_with_all_results_in_the_transcript() {
+    let model = Scripted::new((0..3).map(|_| Ok(sample_responses::chat())));
     let mut transcript = question();
     let agent = Agent::new(registry(), OpenAiChat::default()).rounds(2);
     let ended = agent.run_blocking(&model, &mut transcript).unwrap();
@@ -135,7 +135,7 @@ fn a_model_that_never_stops_is_stopped_with_all_results_told() {
     // The question, and twice the turn with five results.
     assert_eq!(transcript.messages().len(), 1 + 2 * 6);
 
-    // The conversation can go on.
+    // The conversation can continue.
     transcript.push(json!({"role": "user", "content": "And?"}));
     let model = Scripted::new([Ok(said("Done."))]);
     let ended = agent.run_blocking(&model, &mut transcript).unwrap();
@@ -150,7 +150,7 @@ fn late() -> u8 {
 }
 
 #[test]
-fn tools_that_are_added_in_between_are_there_in_the_next_round() {
+fn tools_added_between_rounds_are_in_the_next_request() {
     let call = json!({"choices": [{"message": {"tool_calls": [
         {"id": "1", "type": "function", "function": {"name": "late", "arguments": "{}"}},
     ]}}]});
@@ -172,10 +172,10 @@ fn tools_that_are_added_in_between_are_there_in_the_next_round() {
 }
 
 #[test]
-fn what_goes_wrong_leaves_whole_rounds_and_can_be_tried_again() {
+fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
     let refused = json!({"error": {"message": "Rate limit reached"}});
     let model = Scripted::new([
-        Ok(responses::chat()),
+        Ok(sample_responses::chat()),
         Err("connection refused".into()),
         Ok(refused),
         Ok(said("Sunny.")),
@@ -187,7 +187,7 @@ fn what_goes_wrong_leaves_whole_rounds_and_can_be_tried_again() {
     let error = run().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the model gave no response: connection refused"
+        "the request to the model failed: connection refused"
     );
     let error = run().unwrap_err();
     assert!(matches!(error, AgentError::Response(_)), "{error}");
@@ -241,7 +241,7 @@ fn one_agent_serves_many_users() {
 }
 
 #[test]
-fn a_turn_in_which_the_provider_paused_goes_on() {
+fn a_turn_that_the_provider_paused_continues() {
     let searching = json!([{"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
                             "input": {"query": "Lisbon"}}]);
     let paused = json!({"role": "assistant", "content": searching, "stop_reason": "pause_turn"});

@@ -1,4 +1,4 @@
-//! The calls in a response.
+//! Reading the calls of a response.
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
@@ -8,7 +8,7 @@ use tool_core::{Arguments, ToolCall};
 
 use super::dialects;
 
-/// Ids and names, in order.
+/// Returns ids and names, in order.
 fn heads(calls: &[ToolCall]) -> Vec<(&str, &str)> {
     calls.iter().map(|call| (&*call.id, &*call.name)).collect()
 }
@@ -60,9 +60,9 @@ fn every_parallel_call_is_found_between_other_items() {
     }
 }
 
-/// Reading arguments as JSON would refuse a truncated text, which the tool must answer to.
+/// Parsing the arguments here would lose a truncated text, which the tool must report.
 #[test]
-fn text_arguments_stay_the_text_that_came() {
+fn text_arguments_are_kept_as_text() {
     for (dialect, response) in dialects().into_iter().take(2) {
         let calls = dialect.calls(&response).unwrap();
         assert_eq!(calls[3].arguments, Arguments::Text(r#"{"days":2"#.into()));
@@ -71,11 +71,11 @@ fn text_arguments_stay_the_text_that_came() {
 }
 
 #[test]
-fn a_response_is_only_read_in_its_own_dialect() {
-    // After them come MCP again, and those who share the shape of chat completions.
+fn a_response_is_read_in_its_own_dialect_only() {
+    // MCP follows, and the dialects that share the format of chat completions.
     let mut dialects = dialects().into_iter().take(8).collect::<Vec<_>>();
     dialects.remove(5);
-    // Any array could hold messages of MCP.
+    // Any array could hold MCP messages.
     dialects[4].1 = dialects[4].1[1].take();
     for (at, (dialect, _)) in dialects.iter().enumerate() {
         for (other, (_, response)) in dialects.iter().enumerate() {
@@ -86,7 +86,7 @@ fn a_response_is_only_read_in_its_own_dialect() {
 }
 
 #[test]
-fn a_response_without_calls_is_no_error() {
+fn a_response_without_calls_is_not_an_error() {
     let cases: [(&dyn Dialect, Value); 13] = [
         (
             &OpenAiChat::default(),
@@ -143,7 +143,7 @@ fn a_response_without_calls_is_no_error() {
     }
 }
 
-/// Other servers speak these dialects with an accent. A call that can be made is made.
+/// Other servers deviate from these dialects. A call is run if it can be.
 #[test]
 fn odd_arguments_do_not_lose_a_call() {
     let chat = |call: Value| json!({"choices": [{"message": {"tool_calls": [call]}}]});

@@ -1,4 +1,4 @@
-//! Tools that a provider runs itself.
+//! Hosted tools: tools that the provider runs.
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
@@ -10,7 +10,7 @@ use tracing::Level;
 use super::capture::capture;
 use super::list_alarms;
 
-/// One tool of each provider that has any.
+/// Returns one tool of each provider that has hosted tools.
 fn all() -> Vec<Value> {
     vec![
         json!({"type": "file_search", "vector_store_ids": ["vs_1"]}),
@@ -36,7 +36,7 @@ fn sent(dialect: &dyn Dialect, hosted: impl IntoIterator<Item = HostedTool>) -> 
 }
 
 #[test]
-fn each_goes_to_the_provider_that_has_it_and_to_no_other() {
+fn each_is_sent_to_its_own_provider_only() {
     let known: [(&dyn Dialect, &[usize]); 9] = [
         (&OpenAiResponses::default(), &[0]),
         (&OpenAiResponses::strict(), &[0]),
@@ -62,7 +62,7 @@ fn each_goes_to_the_provider_that_has_it_and_to_no_other() {
 }
 
 #[test]
-fn what_is_no_tool_of_a_provider_is_refused_in_words() {
+fn invalid_hosted_tools_are_rejected_with_a_message() {
     for json in [
         json!("web_search"),
         json!({}),
@@ -96,7 +96,7 @@ fn what_is_no_tool_of_a_provider_is_refused_in_words() {
 }
 
 #[test]
-fn an_unchecked_one_goes_where_its_shape_is_right() {
+fn an_unchecked_one_is_sent_if_its_shape_is_right() {
     let typed = HostedTool::unchecked(json!({"type": "brand_new"}));
     let keyed = HostedTool::unchecked(json!({"brandNew": {}}));
     for (dialect, takes_typed, takes_keyed) in [
@@ -123,7 +123,7 @@ fn an_unchecked_one_goes_where_its_shape_is_right() {
 }
 
 #[test]
-fn they_come_and_go_once_each_and_stay_when_tools_change() {
+fn they_are_added_and_removed_and_stay_when_tools_change() {
     let tool = HostedTool::new(json!({"type": "web_search"}));
     let registry = Registry::builder()
         .hosted(tool.clone())
@@ -133,16 +133,16 @@ fn they_come_and_go_once_each_and_stay_when_tools_change() {
     registry.add_hosted(tool.clone());
     registry.add(tools![list_alarms]).unwrap();
     assert_eq!(registry.hosted(), std::slice::from_ref(&tool));
-    // A part of the tools is a part of the tools.
+    // A selection of tools keeps a selection of hosted tools.
     assert!(registry.select(|_| true).hosted().is_empty());
     registry.remove("list_alarms");
     assert!(registry.remove_hosted(&tool) && !registry.remove_hosted(&tool));
     assert!(registry.hosted().is_empty());
 }
 
-/// A request to Bedrock needs a tool, and a hosted one is one.
+/// Bedrock rejects a request without a tool; a hosted tool counts as one.
 #[test]
-fn a_hosted_tool_alone_is_a_tool() {
+fn a_hosted_tool_alone_counts_as_a_tool() {
     let registry = Registry::new();
     assert_eq!(registry.render(&Bedrock::default()).broken_rules().len(), 1);
     registry.add_hosted(HostedTool::new(
@@ -151,9 +151,9 @@ fn a_hosted_tool_alone_is_a_tool() {
     assert_eq!(registry.render(&Bedrock::default()).broken_rules(), []);
 }
 
-/// As Mistral's connectors answer: the messages of one choice, of which the last is open.
+/// Mistral's connectors answer with the messages of one choice, of which the last is open.
 #[test]
-fn mistral_tells_the_calls_of_its_own_tools_by_their_answers() {
+fn mistral_hosted_calls_are_recognized_by_their_answers() {
     let call = |id: &str, name: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}});
     let messages = json!([
         {"role": "assistant", "content": "", "tool_calls": [call("own000001", "web_search")]},
@@ -168,8 +168,8 @@ fn mistral_tells_the_calls_of_its_own_tools_by_their_answers() {
 }
 
 #[test]
-fn what_is_left_out_is_told_in_the_log() {
-    // The program's one subscriber hears the other tests too: this tool is of this test alone.
+fn hosted_tools_that_are_not_sent_are_logged() {
+    // Other tests of this program log to the same subscriber; only this test uses this tool.
     let capture = capture();
     let pictures = HostedTool::new(json!({"type": "image_generation"}));
     let registry = Registry::builder().hosted(pictures).build().unwrap();

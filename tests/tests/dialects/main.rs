@@ -1,18 +1,18 @@
-//! What goes to a provider and what comes back, in whole requests and responses.
+//! Dialects: whole requests and responses of each provider.
 
 mod agent;
 mod calls;
 #[allow(dead_code)] // Other tests look at spans.
-#[path = "../../capture.rs"]
+#[path = "../../support/capture.rs"]
 mod capture;
-mod cut_short;
 mod hosted;
+mod malformed_responses;
 mod oracles;
-mod refusals;
-mod responses;
 mod results;
+mod sample_responses;
 mod strict;
 mod tools_field;
+mod truncated;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -85,19 +85,25 @@ fn registry() -> Registry {
     Registry::builder().tools(tools).build().unwrap()
 }
 
-/// Every dialect, with a whole response of it.
+/// Returns every dialect with a sample response.
 fn dialects() -> [(Box<dyn Dialect>, Value); 10] {
     [
-        (Box::new(OpenAiChat::default()), responses::chat()),
-        (Box::new(OpenAiResponses::default()), responses::responses()),
-        (Box::new(Anthropic::default()), responses::anthropic()),
-        (Box::new(Gemini::default()), responses::gemini()),
-        (Box::new(Mcp::default()), responses::mcp()),
-        (Box::new(Mcp::v2025_11_25()), responses::mcp()),
-        (Box::new(Bedrock::default()), responses::bedrock()),
-        (Box::new(Cohere::default()), responses::cohere()),
-        (Box::new(XAi::default()), responses::chat()),
-        (Box::new(Mistral::default()), responses::mistral()),
+        (Box::new(OpenAiChat::default()), sample_responses::chat()),
+        (
+            Box::new(OpenAiResponses::default()),
+            sample_responses::responses(),
+        ),
+        (
+            Box::new(Anthropic::default()),
+            sample_responses::anthropic(),
+        ),
+        (Box::new(Gemini::default()), sample_responses::gemini()),
+        (Box::new(Mcp::default()), sample_responses::mcp()),
+        (Box::new(Mcp::v2025_11_25()), sample_responses::mcp()),
+        (Box::new(Bedrock::default()), sample_responses::bedrock()),
+        (Box::new(Cohere::default()), sample_responses::cohere()),
+        (Box::new(XAi::default()), sample_responses::chat()),
+        (Box::new(Mistral::default()), sample_responses::mistral()),
     ]
 }
 

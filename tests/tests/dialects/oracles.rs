@@ -1,7 +1,7 @@
-//! What the dialects write, held against the providers' own packages.
+//! Test oracles: the providers' own Python packages check what the dialects write.
 //!
-//! `TOOL_CORE_ORACLES=1` switches it on. It needs Python 3 and a package registry: the packages
-//! of `tests/oracles/requirements.txt` go into a folder of their own below `target`.
+//! `TOOL_CORE_ORACLES=1` enables it. It needs Python 3 and a package registry: the packages of
+//! `tests/oracles/requirements.txt` are installed in a virtual environment below `target`.
 
 use std::fs;
 use std::io::Write;
@@ -15,13 +15,13 @@ use tool_core::dialect::{
     OpenAiResponses, XAi,
 };
 
-use super::{registry, responses, strict};
+use super::{registry, sample_responses, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
 }
 
-/// A Python that has the packages.
+/// Returns a Python that has the packages.
 fn python() -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracles");
     let python = place.join("bin").join("python");
@@ -39,9 +39,9 @@ fn python() -> PathBuf {
     python
 }
 
-/// All tools of the table of types, and those of this test.
+/// Returns all tools of the table of types, and those of this test.
 fn tools() -> Vec<ToolEntry> {
-    let mut tools: Vec<_> = proofs::table::rows()
+    let mut tools: Vec<_> = properties::table::rows()
         .into_iter()
         .map(|row| row.tool)
         .collect();
@@ -50,7 +50,7 @@ fn tools() -> Vec<ToolEntry> {
     tools
 }
 
-/// What a dialect writes, reads and answers, as text: a `Value` would sort the keys.
+/// Returns what a dialect writes, reads and answers, as text: a `Value` would sort the keys.
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
     dialect.write_tools(&self::tools(), &[], &mut tools);
@@ -67,40 +67,52 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
 }
 
 #[test]
-fn the_providers_own_packages_take_what_the_dialects_write() {
+fn provider_packages_accept_what_the_dialects_write() {
     if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
         return;
     }
     let dialects: [(&str, &dyn Dialect, Value); 13] = [
-        ("openai-chat", &OpenAiChat::default(), responses::chat()),
+        (
+            "openai-chat",
+            &OpenAiChat::default(),
+            sample_responses::chat(),
+        ),
         (
             "openai-chat-strict",
             &OpenAiChat::strict(),
-            responses::chat(),
+            sample_responses::chat(),
         ),
         (
             "openai-responses",
             &OpenAiResponses::default(),
-            responses::responses(),
+            sample_responses::responses(),
         ),
         (
             "openai-responses-strict",
             &OpenAiResponses::strict(),
-            responses::responses(),
+            sample_responses::responses(),
         ),
-        ("anthropic", &Anthropic::default(), responses::anthropic()),
+        (
+            "anthropic",
+            &Anthropic::default(),
+            sample_responses::anthropic(),
+        ),
         (
             "anthropic-strict",
             &Anthropic::strict(),
-            responses::anthropic(),
+            sample_responses::anthropic(),
         ),
-        ("gemini", &Gemini::default(), responses::gemini()),
-        ("gemini-open-api", &Gemini::open_api(), responses::gemini()),
-        ("bedrock", &Bedrock::default(), responses::bedrock()),
-        ("cohere", &Cohere::default(), responses::cohere()),
-        ("xai", &XAi::default(), responses::chat()),
-        ("mistral", &Mistral::default(), responses::mistral()),
-        ("mcp", &Mcp::default(), responses::mcp()),
+        ("gemini", &Gemini::default(), sample_responses::gemini()),
+        (
+            "gemini-open-api",
+            &Gemini::open_api(),
+            sample_responses::gemini(),
+        ),
+        ("bedrock", &Bedrock::default(), sample_responses::bedrock()),
+        ("cohere", &Cohere::default(), sample_responses::cohere()),
+        ("xai", &XAi::default(), sample_responses::chat()),
+        ("mistral", &Mistral::default(), sample_responses::mistral()),
+        ("mcp", &Mcp::default(), sample_responses::mcp()),
     ];
     let cases = dialects.map(|(name, dialect, response)| case(name, dialect, &response));
     let mut oracle = Command::new(python())
@@ -125,7 +137,8 @@ fn the_providers_own_packages_take_what_the_dialects_write() {
     );
 }
 
-/// The schema files of the protocol, where `TOOL_CORE_MCP_SCHEMAS` names a folder of them.
+/// Checks against the schema files of the protocol, if `TOOL_CORE_MCP_SCHEMAS` is the folder of
+/// them.
 #[test]
 fn mcp_tools_and_results_follow_the_schema_files() {
     let Some(folder) = std::env::var_os("TOOL_CORE_MCP_SCHEMAS") else {
@@ -137,11 +150,11 @@ fn mcp_tools_and_results_follow_the_schema_files() {
     ] {
         let text = fs::read_to_string(Path::new(&folder).join(file)).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();
-        let judge = |name: &str| {
+        let validator = |name: &str| {
             let schema = json!({"$ref": format!("#/$defs/{name}"), "$defs": file["$defs"]});
             jsonschema::draft202012::new(&schema).unwrap()
         };
-        let (tool, result) = (judge("Tool"), judge("CallToolResult"));
+        let (tool, result) = (validator("Tool"), validator("CallToolResult"));
         let mut out = JsonWriter::new();
         mcp.write_tools(&tools(), &[], &mut out);
         let tools: Vec<Value> = serde_json::from_str(&out.into_string()).unwrap();
@@ -149,7 +162,7 @@ fn mcp_tools_and_results_follow_the_schema_files() {
             let problem = tool.validate(value).err().map(|error| error.to_string());
             assert_eq!(problem, None, "{value}");
         }
-        let calls = mcp.calls(&responses::mcp()).unwrap().into_iter();
+        let calls = mcp.calls(&sample_responses::mcp()).unwrap().into_iter();
         let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
         let responses = mcp.results(&results);
         let mut results = responses

@@ -1,4 +1,4 @@
-//! What goes back to the provider.
+//! Results and turns that go back to the provider.
 
 use std::convert::Infallible;
 
@@ -8,9 +8,9 @@ use tool_core::dialect::{
 };
 use tool_core::{DynamicTool, Registry, ToolCall, ToolResult, tools};
 
-use super::{cancel_booking, dialects, get_forecast, registry, responses};
+use super::{cancel_booking, dialects, get_forecast, registry, sample_responses};
 
-/// Makes the calls of a response. The second, the fourth and the last one fail.
+/// Runs the calls of a response. The second, the fourth and the last one fail.
 async fn make_calls(dialect: &dyn Dialect, response: &Value) -> Vec<ToolResult> {
     let calls = dialect.calls(response).unwrap();
     let results = registry().call_all(calls).await;
@@ -24,7 +24,7 @@ const FORECAST: &str = r#"{"city":"Lisbon","highs":[21.5,21.5]}"#;
 #[tokio::test]
 async fn chat_completions_get_one_tool_message_a_call() {
     let dialect = OpenAiChat::default();
-    let results = make_calls(&dialect, &responses::chat()).await;
+    let results = make_calls(&dialect, &sample_responses::chat()).await;
     assert_eq!(
         dialect.results(&results),
         [
@@ -38,9 +38,9 @@ async fn chat_completions_get_one_tool_message_a_call() {
 }
 
 #[tokio::test]
-async fn responses_answer_to_the_call_id_and_not_to_the_items_id() {
+async fn responses_answer_the_call_id_and_not_the_item_id() {
     let dialect = OpenAiResponses::default();
-    let results = make_calls(&dialect, &responses::responses()).await;
+    let results = make_calls(&dialect, &sample_responses::responses()).await;
     let item = |call_id: &str, output: &str| json!({"type": "function_call_output", "call_id": call_id, "output": output});
     assert_eq!(
         dialect.results(&results),
@@ -54,11 +54,11 @@ async fn responses_answer_to_the_call_id_and_not_to_the_items_id() {
     );
 }
 
-/// Results in several messages teach the model to stop calling tools side by side.
+/// Results in several messages teach the model to stop making parallel calls.
 #[tokio::test]
-async fn anthropic_gets_one_message_that_marks_errors_alone() {
+async fn anthropic_gets_one_message_that_marks_only_errors() {
     let dialect = Anthropic::default();
-    let results = make_calls(&dialect, &responses::anthropic()).await;
+    let results = make_calls(&dialect, &sample_responses::anthropic()).await;
     let good = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
     let bad = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": true});
     assert_eq!(
@@ -73,11 +73,11 @@ async fn anthropic_gets_one_message_that_marks_errors_alone() {
     );
 }
 
-/// A made-up id must not reach a provider that never gave one.
+/// A generated id must not reach a provider that sent none.
 #[tokio::test]
-async fn gemini_gets_back_only_the_ids_that_it_gave() {
+async fn gemini_gets_back_only_the_ids_that_it_sent() {
     let dialect = Gemini::default();
-    let results = make_calls(&dialect, &responses::gemini()).await;
+    let results = make_calls(&dialect, &sample_responses::gemini()).await;
     assert_eq!(
         dialect.results(&results),
         [json!({"role": "user", "parts": [
@@ -95,9 +95,9 @@ async fn gemini_gets_back_only_the_ids_that_it_gave() {
 }
 
 #[tokio::test]
-async fn bedrock_gets_one_message_that_marks_errors_alone() {
+async fn bedrock_gets_one_message_that_marks_only_errors() {
     let dialect = Bedrock::default();
-    let results = make_calls(&dialect, &responses::bedrock()).await;
+    let results = make_calls(&dialect, &sample_responses::bedrock()).await;
     let good = |id: &str, text: &str| json!({"toolResult": {"toolUseId": id, "content": [{"text": text}]}});
     let bad = |id: &str, text: &str| json!({"toolResult": {"toolUseId": id, "content": [{"text": text}], "status": "error"}});
     assert_eq!(
@@ -113,11 +113,19 @@ async fn bedrock_gets_one_message_that_marks_errors_alone() {
 }
 
 #[tokio::test]
-async fn those_who_share_the_shape_of_chat_completions_share_that_of_results() {
+async fn dialects_like_chat_completions_write_the_same_results() {
     let dialects: [(&dyn Dialect, Value, &str); 3] = [
-        (&XAi::default(), responses::chat(), "call_C"),
-        (&Mistral::default(), responses::mistral(), "cBcD12345"),
-        (&Cohere::default(), responses::cohere(), "list_alarms_c3"),
+        (&XAi::default(), sample_responses::chat(), "call_C"),
+        (
+            &Mistral::default(),
+            sample_responses::mistral(),
+            "cBcD12345",
+        ),
+        (
+            &Cohere::default(),
+            sample_responses::cohere(),
+            "list_alarms_c3",
+        ),
     ];
     for (dialect, response, id) in dialects {
         let results = make_calls(dialect, &response).await;
@@ -130,9 +138,9 @@ async fn those_who_share_the_shape_of_chat_completions_share_that_of_results() {
     }
 }
 
-/// A made-up id would be refused: it is no nine letters or digits.
+/// Mistral would reject a generated id: it is not nine letters or digits.
 #[test]
-fn mistral_gets_no_id_that_it_did_not_give() {
+fn mistral_gets_only_the_ids_that_it_sent() {
     let call = json!({"function": {"name": "list_alarms", "arguments": "{}"}});
     let response = json!({"choices": [{"message": {"tool_calls": [call]}}]});
     let calls = Mistral::default().calls(&response).unwrap();
@@ -167,14 +175,14 @@ fn mcp_expected(results: &[ToolResult]) -> Value {
 #[tokio::test]
 async fn mcp_ids_keep_their_type_and_an_unknown_tool_is_a_protocol_error() {
     let dialect = Mcp::default();
-    let results = make_calls(&dialect, &responses::mcp()).await;
+    let results = make_calls(&dialect, &sample_responses::mcp()).await;
     assert_eq!(json!(dialect.results(&results)), mcp_expected(&results));
 }
 
 #[tokio::test]
-async fn an_older_mcp_gets_neither_a_result_type_nor_a_structured_array() {
+async fn older_mcp_versions_get_no_result_type_and_no_structured_array() {
     let dialect = Mcp::v2025_11_25();
-    let results = make_calls(&dialect, &responses::mcp()).await;
+    let results = make_calls(&dialect, &sample_responses::mcp()).await;
     let mut expected = mcp_expected(&results);
     for response in expected.as_array_mut().unwrap() {
         if let Some(result) = response.get_mut("result") {
@@ -187,7 +195,7 @@ async fn an_older_mcp_gets_neither_a_result_type_nor_a_structured_array() {
 }
 
 #[test]
-fn bare_text_is_not_structured() {
+fn plain_text_is_not_structured() {
     let call = ToolCall::new("1", "cancel_booking", r#"{"id":0}"#);
     let results = [registry().call_blocking(call)];
     let gemini = &Gemini::default().results(&results)[0]["parts"][0]["functionResponse"];
@@ -202,20 +210,23 @@ fn bare_text_is_not_structured() {
     );
 }
 
-/// Reasoning and signatures must go back untouched, or the provider refuses the next request.
+/// Reasoning and signatures must go back untouched, or the provider rejects the next request.
 #[test]
-fn the_turn_is_repeated_word_for_word_before_the_results() {
+fn the_turn_is_repeated_verbatim_before_the_results() {
     let turns = [
-        vec![responses::chat()["choices"][0]["message"].clone()],
-        responses::responses()["output"].as_array().unwrap().clone(),
-        vec![json!({"role": "assistant", "content": responses::anthropic()["content"]})],
-        vec![responses::gemini()["candidates"][0]["content"].clone()],
+        vec![sample_responses::chat()["choices"][0]["message"].clone()],
+        sample_responses::responses()["output"]
+            .as_array()
+            .unwrap()
+            .clone(),
+        vec![json!({"role": "assistant", "content": sample_responses::anthropic()["content"]})],
+        vec![sample_responses::gemini()["candidates"][0]["content"].clone()],
         vec![],
         vec![],
-        vec![responses::bedrock()["output"]["message"].clone()],
-        vec![responses::cohere()["message"].clone()],
-        vec![responses::chat()["choices"][0]["message"].clone()],
-        vec![responses::mistral()["choices"][0]["message"].clone()],
+        vec![sample_responses::bedrock()["output"]["message"].clone()],
+        vec![sample_responses::cohere()["message"].clone()],
+        vec![sample_responses::chat()["choices"][0]["message"].clone()],
+        vec![sample_responses::mistral()["choices"][0]["message"].clone()],
     ];
     let results = [registry().call_blocking(ToolCall::new("1", "list_alarms", ""))];
     for ((dialect, response), turn) in dialects().into_iter().zip(turns) {
@@ -225,9 +236,9 @@ fn the_turn_is_repeated_word_for_word_before_the_results() {
     }
 }
 
-/// An empty message is refused by the providers, an unanswered turn is not.
+/// Providers reject an empty message, but accept an unanswered turn.
 #[test]
-fn nothing_to_say_is_no_message() {
+fn no_results_make_no_message() {
     for (dialect, response) in dialects() {
         assert_eq!(dialect.results(&[]), [] as [Value; 0]);
         assert_eq!(dialect.follow_up(&response, &[]), dialect.turn(&response));
@@ -241,9 +252,9 @@ fn nothing_to_say_is_no_message() {
     assert_eq!(Bedrock::default().turn(&empty), [] as [Value; 0]);
 }
 
-/// Clients refuse a result without structured content where the tool has an output schema.
+/// Clients reject a result without structured content if the tool has an output schema.
 #[test]
-fn where_results_are_cut_mcp_promises_no_form_of_them() {
+fn mcp_shows_no_output_schema_if_results_are_truncated() {
     let object = json!({"type": "object", "properties": {}});
     let tool = DynamicTool::builder("dynamic").description("Answers.");
     let tool = tool
@@ -265,7 +276,7 @@ fn where_results_are_cut_mcp_promises_no_form_of_them() {
         assert_eq!(promised(&whole), ["dynamic", "get_forecast"]);
         assert!(promised(&capped).is_empty());
     }
-    // They keep it for everybody else, and what is short is still structured.
+    // Other dialects keep it, and a short result is still structured.
     assert!(capped.get("get_forecast").unwrap().output_json().is_some());
     let result = capped.call_blocking(ToolCall::new("1", "dynamic", ""));
     assert_eq!(

@@ -1,9 +1,9 @@
 //! Schemas in the subset of a strict mode, and calls that came through one.
 
-// The fields are read by the schema alone.
+// Only the schema reads the fields.
 #![allow(dead_code)]
 
-mod refused;
+mod unsupported;
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ fn alarm() -> ToolEntry {
 }
 
 #[test]
-fn openai_requires_every_key_and_says_the_rest_in_words() {
+fn openai_requires_every_key_and_describes_the_other_constraints() {
     let tool = render(&OpenAiResponses::strict(), alarm());
     assert_eq!(tool[0]["strict"], true);
     let expected = json!({
@@ -156,9 +156,9 @@ fn openai_requires_every_key_and_says_the_rest_in_words() {
     assert_eq!(chat[0]["function"]["parameters"], expected);
 }
 
-/// A model writes the keys in this order, and decides for a variant by the first.
+/// A model writes keys in this order and picks a variant by the first.
 #[test]
-fn the_first_key_tells_the_variants_apart() {
+fn the_first_key_identifies_the_variant() {
     let mut out = JsonWriter::new();
     OpenAiResponses::strict().write_tools(&[alarm()], &[], &mut out);
     let text = out.into_string();
@@ -173,7 +173,7 @@ fn the_first_key_tells_the_variants_apart() {
 }
 
 #[test]
-fn anthropic_leaves_optional_keys_out_and_has_no_bounds() {
+fn anthropic_omits_optional_keys_and_bounds() {
     let tool = render(&Anthropic::strict(), alarm());
     assert_eq!(tool[0]["strict"], true);
     let schema = &tool[0]["input_schema"];
@@ -238,7 +238,7 @@ fn gemini_has_two_forms() {
                "minItems": 2, "maxItems": 2, "description": "Where it rings."})
     );
 
-    // What the subset of OpenAPI can't hold has the other form.
+    // Schemas beyond the OpenAPI subset use the other form.
     for tool in tools![plant, count] {
         let tool = &render(&Gemini::open_api(), tool)[0]["functionDeclarations"][0];
         assert_eq!(tool.get("parameters"), None);
@@ -246,9 +246,9 @@ fn gemini_has_two_forms() {
     }
 }
 
-/// A reference stands alone, so that its description goes around it.
+/// A `$ref` allows no siblings, so its description goes on a wrapper.
 #[test]
-fn a_recursive_type_is_referred_to_where_that_is_possible() {
+fn a_recursive_type_is_a_reference_where_possible() {
     let tool = render(&OpenAiResponses::strict(), ToolEntry::of::<plant>());
     assert_eq!(
         tool[0]["parameters"],
@@ -277,7 +277,7 @@ fn a_recursive_type_is_referred_to_where_that_is_possible() {
 }
 
 #[test]
-fn xai_is_told_what_an_open_object_may_hold() {
+fn xai_describes_the_values_of_an_open_object() {
     let tool = render(&XAi::default(), ToolEntry::of::<count>());
     assert_eq!(
         tool[0]["function"]["parameters"]["properties"]["words"],
@@ -286,9 +286,9 @@ fn xai_is_told_what_an_open_object_may_hold() {
     );
 }
 
-/// Strict modes send `null` for what is left out, and values of enums in another case.
+/// Strict modes send `null` for absent values, and enum values in another case.
 #[test]
-fn a_call_that_came_through_a_strict_mode_is_accepted() {
+fn a_call_from_a_strict_mode_is_accepted() {
     let registry = Registry::builder()
         .tools(tools![set_alarm])
         .build()

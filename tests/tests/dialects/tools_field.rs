@@ -50,7 +50,7 @@ fn chat_completions_nest_the_function() {
 }
 
 #[test]
-fn responses_never_leave_strict_to_the_provider() {
+fn responses_always_state_strict() {
     let tools = json!(small_registry().render(&OpenAiResponses::default()));
     assert_eq!(
         tools,
@@ -64,7 +64,7 @@ fn responses_never_leave_strict_to_the_provider() {
 }
 
 #[test]
-fn anthropic_has_its_own_name_for_the_schema() {
+fn anthropic_names_the_schema_input_schema() {
     let tools = json!(small_registry().render(&Anthropic::default()));
     assert_eq!(
         tools,
@@ -76,7 +76,7 @@ fn anthropic_has_its_own_name_for_the_schema() {
 }
 
 #[test]
-fn gemini_gets_json_schema_and_nothing_for_no_parameters() {
+fn gemini_gets_json_schema_and_no_schema_for_no_parameters() {
     let tools = json!(small_registry().render(&Gemini::default()));
     assert_eq!(
         tools,
@@ -101,9 +101,9 @@ fn bedrock_wraps_the_tool_and_its_schema() {
     );
 }
 
-/// None of them takes a `strict` on the tool, or needs it.
+/// None of them accepts a `strict` on the tool, or needs it.
 #[test]
-fn others_take_the_shape_of_chat_completions() {
+fn other_dialects_share_the_format_of_chat_completions() {
     let chat = json!(small_registry().render(&OpenAiChat::default()));
     assert_eq!(json!(small_registry().render(&XAi::default())), chat);
     assert_eq!(json!(small_registry().render(&Cohere::default())), chat);
@@ -111,7 +111,7 @@ fn others_take_the_shape_of_chat_completions() {
 }
 
 #[test]
-fn mcp_gives_only_the_hints_and_titles_that_were_said() {
+fn mcp_sends_only_the_hints_and_titles_that_are_set() {
     let output = json!({
         "type": "object",
         "properties": {
@@ -141,10 +141,10 @@ fn mcp_gives_only_the_hints_and_titles_that_were_said() {
     );
 }
 
-/// A client refuses a result that its output schema does not allow: bare text has no
-/// structured content, and a `None` inside is `null`.
+/// A client rejects a result that its output schema does not allow: plain text has no structured
+/// content, and a nested `None` is `null`.
 #[test]
-fn mcp_promises_no_output_schema_that_a_result_breaks() {
+fn mcp_sends_only_output_schemas_that_hold() {
     let calls = [
         ("get_forecast", r#"{"city":"Lisbon"}"#),
         ("list_alarms", ""),
@@ -180,7 +180,7 @@ fn no_tools_are_an_empty_array() {
     }
 }
 
-/// The text is written without a tree, so nothing but this guards its commas and escapes.
+/// The text is written without a tree; only this test guards its commas and escapes.
 #[test]
 fn text_and_value_are_the_same_json() {
     fn check(dialect: &impl Dialect) {
@@ -208,7 +208,7 @@ fn text_and_value_are_the_same_json() {
 }
 
 #[test]
-fn bad_json_of_a_foreign_dialect_is_an_error_and_not_sent() {
+fn invalid_json_of_a_custom_dialect_is_an_error_and_not_sent() {
     struct Broken;
     impl Dialect for Broken {
         fn write_tools(&self, _: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
@@ -239,7 +239,7 @@ fn bad_json_of_a_foreign_dialect_is_an_error_and_not_sent() {
     );
 }
 
-/// One flag knows where a comma goes, also behind what was left empty.
+/// One flag tracks commas, also after something empty.
 #[test]
 fn the_writer_separates_what_follows_an_empty_object() {
     let mut out = JsonWriter::new();

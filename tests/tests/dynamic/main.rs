@@ -1,10 +1,10 @@
-//! Tools that come while the program runs.
+//! Dynamic tools: tools that are built at run time.
 
-mod making;
-mod running;
-mod sending;
+mod building;
+mod calling;
+mod messages;
+mod rendering;
 mod unions;
-mod words;
 
 use std::convert::Infallible;
 
@@ -17,7 +17,7 @@ fn builder(name: &str, schema: Value) -> DynamicToolBuilder {
         .parameters(schema)
 }
 
-/// Answers with its arguments.
+/// Returns a registry with a tool that returns its arguments.
 fn echo(schema: Value) -> Registry {
     let tool = builder("echo", schema).build(async |arguments, _| Ok::<_, Infallible>(arguments));
     Registry::builder().tool(tool.unwrap()).build().unwrap()

@@ -1,4 +1,4 @@
-//! Each mistake is told once, and in a union as one in what was plainly meant.
+//! Each violation is reported once; in a union, as a violation of the variant that was meant.
 
 use serde_json::{Value, json};
 use tool_core::Registry;
@@ -9,7 +9,7 @@ fn told(registry: &Registry, arguments: &str) -> Vec<String> {
     violations(&call(registry, arguments))
 }
 
-/// The one value of a tool with one parameter.
+/// Returns a tool with one parameter, `value`.
 fn of_value(schema: Value) -> Registry {
     let mut parameters = object(json!({"value": schema}));
     parameters["required"] = json!(["value"]);
@@ -17,7 +17,7 @@ fn of_value(schema: Value) -> Registry {
 }
 
 #[test]
-fn a_mistake_is_told_once() {
+fn a_violation_is_reported_once() {
     for (schema, value, said) in [
         (
             json!({"type": "integer", "maximum": 5, "multipleOf": 2}),
@@ -49,7 +49,7 @@ fn a_mistake_is_told_once() {
             json!(1),
             "value: expected a string, got 1",
         ),
-        // Bounds as others write them.
+        // Bounds as other generators write them.
         (
             json!({"type": "integer", "minimum": 1.0, "maximum": 1e3}),
             json!("x"),
@@ -59,25 +59,25 @@ fn a_mistake_is_told_once() {
         let arguments = json!({ "value": value }).to_string();
         assert_eq!(told(&of_value(schema), &arguments), [said]);
     }
-    // But two that are two.
+    // Two violations stay two.
     let steps = of_value(json!({"type": "integer", "maximum": 5, "multipleOf": 2}));
     assert_eq!(
         told(&steps, r#"{"value":7}"#),
         [
             "value: 7 is above the maximum 5",
-            "value: 7 is no multiple of 2"
+            "value: 7 is not a multiple of 2"
         ]
     );
 }
 
 #[test]
-fn arguments_that_are_no_object_are_told_what_it_holds() {
+fn arguments_that_are_not_an_object_list_the_expected_keys() {
     let registry = of_value(json!({"type": "string"}));
     for (text, got) in [("5", "5"), ("[\"a\"]", "[\"a\"]")] {
         let said = format!("expected an object with \"value\", got {got}");
         assert_eq!(told(&registry, text), [said]);
     }
-    // To this draft the reference is all there is.
+    // In this draft a reference overrides its siblings.
     let registry = echo(json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object", "$ref": "#/definitions/Any", "definitions": {"Any": {}},
@@ -87,7 +87,7 @@ fn arguments_that_are_no_object_are_told_what_it_holds() {
 }
 
 #[test]
-fn a_key_that_comes_twice_is_told_among_all_others() {
+fn a_repeated_key_is_reported_with_all_other_violations() {
     let registry = of_value(json!({"type": "string"}));
     assert_eq!(
         told(&registry, r#"{"value":1,"valeu":2,"value":3}"#),
@@ -100,7 +100,7 @@ fn a_key_that_comes_twice_is_told_among_all_others() {
 }
 
 #[test]
-fn a_key_is_told_what_it_must_match() {
+fn a_rejected_key_shows_the_required_pattern() {
     let keys = json!({"^[0-9]+$": {"type": "integer"}});
     let registry = of_value(
         json!({"type": "object", "patternProperties": keys, "additionalProperties": false}),
@@ -124,7 +124,7 @@ fn a_key_is_told_what_it_must_match() {
 
 /// Variants as several languages write them.
 #[test]
-fn a_variant_is_known_by_its_tag() {
+fn a_variant_is_identified_by_its_tag() {
     let variant = |kind: &str, key: &str, schema: Value| {
         let mut variant = object(json!({"kind": {"const": kind}, key: schema}));
         variant["required"] = json!(["kind", key]);
@@ -171,7 +171,7 @@ fn a_variant_is_known_by_its_tag() {
 }
 
 #[test]
-fn a_variant_is_known_by_the_member_that_it_must_have() {
+fn a_variant_is_identified_by_its_required_member() {
     let variant = |key: &str, schema: Value| {
         let mut variant = object(json!({ key: schema }));
         variant["required"] = json!([key]);

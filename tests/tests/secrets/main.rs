@@ -1,5 +1,5 @@
-//! What went wrong inside is for the operator. Of every way in which a call can fail, the model gets
-//! words and a reference, and the operator's event has the same reference and the secret.
+//! Internal errors are for the operator. For every way in which a call can fail, the model gets a
+//! message with a reference, and the operator's event has the same reference and the secret.
 
 use std::error::Error;
 use std::future::Future;
@@ -14,15 +14,15 @@ use tool_core::{
 };
 
 #[allow(dead_code)] // Another test looks at spans.
-#[path = "../../capture.rs"]
+#[path = "../../support/capture.rs"]
 mod capture;
-mod planted;
+mod leaky_tools;
 
 use capture::capture;
-use planted::{Bomb, SECRET, all};
+use leaky_tools::{Bomb, SECRET, all};
 
-/// What the results are to a model, in the words of every provider.
-fn told(result: ToolResult) -> (ToolResult, Vec<String>) {
+/// Returns the texts of a result in every dialect.
+fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
     let dialects: [&dyn Dialect; 13] = [
         &OpenAiChat::default(),
         &OpenAiChat::strict(),
@@ -47,9 +47,9 @@ fn told(result: ToolResult) -> (ToolResult, Vec<String>) {
     (result, texts.to_vec())
 }
 
-/// Checks one failure from both sides.
+/// Checks what the model and the operator see of one failure.
 fn check(id: &str, result: ToolResult, expected: ToolErrorKind, is_secret: bool) {
-    let (result, mut texts) = told(result);
+    let (result, mut texts) = texts_for_model(result);
     texts.push(result.content().to_owned());
     let error = result.error().unwrap_or_else(|| panic!("{id} is fine"));
     assert_eq!(error.kind(), expected, "{id}");
@@ -74,7 +74,7 @@ async fn call(registry: &Registry, id: &str, name: &str) -> ToolResult {
 }
 
 #[tokio::test]
-async fn whatever_a_tool_does_the_model_gets_no_secret() {
+async fn no_failure_of_a_tool_shows_the_model_a_secret() {
     use ToolErrorKind::{Failed, Panicked, Unavailable};
     capture();
     let ways: [(&str, RegistryBuilder); 3] = [
@@ -117,7 +117,7 @@ async fn whatever_a_tool_does_the_model_gets_no_secret() {
 }
 
 #[tokio::test]
-async fn whatever_an_application_does_the_model_gets_no_secret() {
+async fn no_failure_of_an_application_hook_shows_the_model_a_secret() {
     use ToolErrorKind::{Cancelled, Failed, InvalidArguments, Panicked, TimedOut, UnknownTool};
     capture();
     let gate = all().before(|pending| {
@@ -152,8 +152,7 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
         check(id, call(&after, id, "works").await, Panicked, true);
     }
 
-    // The error that the hook was given is not lost over its panic, and one that two hooks were
-    // given neither.
+    // The error that a hook received survives its panic, as does one that two hooks received.
     let twice = all()
         .after(async |_, result| panic!("{} was on its way", result.content()))
         .after(async |_, _| panic!("once more"))
@@ -164,7 +163,7 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
         ("fails", "fails failed"),
         ("is_busy", "is_busy failed"),
         ("panics", "panicked with hunter2"),
-        ("lacks", "the call brought no"),
+        ("lacks", "the call has no context value"),
     ] {
         let id = format!("after {name}");
         let result = call(&twice, &id, name).await;
@@ -188,7 +187,7 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
         check(&id, result, Panicked, true);
     }
 
-    // In telling of an error: the words of the library stay.
+    // `map_errors` panics: the library's message stays.
     let retold = all().map_errors(|_| panic!("told with {SECRET}"));
     let retold = retold.timeout(Duration::from_millis(2)).build().unwrap();
     check(
@@ -220,7 +219,7 @@ async fn whatever_an_application_does_the_model_gets_no_secret() {
 }
 
 #[test]
-fn outside_of_a_runtime_the_model_hears_nothing_of_it() {
+fn outside_of_a_runtime_the_model_sees_no_secret() {
     capture();
     let registry = all().build().unwrap();
     for name in ["drops_a_bomb", "panics_on_a_thread"] {
@@ -236,7 +235,7 @@ fn outside_of_a_runtime_the_model_hears_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn what_the_application_hides_from_the_model_the_operator_still_sees() {
+async fn the_operator_sees_what_the_application_hides_from_the_model() {
     /// Its own words, and nothing behind them.
     #[tool(unlinked)]
     /// Fails with words alone.
@@ -270,14 +269,14 @@ async fn what_the_application_hides_from_the_model_the_operator_still_sees() {
         )
     );
     check("hidden by a hook", result, ToolErrorKind::Failed, true);
-    // Cut before the secret, which a hook was to hide.
+    // Truncated before the secret that a hook was to hide.
     let cut = mapped().output_cap(4).build().unwrap();
     let result = call(&cut, "cut", "says").await;
     check("cut", result, ToolErrorKind::Failed, true);
 }
 
 #[tokio::test]
-async fn a_hook_never_meets_half_of_what_it_hides() {
+async fn a_hook_sees_a_text_before_it_is_truncated() {
     /// Says something long.
     #[tool(unlinked)]
     fn long() -> String {
@@ -296,9 +295,9 @@ async fn a_hook_never_meets_half_of_what_it_hides() {
     }
 }
 
-/// A future that is dropped is no call any more, and what it carried is dropped with it.
+/// A dropped call has no result; its panic goes to whoever drops it.
 #[test]
-fn a_call_that_is_dropped_tells_its_panic_to_whoever_drops_it() {
+fn a_dropped_call_passes_its_panic_to_the_caller() {
     let registry = all().build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

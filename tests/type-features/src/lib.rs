@@ -1,1 +1,1 @@
-//! Tests in `tests/`.
+//! Tests are in `tests/`.

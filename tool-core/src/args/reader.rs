@@ -1,39 +1,39 @@
-//! Reads values from JSON text: a deserializer that knows two ways to read.
+//! A deserializer for JSON text with a strict and a lax mode.
 //!
-//! What is plain is read here, with the eyes of the walker: braces, brackets, commas, keys, truth
-//! values, short integers, strings without `\u`. `serde_json` reads everything else, and agrees
-//! about what is plain.
+//! Plain spellings are read here, with the cursor of the validator: braces, brackets, commas, keys,
+//! booleans, short numbers and strings without `\u`. `serde_json` reads everything else, and agrees
+//! about plain spellings.
 //!
-//! The strict way takes nothing from a derived `Deserialize` that its schema does not describe: no
-//! array for a struct, no unknown member, no `{"unit": null}` for a variant. A type that is
-//! [`EXACT`](crate::ToolType) needs no walk over its schema then. What the strict way refuses may
-//! still be right; [`Input::decode_slow`](super::Input) finds out.
+//! The strict mode gives a derived `Deserialize` only what its schema describes: no array for a
+//! struct, no unknown member, no `{"unit": null}` for a variant. An
+//! [`EXACT`](crate::ToolType::EXACT) type then needs no validation. What the strict mode rejects may
+//! still be valid; [`Input::decode_slow`](super::Input) decides.
 
-mod compounds;
-mod problem;
 #[cfg(test)]
 mod tests;
-mod variants;
 
-use serde::de::{Deserializer, IgnoredAny, IntoDeserializer, Visitor};
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IgnoredAny, IntoDeserializer,
+    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
 use serde_json::de::StrRead;
 
-use self::compounds::{Items, Members};
-pub(super) use self::problem::Problem;
-use self::variants::Variant;
 use crate::schema::cursor::Cursor;
 use crate::schema::validate::DEPTH;
 
-/// A place in the arguments of a call.
+/// Reads values at a position in the arguments of a call.
 pub struct Reader<'de> {
     pub(super) cursor: Cursor<'de>,
-    /// How many levels deeper the value may go.
+    /// The number of levels that values may still nest.
     depth: usize,
-    /// Whether the strict way is gone.
+    /// `true` in the strict mode.
     pub(super) is_strict: bool,
 }
 
-pub(super) type Result<T> = std::result::Result<T, Problem>;
+pub(super) type Result<T> = std::result::Result<T, ReadError>;
 type Json<'de> = serde_json::Deserializer<StrRead<'de>>;
 
 impl<'de> Reader<'de> {
@@ -45,33 +45,33 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Lets `serde_json` read the value that comes next.
+    /// Reads the next value with `serde_json`.
     #[inline(never)]
     fn json<T>(&mut self, read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>) -> Result<T> {
         let mut json = Json::new(StrRead::new(self.cursor.rest()));
         let value = read(&mut json);
-        // A stream of nothing is what tells its place.
+        // Only a stream tells its position.
         self.cursor
             .skip(json.into_iter::<IgnoredAny>().byte_offset());
-        value.map_err(Problem::json)
+        value.map_err(ReadError::json)
     }
 
-    /// The same, where the strict way ends.
+    /// Reads the next value with `serde_json`, unless in the strict mode.
     fn json_if_lax<T>(
         &mut self,
         read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>,
     ) -> Result<T> {
         if self.is_strict {
-            return Err(Problem::unfit());
+            return Err(ReadError::mismatch());
         }
         self.json(read)
     }
 
-    /// Reads a string behind white space, or with escapes.
+    /// Reads a string after white space, or with escapes.
     #[inline(never)]
-    fn other_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+    fn string_slow<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
         if self.cursor.peek() != b'"' {
-            return Err(Problem::unfit());
+            return Err(ReadError::mismatch());
         }
         if let Some(text) = self.cursor.eat_plain_string() {
             return visitor.visit_borrowed_str(text);
@@ -87,22 +87,64 @@ impl<'de> Reader<'de> {
         if self.cursor.eat(byte) {
             Ok(())
         } else {
-            Err(Problem::unfit())
+            Err(ReadError::mismatch())
         }
     }
 
-    /// Reads what stands between two brackets. An error keeps the place where it arose.
+    /// Reads the content of a pair of brackets. After an error the cursor stays where it occurred.
     fn within<T>(&mut self, end: u8, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.cursor.skip(1);
-        self.depth = self.depth.checked_sub(1).ok_or_else(Problem::unfit)?;
+        self.depth = self.depth.checked_sub(1).ok_or_else(ReadError::mismatch)?;
         let value = read(self)?;
         self.depth += 1;
         self.require(end)?;
         Ok(value)
     }
+
+    /// Reads a string. Its characters are put into `buffer` if it contains escapes.
+    fn string<'s>(&mut self, buffer: &'s mut String) -> Result<&'s str>
+    where
+        'de: 's,
+    {
+        if let Some(text) = self.cursor.eat_plain_string() {
+            return Ok(text);
+        }
+        *buffer = self.json(|json| String::deserialize(json))?;
+        Ok(buffer)
+    }
+
+    /// Reads a key, with the comma before it unless it is the first. Returns `None` at the end.
+    fn key<'s>(&mut self, is_first: &mut bool, buffer: &'s mut String) -> Result<Option<&'s str>>
+    where
+        'de: 's,
+    {
+        if !self.has_next(b'}', is_first)? {
+            return Ok(None);
+        }
+        let key = self.string(buffer)?;
+        self.require(b':')?;
+        Ok(Some(key))
+    }
+
+    /// Returns `true` if a member or an item follows. Skips the comma before all but the first.
+    fn has_next(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
+        let mut next = self.cursor.peek();
+        if next == end {
+            return Ok(false);
+        }
+        if !std::mem::replace(is_first, false) {
+            self.require(b',')?;
+            next = self.cursor.peek();
+        }
+        if next == end || end == b'}' && next != b'"' {
+            Err(ReadError::mismatch())
+        } else {
+            Ok(true)
+        }
+    }
 }
 
-/// Integers that are plain are read here.
+/// Reads plain integers here.
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -117,7 +159,7 @@ macro_rules! integers {
     )*};
 }
 
-/// What `serde_json` reads in either way.
+/// Reads with `serde_json` in both modes.
 macro_rules! scalars {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -126,19 +168,19 @@ macro_rules! scalars {
     )*};
 }
 
-/// Strings are read as strings, whatever is made of them.
+/// Reads plain strings here, for any type.
 macro_rules! strings {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match self.cursor.eat_plain_string() {
                 Some(text) => visitor.visit_borrowed_str(text),
-                None => self.other_string(visitor),
+                None => self.string_slow(visitor),
             }
         }
     )*};
 }
 
-/// What no derived type asks for, apart from those that are never exact.
+/// Reads with `serde_json` in the lax mode: exact types use these methods for no value.
 macro_rules! lax {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -148,7 +190,7 @@ macro_rules! lax {
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
-    type Error = Problem;
+    type Error = ReadError;
 
     integers! {
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
@@ -170,7 +212,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.cursor.eat_bool() {
             Some(truth) => visitor.visit_bool(truth),
-            None => Err(Problem::unfit()),
+            None => Err(ReadError::mismatch()),
         }
     }
 
@@ -178,9 +220,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         if self.cursor.peek() != b'n' {
             return visitor.visit_some(self);
         }
-        match self.cursor.eat_word("null") {
-            true => visitor.visit_none(),
-            false => Err(Problem::unfit()),
+        if self.cursor.eat_word("null") {
+            visitor.visit_none()
+        } else {
+            Err(ReadError::mismatch())
         }
     }
 
@@ -197,7 +240,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        // Its own types, such as `RawValue`.
+        // serde_json's own types, such as `RawValue`.
         if name.starts_with("$serde_json::") {
             return self.json_if_lax(|json| json.deserialize_newtype_struct(name, visitor));
         }
@@ -206,8 +249,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.cursor.peek() {
-            b'[' => self.within(b']', |reader| visitor.visit_seq(Items::of(reader))),
-            _ => Err(Problem::unfit()),
+            b'[' => self.within(b']', |reader| visitor.visit_seq(Items::new(reader))),
+            _ => Err(ReadError::mismatch()),
         }
     }
 
@@ -231,11 +274,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.cursor.peek() {
-            b'{' => self.within(b'}', |reader| visitor.visit_map(Members::of(reader))),
+            b'{' => self.within(b'}', |reader| visitor.visit_map(Items::new(reader))),
             b'[' if !self.is_strict => {
-                self.within(b']', |reader| visitor.visit_seq(Items::of(reader)))
+                self.within(b']', |reader| visitor.visit_seq(Items::new(reader)))
             }
-            _ => Err(Problem::unfit()),
+            _ => Err(ReadError::mismatch()),
         }
     }
 
@@ -246,16 +289,174 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         if let Some(name) = self.cursor.eat_plain_string() {
-            return visitor.visit_enum(IntoDeserializer::<Problem>::into_deserializer(name));
+            return visitor.visit_enum(IntoDeserializer::<ReadError>::into_deserializer(name));
         }
         match self.cursor.peek() {
             b'"' => {
-                let mut space = String::new();
-                let name = self.string(&mut space)?;
-                visitor.visit_enum(IntoDeserializer::<Problem>::into_deserializer(name))
+                let mut buffer = String::new();
+                let name = self.string(&mut buffer)?;
+                visitor.visit_enum(IntoDeserializer::<ReadError>::into_deserializer(name))
             }
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Variant(reader))),
-            _ => Err(Problem::unfit()),
+            _ => Err(ReadError::mismatch()),
         }
+    }
+}
+
+/// The items of an array, or the members of an object that is read as a struct.
+struct Items<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    is_first: bool,
+}
+
+impl<'r, 'de> Items<'r, 'de> {
+    fn new(reader: &'r mut Reader<'de>) -> Self {
+        Items {
+            reader,
+            is_first: true,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if self.reader.has_next(b']', &mut self.is_first)? {
+            seed.deserialize(&mut *self.reader).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+impl<'de> MapAccess<'de> for Items<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
+        if let Some(key) = self.reader.cursor.eat_plain_key(self.is_first) {
+            self.is_first = false;
+            return seed.deserialize(key.into_deserializer()).map(Some);
+        }
+        let mut buffer = String::new();
+        match self.reader.key(&mut self.is_first, &mut buffer)? {
+            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+/// An enum as an object with one member, whose key is the variant.
+struct Variant<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
+        if self.0.cursor.peek() != b'"' {
+            return Err(ReadError::mismatch());
+        }
+        let mut buffer = String::new();
+        let name = self.0.string(&mut buffer)?;
+        let chosen = seed.deserialize(name.into_deserializer())?;
+        self.0.require(b':')?;
+        Ok((chosen, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<()> {
+        // The schema describes a unit variant as a string.
+        if self.0.is_strict {
+            return Err(ReadError::mismatch());
+        }
+        <()>::deserialize(self.0)
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {
+        seed.deserialize(self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
+        self.0.deserialize_tuple(length, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.0.deserialize_struct("", fields, visitor)
+    }
+}
+
+/// The error of a value that can't be read.
+///
+/// It is `None` for most errors, which are never displayed because validation finds better
+/// messages. The box keeps the error small, since every value that is read is moved together with
+/// the space for one.
+#[derive(Debug)]
+pub struct ReadError(Option<Box<Cause>>);
+
+#[derive(Debug)]
+enum Cause {
+    /// The error of the type itself.
+    Custom(String),
+    /// The error of `serde_json`.
+    Json(serde_json::Error),
+}
+
+impl ReadError {
+    #[cold]
+    fn mismatch() -> ReadError {
+        ReadError(None)
+    }
+
+    #[cold]
+    fn json(error: serde_json::Error) -> ReadError {
+        ReadError(Some(Box::new(Cause::Json(error))))
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_deref() {
+            None => f.write_str("not accepted"),
+            Some(Cause::Custom(message)) => f.write_str(message),
+            Some(Cause::Json(error)) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Errors without a message.
+macro_rules! unspecific {
+    ($($method:ident($($argument:ty),*);)*) => {$(
+        fn $method($(_: $argument),*) -> Self {
+            ReadError::mismatch()
+        }
+    )*};
+}
+
+impl Error for ReadError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        ReadError(Some(Box::new(Cause::Custom(message.to_string()))))
+    }
+
+    unspecific! {
+        invalid_type(Unexpected<'_>, &dyn Expected);
+        invalid_value(Unexpected<'_>, &dyn Expected);
+        invalid_length(usize, &dyn Expected);
+        unknown_variant(&str, &'static [&'static str]);
+        unknown_field(&str, &'static [&'static str]);
+        missing_field(&'static str);
+        duplicate_field(&'static str);
     }
 }

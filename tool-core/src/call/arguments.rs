@@ -1,10 +1,11 @@
-//! [`Arguments`]: what a model wrote into a call.
+//! [`Arguments`]: the arguments of a call.
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::NOT_AN_OBJECT;
+const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 
-/// The arguments of a call: JSON text as it came, or a JSON value.
+/// The arguments of a call: JSON text or a JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arguments {
     /// Text that should be a JSON object.
@@ -14,8 +15,8 @@ pub enum Arguments {
 }
 
 impl Arguments {
-    /// The arguments as an object, for whoever looks at a call without running it. A tool reads the
-    /// text itself, and is stricter: it refuses a key that comes twice.
+    /// Parses the arguments as an object, to inspect a call without running it. Running a call is
+    /// stricter: it also rejects duplicate keys.
     ///
     /// ```
     /// use tool_core::ToolCall;
@@ -28,7 +29,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// When they are no object, with the reason.
+    /// Returns an error if the arguments are not a JSON object.
     pub fn to_object(&self) -> Result<Map<String, Value>, String> {
         match self {
             Arguments::Json(Value::Object(members)) => Ok(members.clone()),
@@ -43,7 +44,24 @@ impl Arguments {
         }
     }
 
-    /// The text that is decoded. `null` and nothing at all are no arguments.
+    /// Returns why the arguments are not an object. `null` and empty text count as one.
+    pub(crate) fn parse_error(&self) -> Option<String> {
+        let text = match self {
+            Arguments::Json(Value::Object(_) | Value::Null) => return None,
+            Arguments::Json(_) => return Some(NOT_AN_OBJECT.into()),
+            Arguments::Text(text) => text.trim_ascii(),
+        };
+        if text.is_empty() || text == "null" {
+            return None;
+        }
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Err(error) => Some(error.to_string()),
+            Ok(_) if !text.starts_with('{') => Some(NOT_AN_OBJECT.into()),
+            Ok(_) => None,
+        }
+    }
+
+    /// Returns the text to decode. `null` and empty text become the empty object.
     #[inline]
     pub(crate) fn into_text(self) -> String {
         match self {
@@ -65,9 +83,8 @@ impl Arguments {
 
 #[cfg(feature = "tracing")]
 impl Arguments {
-    /// How long the text is.
+    /// Returns the length of the arguments as JSON text.
     pub(crate) fn bytes(&self) -> usize {
-        /// Keeps nothing.
         struct Length(usize);
 
         impl std::io::Write for Length {
@@ -113,8 +130,8 @@ impl From<String> for Arguments {
 }
 
 impl From<Value> for Arguments {
-    /// A string is the text that it holds: clients put there what they could not parse, and no
-    /// string is an object.
+    /// Converts a string to [`Arguments::Text`], because clients pass arguments that they could not
+    /// parse as a string.
     fn from(value: Value) -> Self {
         match value {
             Value::String(text) => Arguments::Text(text),

@@ -1,28 +1,26 @@
-//! [`CallContext`]: what a tool can have besides the arguments that a model sends.
+//! [`CallContext`]: what a tool can access besides its arguments.
 
 mod cancellation;
 mod progress;
-mod values;
 
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::call::CallHead;
+use crate::call::head::CallHead;
 
 pub use cancellation::{CancellationToken, Cancelled};
 pub use progress::Progress;
 pub(crate) use progress::ProgressSink;
-pub(crate) use values::Values;
 
-/// The call that a tool was made for: its id, the values that the application gave it, a way to
-/// notice that nobody waits for it any more, and a way to tell how far it is.
+/// The call being executed: its id, the application's context values, its cancellation token and a
+/// way to report progress.
 ///
-/// A parameter of the type `&CallContext` is no parameter for the model, and neither is one with
-/// `#[param(context)]`, which borrows a value of its type: of the call
-/// ([`ToolCall::with`](crate::ToolCall::with)) if it brings one, else of the registry
-/// ([`RegistryBuilder::context`](crate::RegistryBuilder::context)). Neither stands in the schema,
-/// and a call that has an argument of that name is refused, since the key is unknown.
+/// A parameter of type `&CallContext` is hidden from the model. So is a parameter with
+/// `#[param(context)]`, which borrows the context value of its type: the call's
+/// ([`ToolCall::with`](crate::ToolCall::with)) if there is one, else the registry's
+/// ([`RegistryBuilder::context`](crate::RegistryBuilder::context)). Neither is part of the schema.
+/// An argument with the name of such a parameter is rejected as unknown.
 ///
 /// ```
 /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
@@ -46,11 +44,12 @@ pub(crate) use values::Values;
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
 ///
-/// # Calls inside of calls
+/// # Nested calls
 ///
-/// A tool that makes calls of its own gets the registry as it gets any other value, best with the
-/// call: a registry that holds itself is never dropped. What the call was given is handed on by
-/// hand. A registry with a limit (`RegistryBuilder::concurrency`) is a trap for such tools.
+/// A tool that calls other tools gets the registry as a context value. Attach it to the call: a
+/// registry that contains itself is never dropped. The context values and the token of the outer
+/// call are not inherited; pass them on explicitly. Such tools can deadlock a registry with a limit
+/// (`RegistryBuilder::concurrency`).
 ///
 /// ```
 /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
@@ -79,16 +78,16 @@ pub(crate) use values::Values;
 /// ```
 pub struct CallContext {
     pub(crate) head: CallHead,
-    pub(crate) given: Option<Box<CallExtensions>>,
-    /// What the registry was given.
-    registry: Values,
-    own: OwnToken,
+    extensions: Option<Box<CallExtensions>>,
+    /// The context values of the registry.
+    registry: TypeMap,
+    token: OwnToken,
 }
 
-/// What an application gives a call on its way.
+/// What an application attaches to a call.
 #[derive(Clone, Default)]
 pub(crate) struct CallExtensions {
-    pub(crate) values: Values,
+    pub(crate) values: TypeMap,
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) progress: Option<ProgressSink>,
 }
@@ -97,80 +96,78 @@ impl CallContext {
     #[inline]
     pub(crate) fn new(
         head: CallHead,
-        given: Option<Box<CallExtensions>>,
-        registry: Values,
+        extensions: Option<Box<CallExtensions>>,
+        registry: TypeMap,
     ) -> CallContext {
         CallContext {
             head,
-            given,
+            extensions,
             registry,
-            own: OwnToken::default(),
+            token: OwnToken::default(),
         }
     }
 
-    /// The provider's id of the call.
+    /// Returns the provider's id of the call.
     pub fn call_id(&self) -> &str {
         &self.head.id
     }
 
-    /// The name that the model called.
+    /// Returns the tool name that the model called.
     pub fn tool_name(&self) -> &str {
         &self.head.name
     }
 
-    /// The value of this type: the call's own, else the registry's.
+    /// Returns the context value of this type: the call's if there is one, else the registry's.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        let given = self.given.as_ref();
-        let own = given.and_then(|given| given.values.get());
-        own.or_else(|| self.registry.get())
+        get_value(self.extensions.as_deref(), &self.registry)
     }
 
-    /// Whether the call was cancelled, ran out of time, or is waited for by nobody. A tool that
-    /// blocks a thread looks now and then, since nothing else can stop it.
+    /// Returns `true` if the call was cancelled, timed out, or its future was dropped. A blocking
+    /// tool should check this regularly, because nothing else can stop it.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation().is_cancelled()
     }
 
-    /// The token of this call, to keep and to hand on to what the tool starts. It is cancelled
-    /// when the token that the call was given is cancelled, when the call runs out of time, and
-    /// when its future is dropped before its end.
+    /// Returns the token of this call, which can be cloned and passed on to other work. It is
+    /// cancelled when the token passed to [`ToolCall::cancel_with`](crate::ToolCall::cancel_with)
+    /// is cancelled, when the call times out, and when its future is dropped early.
     pub fn cancellation(&self) -> &CancellationToken {
-        self.own.token.get_or_init(|| {
-            let given = self.given.as_ref();
-            match given.and_then(|given| given.cancellation.as_ref()) {
+        self.token.token.get_or_init(|| {
+            let extensions = self.extensions.as_ref();
+            match extensions.and_then(|extensions| extensions.cancellation.as_ref()) {
                 Some(token) => token.child(),
                 None => CancellationToken::new(),
             }
         })
     }
 
-    /// Tells whoever made the call how far it is; see
-    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Nothing happens when nobody asked,
-    /// nor once the call [is cancelled](CallContext::is_cancelled): it has its result by then, and
-    /// protocols such as MCP allow no progress after it.
+    /// Passes progress to the closure set with
+    /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Does nothing if there is none, or if
+    /// the call [is cancelled](CallContext::is_cancelled): it has its result by then, and protocols
+    /// such as MCP allow no progress after it.
     pub fn report(&self, progress: &Progress) {
-        let given = self.given.as_ref();
-        let sink = given.and_then(|given| given.progress.as_ref());
+        let extensions = self.extensions.as_ref();
+        let sink = extensions.and_then(|extensions| extensions.progress.as_ref());
         if let Some(sink) = sink.filter(|_| !self.is_cancelled()) {
-            sink.tell(progress);
+            sink.send(progress);
         }
     }
 
-    /// The call came to its own end: its token stays as it is.
+    /// Marks the call as completed, so that dropping the context does not cancel its token.
     #[inline]
     pub(crate) fn finish(&mut self) {
-        self.own.is_kept = true;
+        self.token.is_kept = true;
     }
 }
 
 impl Clone for CallContext {
-    /// For what goes on beside the call. The clone has the same token.
+    /// Clones the context for work that continues elsewhere. The clone shares the token.
     fn clone(&self) -> CallContext {
         CallContext {
             head: self.head.clone(),
-            given: self.given.clone(),
+            extensions: self.extensions.clone(),
             registry: self.registry.clone(),
-            own: OwnToken {
+            token: OwnToken {
                 token: OnceLock::from(self.cancellation().clone()),
                 is_kept: true,
             },
@@ -187,11 +184,11 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// The token of one call, made when it is asked for.
+/// The token of one call, created on first use and cancelled on drop.
 #[derive(Default)]
 struct OwnToken {
     token: OnceLock<CancellationToken>,
-    /// Whether it outlives this.
+    /// Set if dropping this must not cancel the token.
     is_kept: bool,
 }
 
@@ -203,7 +200,47 @@ impl Drop for OwnToken {
     }
 }
 
-/// A type that a tool borrows from the application.
+/// A context value of any type.
+pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
+
+/// At most one value of each type. Searched linearly, because there are few.
+#[derive(Clone, Default)]
+pub(crate) struct TypeMap(Option<Arc<Vec<(TypeId, Shared)>>>);
+
+impl TypeMap {
+    /// Inserts a value, replacing the one of the same type.
+    pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: T) {
+        let values = Arc::make_mut(self.0.get_or_insert_default());
+        let id = TypeId::of::<T>();
+        values.retain(|(other, _)| *other != id);
+        values.push((id, Arc::new(value)));
+    }
+
+    pub(crate) fn contains(&self, id: TypeId) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.find(TypeId::of::<T>())?.downcast_ref()
+    }
+
+    fn find(&self, id: TypeId) -> Option<&Shared> {
+        let values = self.0.as_deref()?;
+        let (_, value) = values.iter().find(|(other, _)| *other == id)?;
+        Some(value)
+    }
+}
+
+/// Returns the call's value of this type if there is one, else the registry's.
+pub(crate) fn get_value<'a, T: Any + Send + Sync>(
+    call: Option<&'a CallExtensions>,
+    registry: &'a TypeMap,
+) -> Option<&'a T> {
+    call.and_then(|call| call.values.get())
+        .or_else(|| registry.get())
+}
+
+/// The type of a context value that a tool needs.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Need {
@@ -212,7 +249,6 @@ pub struct Need {
 }
 
 impl Need {
-    /// The need of a `#[param(context)]` of this type.
     pub const fn of<T: Any + Send + Sync>() -> Need {
         Need {
             id: TypeId::of::<T>,
@@ -224,7 +260,7 @@ impl Need {
         (self.id)()
     }
 
-    /// The path of the type.
+    /// Returns the path of the type.
     pub(crate) fn name(self) -> &'static str {
         (self.name)()
     }
@@ -235,6 +271,3 @@ impl fmt::Debug for Need {
         f.write_str(self.name())
     }
 }
-
-/// A context of this type, shared.
-pub(crate) type Shared = Arc<dyn Any + Send + Sync>;

@@ -1,52 +1,43 @@
-//! What goes wrong with a call, told to two audiences: the model and the operator.
-
-mod earlier;
-mod reference;
-mod transient;
+//! [`ToolError`]: why a call failed, for the model and for the operator.
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::call::panic_payload::{self, Payload};
-use crate::call::truncate;
+use crate::call::truncate::truncate;
+use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
-use crate::schema::words::{self, nearest, push};
 
-use earlier::Earlier;
-use reference::Reference;
-use transient::AGAIN;
-
-pub use transient::Transient;
-
-/// The ways in which a call can fail.
+/// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// The registry has no tool of that name.
+    /// The registry has no tool with this name.
     UnknownTool,
     /// The arguments are not JSON.
     MalformedJson,
-    /// The arguments are JSON, but not what the tool's schema describes.
+    /// The arguments do not match the tool's schema.
     InvalidArguments,
-    /// The tool ran and returned an error.
+    /// The tool returned an error.
     Failed,
-    /// The tool panicked, or something of the application that it went through.
+    /// The tool or a hook panicked.
     Panicked,
-    /// The tool did not end in its time.
+    /// The tool did not finish within its timeout.
     TimedOut,
-    /// The application ended the call.
+    /// The application cancelled the call.
     Cancelled,
-    /// The application did not let the call through.
+    /// A hook denied the call.
     Denied,
-    /// The application is not set up for the call: a value of the context or the async runtime is
-    /// missing.
+    /// A context value or the async runtime is missing.
     Unavailable,
 }
 
 impl ToolErrorKind {
-    /// A stable name for logs and metrics, such as `invalid_arguments`: OpenTelemetry's
+    /// Returns a stable name for logs and metrics, such as `invalid_arguments`: OpenTelemetry's
     /// `error.type`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,85 +60,85 @@ impl fmt::Display for ToolErrorKind {
     }
 }
 
-/// Why a call has no result.
+/// The error of a failed call.
 ///
-/// [`message`](ToolError::message) (and `Display`) is what the model sees: the tool's name, what
-/// is wrong, what to do, and the reference. [`detail`](ToolError::detail) and the error's
-/// `source` are for the operator alone, who finds the same reference in the log.
+/// The model sees [`message`](ToolError::message) (also `Display`): the tool's name, what is wrong,
+/// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
+/// logged under the same reference.
 #[derive(Debug)]
 pub struct ToolError {
     id: Reference,
     kind: ToolErrorKind,
     message: String,
-    /// The message before the application changed it.
+    /// The message before the application replaced it.
     original: Option<String>,
     detail: String,
     violations: Vec<Violation>,
-    /// Shared with what is kept of the error while a hook has it.
+    /// Shared with the [`ReplacedError`] that is kept while a hook runs.
     source: Option<Arc<dyn Error + Send + Sync>>,
     is_retryable: bool,
 }
 
+/// Appended to the message of a retryable error.
+const RETRY: &str = "; retrying the same call may succeed";
+
 impl ToolError {
-    /// The reference that the model's text and the operator's event share: six characters that
-    /// can be read out over a telephone.
+    /// Returns the reference shared by the model's text and the log: six characters that can be
+    /// read out over a telephone.
     pub fn id(&self) -> &str {
         self.id.as_str()
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> ToolErrorKind {
         self.kind
     }
 
-    /// The text for the model.
+    /// Returns the text for the model.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The text before the application [put it into other
-    /// words](crate::RegistryBuilder::map_errors) or had it cut. The operator's event says this, so
-    /// that what the model need not know is not lost.
+    /// Returns the text before the application [replaced](crate::RegistryBuilder::map_errors) or
+    /// truncated it. The log has this text.
     pub fn original_message(&self) -> &str {
         self.original.as_deref().unwrap_or(&self.message)
     }
 
-    /// Whether the same call may do better another time: it ran out of time, or the tool's error is
-    /// [`Transient`](crate::Transient). The model is told so.
+    /// Returns `true` if retrying the same call may succeed: it timed out, or the tool's error is
+    /// [`Transient`](crate::Transient). The message says so too.
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
     }
 
-    /// What only the operator may see: the payload of a panic, or what the application is not set
-    /// up for. Empty when there is no more to say.
+    /// Returns what only the operator may see: the panic payload, or what is missing in the
+    /// application. May be empty.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// Everything that was wrong with the arguments, at most 20 entries.
+    /// Returns the violations of the schema, at most 20.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// The parts of the headline stand before the reference, those of the body behind it.
+    /// Creates an error whose message is the headline, the reference and the body.
     fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
-        let mut error = ToolError::headed(kind, headline, body[0].len() + body[1].len());
+        let mut error = ToolError::with_headline(kind, headline, body[0].len() + body[1].len());
         error.message.push_str(body[0]);
         error.message.push_str(body[1]);
         error
     }
 
-    /// An error that says no more than its headline, with room for a body of so many bytes.
-    fn headed(kind: ToolErrorKind, headline: [&str; 2], body: usize) -> ToolError {
+    /// Creates an error whose message is the headline and the reference, with capacity for a body
+    /// of `capacity` bytes.
+    fn with_headline(kind: ToolErrorKind, headline: [&str; 2], capacity: usize) -> ToolError {
         let id = Reference::new();
-        let [what, which] = headline;
-        let reference = " [ref ABC123]".len();
-        let mut message = String::with_capacity(what.len() + which.len() + reference + body);
-        message.push_str(what);
-        message.push_str(which);
-        message.push_str(" [ref ");
-        message.extend(id.characters());
-        message.push(']');
+        let headline_len = headline[0].len() + headline[1].len();
+        let mut message = String::with_capacity(headline_len + Reference::SUFFIX_LEN + capacity);
+        message.push_str(headline[0]);
+        message.push_str(headline[1]);
+        id.append_to(&mut message);
         ToolError {
             message,
             id,
@@ -160,7 +151,7 @@ impl ToolError {
         }
     }
 
-    /// Cuts the text to so many bytes. The reference comes early, and stays.
+    /// Truncates the message to `cap` bytes, but never before the end of the reference.
     pub(crate) fn truncate(&mut self, cap: usize) {
         let reference = self.message.find(self.id()).unwrap_or_default();
         let mut text = self.message.clone();
@@ -169,14 +160,13 @@ impl ToolError {
         }
     }
 
-    /// Tells the model something else. The reference stays, or nobody finds the call again.
+    /// Replaces the message. Appends the reference if it is missing, so that the call can be found
+    /// in the log.
     pub(crate) fn map_message(&mut self, message: String) {
         let before = std::mem::replace(&mut self.message, message);
         self.original.get_or_insert(before);
         if !self.message.contains(self.id()) {
-            self.message.push_str(" [ref ");
-            self.message.push_str(self.id.as_str());
-            self.message.push(']');
+            self.id.append_to(&mut self.message);
         }
     }
 
@@ -184,13 +174,13 @@ impl ToolError {
         name: &str,
         names: impl ExactSizeIterator<Item = &'a str>,
     ) -> ToolError {
-        let none = names.len() == 0;
+        let is_empty = names.len() == 0;
         let hint = match nearest(name, names) {
             Some(name) => format!(": did you mean {name}?"),
-            None if none => ": there are no tools".into(),
+            None if is_empty => ": there are no tools".into(),
             None => ": call one of the tools you were given".into(),
         };
-        let name = words::name(name);
+        let name = messages::name(name);
         ToolError::new(
             ToolErrorKind::UnknownTool,
             ["unknown tool ", &name],
@@ -209,8 +199,8 @@ impl ToolError {
     pub(crate) fn invalid_arguments(tool: &str, violations: Violations) -> ToolError {
         let (listed, more) = violations.into_parts();
         let each = listed.iter().map(|violation| violation.as_str().len() + 3);
-        // What follows the list is rare.
-        let mut error = ToolError::headed(
+        // The line after the list is rare and not counted.
+        let mut error = ToolError::with_headline(
             ToolErrorKind::InvalidArguments,
             ["invalid arguments for ", tool],
             1 + each.sum::<usize>(),
@@ -235,7 +225,7 @@ impl ToolError {
         let is_retryable = source
             .as_ref()
             .is_some_and(|source| source.is::<Transient>());
-        let hint = if is_retryable { AGAIN } else { "" };
+        let hint = if is_retryable { RETRY } else { "" };
         let message = [message, hint].concat();
         let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
         error.source = source.map(Arc::from);
@@ -243,9 +233,13 @@ impl ToolError {
         error
     }
 
-    pub(crate) fn timed_out(tool: &str, limit: Duration) -> ToolError {
-        let body = format!(": it did not end within {limit:?}{AGAIN}");
-        let mut error = ToolError::new(ToolErrorKind::TimedOut, [tool, " timed out"], [&body, ""]);
+    pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
+        let body = format!(": it did not finish within {timeout:?}");
+        let mut error = ToolError::new(
+            ToolErrorKind::TimedOut,
+            [tool, " timed out"],
+            [&body, RETRY],
+        );
         error.is_retryable = true;
         error
     }
@@ -254,7 +248,7 @@ impl ToolError {
         ToolError::new(
             ToolErrorKind::Cancelled,
             [tool, " was cancelled"],
-            [": the call was ended before the tool was done", ""],
+            [": the call was stopped before the tool finished", ""],
         )
     }
 
@@ -266,33 +260,36 @@ impl ToolError {
         )
     }
 
-    pub(crate) fn unavailable(tool: &str, lack: String) -> ToolError {
-        let mut error = ToolError::internal(ToolErrorKind::Unavailable, tool);
-        error.detail = lack;
-        error
-    }
-
-    /// What is the operator's business alone.
-    fn internal(kind: ToolErrorKind, tool: &str) -> ToolError {
-        let body = [": an internal error, which has been reported", ""];
-        ToolError::new(kind, [tool, " failed"], body)
+    pub(crate) fn unavailable(tool: &str, detail: String) -> ToolError {
+        ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
     }
 
     pub(crate) fn panicked(tool: &str, payload: Payload) -> ToolError {
-        let mut error = ToolError::internal(ToolErrorKind::Panicked, tool);
-        error.detail = panic_payload::text(&payload);
+        let detail = panic_payload::text(&payload);
         panic_payload::discard(payload);
+        ToolError::internal(ToolErrorKind::Panicked, tool, detail)
+    }
+
+    /// Creates an error whose cause is hidden from the model.
+    fn internal(kind: ToolErrorKind, tool: &str, detail: String) -> ToolError {
+        let body = [": internal error; it has been reported", ""];
+        let mut error = ToolError::new(kind, [tool, " failed"], body);
+        error.detail = detail;
         error
     }
 
-    /// What is kept of the error while a hook has it.
-    pub(crate) fn earlier(&self) -> Earlier {
-        Earlier::of(self)
+    /// Copies what must be kept of the error while a hook owns it.
+    pub(crate) fn to_replaced(&self) -> ReplacedError {
+        ReplacedError {
+            message: self.original_message().to_owned(),
+            detail: self.detail.clone(),
+            source: self.source.clone(),
+        }
     }
 
-    /// Puts behind the error the one that was there before it.
-    pub(crate) fn after(&mut self, earlier: Earlier) {
-        self.source = Some(Arc::new(earlier));
+    /// Sets the error that this one replaces as its source.
+    pub(crate) fn set_replaced(&mut self, replaced: ReplacedError) {
+        self.source = Some(Arc::new(replaced));
     }
 }
 
@@ -303,8 +300,111 @@ impl fmt::Display for ToolError {
 }
 
 impl Error for ToolError {
-    /// The error that the tool returned. Of a hook's panic, the error that the hook was given.
+    /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// An error that a hook received and lost by panicking. Its message has the reference, which the
+/// hook may have passed on.
+#[derive(Debug)]
+pub(crate) struct ReplacedError {
+    message: String,
+    detail: String,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Display for ReplacedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if !self.detail.is_empty() {
+            write!(f, ": {}", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for ReplacedError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// A temporary error: retrying the same call may succeed.
+///
+/// A tool returns it to tell the model and the application, through
+/// [`ToolError::is_retryable`](crate::ToolError::is_retryable). It displays as the error it wraps.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, Transient, tool, tools};
+///
+/// /// The temperature, in degrees Celsius.
+/// #[tool]
+/// fn get_temperature() -> Result<f64, Transient> {
+///     Err(Transient::new("the sensor is busy"))
+/// }
+///
+/// let registry = Registry::builder().tools(tools![get_temperature]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "get_temperature", ""));
+/// assert!(result.error().unwrap().is_retryable());
+/// assert!(result.content().ends_with("the sensor is busy; retrying the same call may succeed"));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Debug)]
+pub struct Transient(Box<dyn Error + Send + Sync>);
+
+impl Transient {
+    /// Marks an error as temporary.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Transient {
+        Transient(error.into())
+    }
+}
+
+impl fmt::Display for Transient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Transient {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Six characters of Crockford's base 32, which omits those that are easily confused.
+#[derive(Debug)]
+struct Reference([u8; 6]);
+
+impl Reference {
+    const SUFFIX_LEN: usize = " [ref ABC123]".len();
+
+    /// Creates a reference that is unique in practice, but not secret: a process starts at a random
+    /// point of a sequence whose neighbours differ widely.
+    fn new() -> Reference {
+        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        /// 2⁶⁴ divided by the golden ratio.
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        static START: OnceLock<u64> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let start = START.get_or_init(|| RandomState::new().hash_one(0));
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let point = start.wrapping_add(number.wrapping_mul(STEP));
+        // From the highest bits, in which neighbours differ.
+        Reference(std::array::from_fn(|at| {
+            ALPHABET[(point >> (59 - 5 * at) & 31) as usize]
+        }))
+    }
+
+    fn append_to(&self, message: &mut String) {
+        message.push_str(" [ref ");
+        message.extend(self.0.iter().copied().map(char::from));
+        message.push(']');
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
     }
 }

@@ -1,4 +1,4 @@
-//! What a panic carries: for the operator, and then for nobody.
+//! Panic payloads: read for the operator, then dropped safely.
 
 use std::any::Any;
 use std::error::Error;
@@ -6,28 +6,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Its text.
+/// Returns the text of a panic payload.
 pub(crate) fn text(payload: &Payload) -> String {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic payload that is not text")
-        .to_owned()
+    text.unwrap_or("panic payload is not text").to_owned()
 }
 
-/// Drops it, which may panic as well.
+/// Drops a panic payload, which may panic itself.
 pub(crate) fn discard(payload: Payload) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        // Nobody knows for how long that goes on. Better a leak than a call without a result.
+        // Dropping this one may panic again, without end. A leak is better than a lost result.
         std::mem::forget(another);
     }
 }
 
-/// The words of an error behind another. It was never displayed before, and may panic at it.
+/// Returns the text of an error's source, whose `Display` may panic.
 pub(crate) fn displayed(cause: &dyn Error) -> String {
     let text = catch_unwind(AssertUnwindSafe(|| cause.to_string()));
     text.unwrap_or_else(|payload| {
         discard(payload);
-        "a cause that panics when it is displayed".into()
+        "the error source panicked while it was displayed".into()
     })
 }
 
@@ -35,7 +34,7 @@ pub(crate) fn displayed(cause: &dyn Error) -> String {
 mod tests {
     use super::*;
 
-    /// Panics whenever it is dropped, with another of its kind.
+    /// Panics when dropped, with another bomb as the payload.
     struct Bomb;
 
     impl Drop for Bomb {
@@ -45,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_that_panics_is_dropped_in_peace() {
+    fn a_payload_that_panics_when_dropped_is_discarded() {
         discard(Box::new(Bomb));
     }
 }

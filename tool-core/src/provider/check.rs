@@ -26,9 +26,9 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
     pub(crate) const IS_FINE: bool = Self::CHECKED.broken.is_none() && !IS_ANY_LIMIT_ENABLED;
 
     /// Returns the parameter. Stops the build if it breaks a rule that is on.
-    pub(crate) const fn parameter(tool_check: &mut ToolCheck, mut property: Property) -> Property {
+    pub(crate) const fn parameter(tool: &str, mut property: Property) -> Property {
         if let Some(broken) = &Self::CHECKED.broken {
-            tool_check.reject(&property, broken);
+            reject(tool, &property, broken);
         }
         // Counting again for the tool as a whole would add half of the cost of a tool.
         if IS_ANY_LIMIT_ENABLED {
@@ -40,9 +40,9 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
 
 /// Returns a parameter whose schema is written by hand. Stops the build if it breaks a rule that is
 /// on.
-pub(crate) const fn parameter(tool_check: &mut ToolCheck, property: Property) -> Property {
+pub(crate) const fn parameter(tool: &str, property: Property) -> Property {
     if let Some(broken) = &check_enabled(property.schema).broken {
-        tool_check.reject(&property, broken);
+        reject(tool, &property, broken);
     }
     property
 }
@@ -96,71 +96,14 @@ pub(crate) fn check(schema: &Schema, target: Target) -> Result<SchemaStats, Stri
     }
 }
 
-/// Collects the rejected parameters of a tool before it stops the build, so that one build shows
-/// all of them.
-///
-/// An error is shown at the call that panics. That must be the one of the first rejected parameter,
-/// at a time when the others are known. So there are two passes: the first collects, and the second,
-/// made only if something was rejected, panics at the first rejected parameter.
-pub struct ToolCheck {
-    tool: &'static str,
-    is_second_pass: bool,
-    rejected: usize,
-    /// The messages of all rejected parameters but the first.
-    others: ConstString<4096>,
-}
-
-/// The number of rejected parameters that are shown after the first.
-const MAX_OTHERS: usize = 7;
-
-impl ToolCheck {
-    /// Starts the check of a tool.
-    pub const fn of(tool: &'static str) -> ToolCheck {
-        ToolCheck {
-            tool,
-            is_second_pass: false,
-            rejected: 0,
-            others: ConstString::EMPTY,
-        }
-    }
-
-    /// Ends a pass. Returns `true` if it was the last one.
-    pub const fn ends(&mut self) -> bool {
-        self.is_second_pass = true;
-        self.rejected == 0
-    }
-
-    /// Adds a rejected parameter.
-    ///
-    /// # Panics
-    ///
-    /// In the second pass, with a message that names the tool and each rejected parameter, with its
-    /// path, the rule and the remedy.
-    const fn reject(&mut self, parameter: &Property, broken: &Broken) {
-        if self.is_second_pass {
-            panic!("{}", self.message(parameter, broken).as_str());
-        }
-        if 0 < self.rejected && self.rejected <= MAX_OTHERS {
-            self.others.push("\nalso rejected, ");
-            broken.write(parameter, &mut self.others);
-        }
-        self.rejected += 1;
-    }
-
-    /// Returns the message about all rejected parameters, of which `parameter` is the first.
-    const fn message(&self, parameter: &Property, broken: &Broken) -> ConstString<5120> {
-        let mut line = ConstString::new("tool `");
-        line.push(self.tool);
-        line.push("`, ");
-        broken.write(parameter, &mut line);
-        line.push(self.others.as_str());
-        if self.rejected > MAX_OTHERS + 1 {
-            line.push("\nalso rejected: ");
-            line.number(self.rejected - MAX_OTHERS - 1);
-            line.push(" more");
-        }
-        line
-    }
+/// Stops the build with a message that names the tool, the path in its parameter, the rule and the
+/// remedy.
+const fn reject(tool: &str, parameter: &Property, broken: &Broken) -> ! {
+    let mut line: ConstString<1024> = ConstString::new("tool `");
+    line.push(tool);
+    line.push("`, ");
+    broken.write(parameter, &mut line);
+    panic!("{}", line.as_str());
 }
 
 /// The result of checking the schema of a parameter.

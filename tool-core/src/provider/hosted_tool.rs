@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::provider::dialect::JsonWriter;
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
 /// A tool that a provider runs itself, such as a web search: its JSON object in the `tools` of a
 /// request.

@@ -58,7 +58,7 @@ impl Mcp {
     /// demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
         // Every result is validated, and the schema is one of an object.
-        if tool.is_of_json() {
+        if tool.is_dynamic() {
             return tool.output_json();
         }
         let schema = tool.output()?;
@@ -93,7 +93,7 @@ impl Dialect for Mcp {
             for tool in tools {
                 out.object(|out| {
                     write_head(tool, out);
-                    if let Some(title) = &tool.title {
+                    if let Some(title) = tool.title() {
                         out.word("title").string(title);
                     }
                     out.word("inputSchema").raw(tool.parameters_json());

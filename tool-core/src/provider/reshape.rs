@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use crate::provider::dialect::JsonWriter;
 use crate::provider::reshape::notes::Notes;
 use crate::provider::subset::Subset;
-use crate::schema::json::{Names, find};
 use crate::schema::property::Members;
+use crate::schema::references::{Names, find};
 use crate::schema::{
     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
     Strings,
@@ -21,7 +21,7 @@ use crate::spec::ToolSpec;
 /// Writes the schema of a tool's arguments in a subset that accepts every common schema: most tools
 /// need no rewriting. The schema of a tool that came at run time is text only.
 pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter) {
-    if tool.is_of_json() || is_common(&tool.parameters()) {
+    if tool.is_dynamic() || is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {
         write(&tool.parameters(), subset, out);
@@ -69,7 +69,7 @@ impl Reshaper<'_> {
         if let Kind::Nullable(inner) = schema.kind {
             return self.node(inner, notes, true, out);
         }
-        let or_null = or_null && !schema.admits_null();
+        let or_null = or_null && !schema.accepts_null();
         let name = self.reference(schema);
         // The definition has them already.
         let is_repeated = name.is_some() && notes.is_only(schema.description());
@@ -97,7 +97,7 @@ impl Reshaper<'_> {
     fn reference(self, schema: &Schema) -> Option<&'static str> {
         match schema.kind {
             Kind::Reference(reference) => Some(reference.name),
-            _ if !schema.name.is_empty() && self.names.hold(schema.name) => Some(schema.name),
+            _ if !schema.name.is_empty() && self.names.contains(schema.name) => Some(schema.name),
             _ => None,
         }
     }
@@ -130,7 +130,7 @@ impl Reshaper<'_> {
             Kind::Map(rule) => self.map(&rule, out),
             Kind::Object(properties) => self.object(properties, None, out),
             Kind::AnyOf(_) => self.union(schema, None, false, out),
-            Kind::Nullable(inner) => self.union(inner, None, !inner.admits_null(), out),
+            Kind::Nullable(inner) => self.union(inner, None, !inner.accepts_null(), out),
             Kind::Reference(reference) => write_reference(reference.name, out),
             _ => self.scalar(schema, false, out),
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::call::{Arguments, ToolCall, WireId};
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
 /// The JSON is not the expected response, so that no calls can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl ResponseFormat {
         if let (true, Some(item), Some(call)) = (is_truncated, items.last(), calls.last_mut())
             && is_call(item)
         {
-            call.is_cut_short = match &call.arguments {
+            call.is_truncated = match &call.arguments {
                 // Complete text is valid JSON.
                 Arguments::Text(text) => {
                     text.trim_ascii().is_empty() || call.parse_error().is_some()

@@ -1,19 +1,19 @@
-//! [`RegistryBuilder`]: a registry of chosen tools.
-
-mod around;
+//! [`RegistryBuilder`]: chooses the tools and settings of a registry.
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hooks::{Gate, PendingCall};
 use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
+use crate::call::ToolResult;
+use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
-use crate::tool::toolset::Toolset;
-use crate::tool::{LiveTool, ToolEntry};
+use crate::tool::{LiveTool, ToolEntry, Toolset};
 
-/// Collects the tools of a [`Registry`], and what holds for all of their calls.
+/// Collects the tools and settings of a [`Registry`].
 #[derive(Clone, Default)]
 pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,
@@ -23,25 +23,25 @@ pub struct RegistryBuilder {
 
 /// Tools.
 impl RegistryBuilder {
-    /// Takes every tool that is linked into this program; see [`Registry::linked`].
+    /// Adds every tool linked into this program; see [`Registry::linked`].
     pub fn linked(mut self) -> Self {
         let linked = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
         self.tools.extend(linked);
         self
     }
 
-    /// Takes these tools, made by [`tools!`](crate::tools).
+    /// Adds tools, as listed by [`tools!`](crate::tools).
     pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// Takes one tool, such as a `DynamicTool`.
+    /// Adds one tool, such as a `DynamicTool`.
     pub fn tool(self, tool: impl Into<ToolEntry>) -> Self {
         self.tools([tool.into()])
     }
 
-    /// Takes a tool that a provider runs itself; see [`HostedTool`].
+    /// Adds a tool that a provider runs itself; see [`HostedTool`].
     pub fn hosted(mut self, tool: HostedTool) -> Self {
         if !self.hosted.contains(&tool) {
             self.hosted.push(tool);
@@ -49,14 +49,14 @@ impl RegistryBuilder {
         self
     }
 
-    /// Takes these tools as a group, which [`Registry::group`] finds again.
+    /// Adds tools as a group; see [`Registry::group`].
     pub fn group(self, name: &str, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
         self.tools(tools.into_iter().map(|tool| tool.in_group(name)))
     }
 
-    /// Takes the methods of a value as tools, each with this prefix before its name, so that
-    /// several values of one type can stand in one registry. The prefix without the `_` or `-` at
-    /// its end names their group; without a prefix they are in none.
+    /// Adds the methods of a value as tools. The prefix is prepended to their names, so that one
+    /// registry can hold several values of the same type. The prefix without trailing `_` and `-`
+    /// is the name of their group; with an empty prefix they have no group.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicI32, Ordering};
@@ -94,7 +94,8 @@ impl RegistryBuilder {
         self.shared_toolset(prefix, Arc::new(value))
     }
 
-    /// The same with a value that the application goes on using.
+    /// Adds the methods of a value that the application keeps using; see
+    /// [`toolset`](RegistryBuilder::toolset).
     pub fn shared_toolset<T: Toolset>(self, prefix: &str, value: Arc<T>) -> Self {
         let group = prefix.trim_end_matches(['_', '-']);
         let group: Option<Arc<str>> = (!group.is_empty()).then(|| group.into());
@@ -112,34 +113,34 @@ impl RegistryBuilder {
         self.tools(tools)
     }
 
-    /// The registry.
+    /// Builds the registry.
     ///
     /// # Errors
     ///
-    /// When two tools have one name, when a prefix makes a name that not every provider takes,
-    /// when a tool lacks a [context](RegistryBuilder::context) or a runtime, or when the tools
-    /// together are more than a [target](crate::rules::Target) of this build takes. The error tells
-    /// of everything at once.
+    /// Returns an error that lists every problem: two tools have the same name, a prefixed name is
+    /// not valid for every provider, a [context value](RegistryBuilder::context) or a runtime is
+    /// missing, or the tools together exceed a limit of a [target](crate::rules::Target) of this
+    /// build.
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
-        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
-        Ok(Registry::of(snapshot, policy))
+        let snapshot = Snapshot::new(self.tools, self.hosted, Some(&policy))?;
+        Ok(Registry::from_parts(snapshot, policy))
     }
 }
 
-/// What tools borrow.
+/// Context.
 impl RegistryBuilder {
-    /// Gives tools a value, which they borrow by its type with `#[param(context)]`; the last of
-    /// each type counts.
+    /// Sets a context value, which tools borrow by its type with `#[param(context)]`. Replaces an
+    /// earlier value of the same type.
     pub fn context<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.policy.context.insert(value);
         self
     }
 
-    /// Says that every call brings a value of this type by
-    /// [`ToolCall::with`](crate::ToolCall::with). A call of a tool that borrows it and that brings
-    /// none is refused, as [`Unavailable`](crate::ToolErrorKind::Unavailable).
+    /// Declares that every call has a context value of this type, set with
+    /// [`ToolCall::with`](crate::ToolCall::with). A call without one fails with
+    /// [`Unavailable`](crate::ToolErrorKind::Unavailable) if its tool needs the value.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -166,20 +167,19 @@ impl RegistryBuilder {
         self
     }
 
-    /// The timers and the threads for time-outs and for tools that block. With the feature `tokio`
-    /// they are those of tokio unless others are given.
+    /// Sets the runtime for timeouts and blocking tools. With the feature `tokio`, the default is
+    /// tokio.
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
         self.policy.runtime = Some(Arc::new(runtime));
         self
     }
 }
 
-/// What holds for every call.
+/// Limits.
 impl RegistryBuilder {
-    /// Forgives what models get wrong most: a number, a truth value, an array or an object that
-    /// comes in quotes, and one value where a list is wanted, unless it is a list of lists. Each case
-    /// is told by [`ToolResult::coercions`](crate::ToolResult::coercions). A `DynamicTool` is held to
-    /// its schema all the same.
+    /// Accepts the most frequent errors of models: a quoted number, boolean, array or object, and a
+    /// single value instead of a list (but not instead of a list of lists).
+    /// [`ToolResult::coercions`] lists what was converted. Does not apply to a `DynamicTool`.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -204,33 +204,170 @@ impl RegistryBuilder {
         self
     }
 
-    /// The time that a tool has which does not say so itself, by `#[tool(timeout = "30s")]`. It
-    /// begins when the tool does: gates and limits may take longer.
+    /// Sets the timeout of tools without their own (`#[tool(timeout = "30s")]`). It starts when the
+    /// tool starts; hooks and waiting for a permit do not count.
     ///
-    /// A sync tool that is not `blocking` runs to its end, since nothing can stop it. Of one that
-    /// is, the thread goes on; see [`CallContext::is_cancelled`](crate::CallContext::is_cancelled).
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.policy.timeout = Some(limit);
+    /// Timeouts apply to async and `blocking` tools. A plain sync tool cannot be stopped. The thread
+    /// of a `blocking` tool keeps running after the timeout; see
+    /// [`CallContext::is_cancelled`](crate::CallContext::is_cancelled).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.policy.timeout = Some(timeout);
         self
     }
 
-    /// How many calls may be in their tools at one time; the others wait for their turn, first
-    /// come, first served. A limit of nothing is one of 1. A call that waits may be
-    /// [cancelled](crate::ToolCall::cancel_with); no time-out counts before its tool begins.
+    /// Limits concurrently running tools. Further calls wait for a permit in order of arrival, and
+    /// can be [cancelled](crate::ToolCall::cancel_with) while they wait. A limit of 0 counts as 1.
     ///
-    /// Two kinds of tools can keep all others waiting for ever:
+    /// Two kinds of tools can block all others forever:
     ///
-    /// - A tool that calls tools of the same registry waits for a second turn while it has one. When
-    ///   all turns are with such tools, none goes on. Give them a time-out, or call what they need
-    ///   in another registry: [`select`](Registry::select) shares the limit, a second builder has
-    ///   its own.
-    /// - A tool that blocks has its turn until its thread ends, which may be long after its time was
-    ///   up. It should look at [`CallContext::is_cancelled`](crate::CallContext::is_cancelled), and
-    ///   wait for nothing without a limit of its own.
+    /// - A tool that calls tools of the same registry needs a second permit while it holds one. If
+    ///   such tools hold all permits, none can continue. Set a timeout for them, or make the nested
+    ///   calls in a registry from another builder; [`select`](Registry::select) shares the limit.
+    /// - A blocking tool holds its permit until its thread ends, which may be long after its timeout.
+    ///   It should check [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) and never
+    ///   wait without a time limit.
     #[cfg(feature = "tokio")]
     pub fn concurrency(mut self, limit: usize) -> Self {
         let limit = limit.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
-        self.policy.limit = Some(Arc::new(tokio::sync::Semaphore::new(limit)));
+        self.policy.semaphore = Some(Arc::new(tokio::sync::Semaphore::new(limit)));
+        self
+    }
+
+    /// Limits the text of every result to this many bytes. A longer text is truncated at a character
+    /// boundary, and a note, which does not count, says how much is missing.
+    ///
+    /// A truncated result is text and no longer [structured](ToolResult::structured). Rendered tools
+    /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
+    /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Counts.
+    /// #[tool]
+    /// fn count() -> String {
+    ///     "123456789".into()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![count]).output_cap(4).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "count", ""));
+    /// assert_eq!(result.content(), "1234\n[truncated: 5 of 9 bytes omitted]");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn output_cap(mut self, bytes: usize) -> Self {
+        self.policy.output_cap = Some(bytes);
+        self
+    }
+}
+
+/// Hooks.
+impl RegistryBuilder {
+    /// Adds a hook that runs before every call and allows it, denies it or changes its arguments.
+    /// Several hooks run in order, and each sees the changes of the ones before it. Timeouts and
+    /// concurrency limits do not apply to hooks; a [token](crate::ToolCall::cancel_with) cancels
+    /// them too.
+    ///
+    /// A hook that inspects the arguments should deny what it cannot read. They are not validated
+    /// yet, and a tool accepts several spellings of a value: `100.0` for `100`, an enum value in
+    /// another case, and `"100"` in a [lenient](RegistryBuilder::lenient) registry.
+    ///
+    /// ```
+    /// use tool_core::{Gate, Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Deletes a note.
+    /// #[tool(destructive)]
+    /// fn delete_note(id: u32) {
+    ///     unreachable!("nobody allowed to delete note {id}")
+    /// }
+    ///
+    /// async fn ask_the_user(_: &ToolCall) -> bool { false }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![delete_note])
+    ///     .before(async |pending| match pending.tool.annotations.destructive {
+    ///         Some(true) if !ask_the_user(&pending.call).await => Gate::deny("the user said no"),
+    ///         _ => Gate::Allow,
+    ///     })
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "delete_note", r#"{"id":7}"#));
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Denied);
+    /// assert!(result.content().ends_with("the user said no"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn before<F, D>(mut self, hook: F) -> Self
+    where
+        F: Fn(PendingCall) -> D + Send + Sync + 'static,
+        D: Future<Output = Gate> + Send + 'static,
+    {
+        self.policy
+            .before
+            .push(Arc::new(move |pending| Box::pin(hook(pending))));
+        self
+    }
+
+    /// Adds a hook that runs after every call and returns the result, changed or not. Several hooks
+    /// run in order. Neither timeouts nor cancellation tokens apply to them.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Looks up a person.
+    /// #[tool]
+    /// fn look_up() -> &'static str {
+    ///     "Ada, born in 1815, PIN 4711"
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![look_up])
+    ///     .after(async |_tool, result| {
+    ///         let redacted = result.content().replace("4711", "****");
+    ///         result.with_content(redacted)
+    ///     })
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "look_up", ""));
+    /// assert_eq!(result.content(), "Ada, born in 1815, PIN ****");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn after<F, R>(mut self, hook: F) -> Self
+    where
+        F: Fn(ToolEntry, ToolResult) -> R + Send + Sync + 'static,
+        R: Future<Output = ToolResult> + Send + 'static,
+    {
+        self.policy
+            .after
+            .push(Arc::new(move |tool, result| Box::pin(hook(tool, result))));
+        self
+    }
+
+    /// Replaces the text of errors for the model with the text that this closure returns, if any. The
+    /// reference is kept.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Reads a file.
+    /// #[tool]
+    /// fn read() -> Result<String, std::io::Error> {
+    ///     std::fs::read_to_string("/nowhere/secret")
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![read])
+    ///     .map_errors(|error| match error.kind() {
+    ///         ToolErrorKind::Failed => Some("the file can't be read".into()),
+    ///         _ => None,
+    ///     })
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "read", ""));
+    /// let reference = result.error().unwrap().id();
+    /// assert_eq!(result.content(), format!("the file can't be read [ref {reference}]"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn map_errors(
+        mut self,
+        map: impl Fn(&ToolError) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.policy.map_error = Some(Arc::new(map));
         self
     }
 }

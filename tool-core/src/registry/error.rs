@@ -1,42 +1,30 @@
-//! Why a registry is not as it should be.
+//! [`RegistryError`] and [`MissingTools`].
 
 use std::fmt;
 
 use crate::provider::rules::BrokenRule;
 use crate::spec::Location;
 
-/// Why tools make no registry. Several have one name, a tool lacks what the registry was not given,
-/// or together they are more than a provider takes that this build is made for.
+/// Why a registry could not be built or changed: several tools have the same name, a tool needs
+/// something that the registry does not have, or the tools together exceed a limit of a provider
+/// that the build targets.
 ///
-/// It displays as everything that is wrong, with what to do.
+/// Displays every problem with its remedy.
 #[derive(Clone, Default)]
 pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
-    /// Tools with a name that not every provider takes.
-    pub(super) names: Vec<Lack>,
-    /// Tools and the types that they borrow.
-    pub(super) context: Vec<Lack>,
-    /// Tools and why they need a runtime.
-    pub(super) runtime: Vec<Lack>,
+    pub(super) problems: Vec<ToolProblem>,
     pub(super) broken: Vec<BrokenRule>,
 }
 
 impl RegistryError {
-    /// What a provider refuses of these tools together.
+    /// Returns the provider rules that the tools together break.
     pub fn broken_rules(&self) -> &[BrokenRule] {
         &self.broken
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let RegistryError {
-            duplicates,
-            names,
-            context,
-            runtime,
-            broken,
-        } = self;
-        let lacks = [names, context, runtime];
-        duplicates.is_empty() && broken.is_empty() && lacks.iter().all(|lack| lack.is_empty())
+        self.duplicates.is_empty() && self.problems.is_empty() && self.broken.is_empty()
     }
 }
 
@@ -46,53 +34,65 @@ pub(super) struct Duplicate {
     pub(super) locations: Vec<Location>,
 }
 
-/// Something that one tool lacks.
+/// A problem of one tool.
 #[derive(Clone, Debug)]
-pub(super) struct Lack {
+pub(super) struct ToolProblem {
+    pub(super) kind: ProblemKind,
     pub(super) tool: String,
     pub(super) location: Location,
-    pub(super) what: String,
+    /// The type of the context value, or the reason for the runtime; empty for a name.
+    pub(super) detail: String,
 }
 
-const OTHER_NAME: &str = "give one another name with `#[tool(name = \"…\")]`, \
-    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, give toolsets unlike prefixes, \
-    or choose the tools with `Registry::builder().tools(tools![…])`; \
-    `Registry::replace` puts a tool in the place of another";
-const PLAIN_NAME: &str = "start it with an ASCII letter or `_`, \
-    and go on with at most 63 ASCII letters, digits, `_` or `-`";
-const GIVE_CONTEXT: &str = "give the registry a value of each type with \
-    `Registry::builder().context(value)`, or say with `.context_per_call::<Type>()` that every call \
-    brings one by `ToolCall::with`";
-const GIVE_RUNTIME: &str = "turn on the feature `tokio` of tool-core, \
-    or give the registry another one with `Registry::builder().runtime(…)`";
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ProblemKind {
+    /// The name is not valid for every provider.
+    Name,
+    /// A context value is missing.
+    Context,
+    /// The tool needs a runtime.
+    Runtime,
+}
+
+/// The kinds of problems, each with its headline and its remedy.
+const PROBLEMS: [(ProblemKind, &str, &str); 3] = [
+    (
+        ProblemKind::Name,
+        "these tool names are not valid for every provider",
+        "start the name with an ASCII letter or `_`, followed by at most 63 ASCII letters, digits, \
+         `_` or `-`",
+    ),
+    (
+        ProblemKind::Context,
+        "these tools need context values that are missing",
+        "add a value of each type with `Registry::builder().context(value)`, or declare with \
+         `.context_per_call::<Type>()` that every call has one from `ToolCall::with`",
+    ),
+    (
+        ProblemKind::Runtime,
+        "these tools need timers or threads, but there is no async runtime",
+        "enable the feature `tokio` of tool-core, or set another runtime with \
+         `Registry::builder().runtime(…)`",
+    ),
+];
+const DUPLICATE_REMEDY: &str = "rename one with `#[tool(name = \"…\")]`, \
+    keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
+    give each toolset its own prefix, \
+    choose the tools with `Registry::builder().tools(tools![…])`, \
+    or replace a tool with `Registry::replace`";
 
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut paragraphs = Vec::new();
         if !self.duplicates.is_empty() {
             let duplicates = self.duplicates.iter().map(Duplicate::to_string);
-            paragraphs.push(duplicates.collect::<String>() + OTHER_NAME);
+            paragraphs.push(duplicates.collect::<String>() + DUPLICATE_REMEDY);
         }
-        for (lacks, what, remedy) in [
-            (
-                &self.names,
-                "have a name that not every provider takes",
-                PLAIN_NAME,
-            ),
-            (
-                &self.context,
-                "lack what they borrow from the application",
-                GIVE_CONTEXT,
-            ),
-            (
-                &self.runtime,
-                "need timers or threads, and there is no async runtime",
-                GIVE_RUNTIME,
-            ),
-        ] {
-            if !lacks.is_empty() {
-                let list: String = lacks.iter().map(Lack::to_string).collect();
-                paragraphs.push(format!("these tools {what}:\n{list}{remedy}"));
+        for (kind, headline, remedy) in PROBLEMS {
+            let problems = self.problems.iter().filter(|problem| problem.kind == kind);
+            let list: String = problems.map(ToolProblem::to_string).collect();
+            if !list.is_empty() {
+                paragraphs.push(format!("{headline}:\n{list}{remedy}"));
             }
         }
         paragraphs.extend(self.broken.iter().map(BrokenRule::to_string));
@@ -102,12 +102,8 @@ impl fmt::Display for RegistryError {
 
 impl fmt::Display for Duplicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} tools are named `{}`:",
-            self.locations.len(),
-            self.name
-        )?;
+        let count = self.locations.len();
+        writeln!(f, "{count} tools are named `{}`:", self.name)?;
         for location in &self.locations {
             writeln!(f, "  {location}")?;
         }
@@ -115,21 +111,23 @@ impl fmt::Display for Duplicate {
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for ToolProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Lack {
+        let ToolProblem {
             tool,
             location,
-            what,
+            detail,
+            ..
         } = self;
-        match what.is_empty() {
-            true => writeln!(f, "  `{tool}`, {location}"),
-            false => writeln!(f, "  `{tool}`: {what}, {location}"),
+        if detail.is_empty() {
+            writeln!(f, "  `{tool}`, {location}")
+        } else {
+            writeln!(f, "  `{tool}`: {detail}, {location}")
         }
     }
 }
 
-/// As `unwrap` shows it.
+/// Formats the error like `Display`, because `unwrap` shows `Debug`.
 impl fmt::Debug for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "RegistryError:\n{self}")
@@ -138,14 +136,14 @@ impl fmt::Debug for RegistryError {
 
 impl std::error::Error for RegistryError {}
 
-/// Tools that [`Registry::expect`](crate::Registry::expect) did not find.
+/// The error of [`Registry::expect`](crate::Registry::expect).
 #[derive(Clone, Debug)]
 pub struct MissingTools {
     pub(super) missing: Vec<String>,
 }
 
 impl MissingTools {
-    /// Their names.
+    /// Returns the names of the missing tools.
     pub fn names(&self) -> &[String] {
         &self.missing
     }
@@ -155,8 +153,8 @@ impl fmt::Display for MissingTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "these tools are not in the registry: {}; a crate whose tools are wanted must be named \
-             somewhere, for example by `use weather_tools as _;`, or the linker leaves it out",
+            "these tools are not in the registry: {}; the linker drops a crate that the program \
+             never references, so reference it, for example with `use weather_tools as _;`",
             self.missing.join(", ")
         )
     }

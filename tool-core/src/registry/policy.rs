@@ -1,40 +1,46 @@
-//! What an application decided for all calls of a registry.
+//! [`Policy`]: the settings that apply to all calls of a registry.
 
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gate::{AfterHook, BeforeHook};
-use crate::call::context::Values;
+use super::hooks::{AfterHook, BeforeHook};
+use crate::call::context::TypeMap;
 use crate::call::error::ToolError;
 use crate::runtime::Runtime;
 use crate::tool::ToolEntry;
 
-/// Set once, by the builder.
+pub(super) type MapError = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
+
+/// Permission to run a tool, if the registry limits concurrency.
+#[cfg(feature = "tokio")]
+pub(super) type Permit = Option<tokio::sync::OwnedSemaphorePermit>;
+#[cfg(not(feature = "tokio"))]
+pub(super) type Permit = Option<std::convert::Infallible>;
+
+/// The settings of a registry. Only its builder changes them.
 #[derive(Clone, Default)]
 pub(super) struct Policy {
     pub(super) is_lenient: bool,
-    pub(super) context: Values,
-    /// The types that every call brings itself.
+    pub(super) context: TypeMap,
+    /// The types of the context values attached to every call.
     pub(super) per_call: Vec<TypeId>,
     pub(super) runtime: Option<Arc<dyn Runtime>>,
-    /// Of tools that say nothing about it.
+    /// The timeout of tools without their own.
     pub(super) timeout: Option<Duration>,
-    /// The most bytes of a result.
+    /// The maximum length of a result in bytes.
     pub(super) output_cap: Option<usize>,
     pub(super) before: Vec<BeforeHook>,
     pub(super) after: Vec<AfterHook>,
-    pub(super) map_message: Option<Retell>,
+    pub(super) map_error: Option<MapError>,
+    /// Limits concurrently running tools.
     #[cfg(feature = "tokio")]
-    pub(super) limit: Option<Arc<tokio::sync::Semaphore>>,
+    pub(super) semaphore: Option<Arc<tokio::sync::Semaphore>>,
 }
 
-/// Another text for the model in the place of an error's own.
-pub(super) type Retell = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
-
 impl Policy {
-    /// The runtime of a registry that was given none.
+    /// Returns the runtime of a registry whose builder sets none.
     pub(super) fn default_runtime() -> Option<Arc<dyn Runtime>> {
         #[cfg(feature = "tokio")]
         return Some(Arc::new(crate::runtime::Tokio));
@@ -42,23 +48,32 @@ impl Policy {
         None
     }
 
-    /// How long a tool may take.
-    pub(super) fn limit_of(&self, tool: &ToolEntry) -> Option<Duration> {
+    pub(super) fn timeout_of(&self, tool: &ToolEntry) -> Option<Duration> {
         tool.timeout().or(self.timeout)
     }
 
-    /// Whether a call is nothing but its tool: no gate, no limit, nothing to be done with its
-    /// result.
+    /// Waits until another tool may run.
+    #[cfg_attr(not(feature = "tokio"), allow(clippy::unused_async))]
+    pub(super) async fn acquire(&self) -> Permit {
+        #[cfg(feature = "tokio")]
+        if let Some(semaphore) = &self.semaphore {
+            // It is never closed.
+            return Arc::clone(semaphore).acquire_owned().await.ok();
+        }
+        None
+    }
+
+    /// Returns `true` if a call only runs its tool: no hooks, no limits, no changes to the result.
     pub(super) fn is_plain(&self) -> bool {
         #[cfg(feature = "tokio")]
-        let has_limit = self.limit.is_some();
+        let is_limited = self.semaphore.is_some();
         #[cfg(not(feature = "tokio"))]
-        let has_limit = false;
+        let is_limited = false;
         self.output_cap.is_none()
             && self.before.is_empty()
             && self.after.is_empty()
-            && self.map_message.is_none()
-            && !has_limit
+            && self.map_error.is_none()
+            && !is_limited
     }
 }
 

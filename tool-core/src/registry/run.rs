@@ -1,40 +1,41 @@
-//! One call of one tool, from its arguments to its result.
+//! Runs one call, from its arguments to its result.
 //!
-//! Most calls are nothing but their tool, and take the short way. Gates, limits, time-outs and
-//! threads are in [`guarded`].
-
-mod guarded;
-
-pub(super) use guarded::run as guarded;
+//! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]). Calls with
+//! hooks, limits, timeouts, threads or context values take the full path ([`run_full`]).
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{Either, select};
 
+use super::hooks::{Gate, PendingCall};
+use super::policy::{Permit, Policy};
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
-use crate::call::context::CallContext;
+use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
-use crate::call::panic_payload::Payload;
-use crate::call::{CallHead, ToolCall, ToolResult};
+use crate::call::panic_payload::{self, Payload};
+use crate::call::{CallHead, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
+use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::violation::Coercion;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Scope, Telemetry};
 use crate::tool::{AsyncStart, Invoke, SyncResult, ToolEntry};
 
 type SyncFn = for<'a> fn(&'a Input) -> SyncResult;
 type AsyncFn = for<'a> fn(&'a Input) -> AsyncStart<'a>;
 
-/// Why a tool gave nothing.
-enum Stop {
-    Failed {
+/// Why a call has no output.
+enum CallFailure {
+    Tool {
         message: String,
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    Refused(ArgumentError),
+    Arguments(ArgumentError),
     Panicked(Payload),
     TimedOut(Duration),
     Cancelled,
@@ -42,31 +43,36 @@ enum Stop {
     Unavailable(String),
 }
 
-/// What comes of a call.
-type CallOutcome = Result<Outcome, Stop>;
+type CallOutcome = Result<Outcome, CallFailure>;
+/// The outcome of a call, and the coercions of its arguments.
+type Finished = (CallOutcome, Vec<Coercion>);
 
-/// How a call is run.
+fn fail(failure: CallFailure) -> Finished {
+    (Err(failure), Vec::new())
+}
+
+/// The function that runs a call.
 pub(super) enum CallPath {
     Sync(SyncFn),
     Async(AsyncFn),
     Full,
 }
 
-/// The shortest way that does what is asked of a call.
+/// Returns the shortest path for a call.
 #[inline]
-pub(super) fn way(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> CallPath {
-    let is_plain = inner.is_plain && call.given.is_none() && !call.is_cut_short;
+pub(super) fn call_path(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> CallPath {
+    let is_plain = inner.is_plain && call.extensions.is_none() && !call.is_truncated;
     match tool.invoke() {
         Invoke::Sync(invoke) if is_plain => CallPath::Sync(invoke),
-        Invoke::Async(invoke) if is_plain && inner.policy.limit_of(tool).is_none() => {
+        Invoke::Async(invoke) if is_plain && inner.policy.timeout_of(tool).is_none() => {
             CallPath::Async(invoke)
         }
         _ => CallPath::Full,
     }
 }
 
-/// Runs a sync tool to its end, without a future of its own: what a future carries is moved about.
-pub(super) fn at_once(
+/// Runs a sync tool. Not an async function, because the state of a future is moved around.
+pub(super) fn run_sync(
     inner: &Inner,
     tool: ToolEntry,
     invoke: SyncFn,
@@ -74,15 +80,15 @@ pub(super) fn at_once(
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
     let mut input = input(inner, &tool, call);
-    let ended = telemetry.run(|| catch_unwind(AssertUnwindSafe(|| invoke(&input))));
+    let outcome = telemetry.run(|| invoke_sync(invoke, &input));
     let coercions = input.finish();
-    let result = conclude(input.take_head(), coercions, done(ended));
-    telemetry.ended(&result);
+    let result = to_result(input.take_head(), coercions, outcome);
+    telemetry.finish(&result);
     result
 }
 
-/// Runs an async tool. The state of it all is large, and moved no more once it is in its box.
-pub(super) fn later(
+/// Runs an async tool. The future is boxed, because its state is large and would be moved.
+pub(super) fn run_async(
     inner: Arc<Inner>,
     tool: ToolEntry,
     invoke: AsyncFn,
@@ -91,18 +97,54 @@ pub(super) fn later(
     Box::pin(async move {
         let telemetry = Telemetry::new(&call, Some(&tool));
         let mut input = input(&inner, &tool, call);
-        let done = telemetry.instrument(begun(invoke, &input)).await;
+        let outcome = telemetry.instrument(invoke_async(invoke, &input)).await;
         let coercions = input.finish();
-        let result = conclude(input.take_head(), coercions, done);
-        telemetry.ended(&result);
+        let result = to_result(input.take_head(), coercions, outcome);
+        telemetry.finish(&result);
         result
     })
 }
 
-/// What a call brings to its tool.
+/// Runs a tool of any kind with everything that surrounds it. Boxed like [`run_async`].
+pub(super) fn run_full(
+    inner: Arc<Inner>,
+    tool: ToolEntry,
+    call: ToolCall,
+) -> impl Future<Output = ToolResult> + Send + use<> {
+    Box::pin(async move {
+        let telemetry = Telemetry::new(&call, Some(&tool));
+        let head = call.head();
+        let running = run_with_hooks(&inner, tool, call, &head, telemetry.scope());
+        // Dropping the tool's future may panic too, and so may the runtime.
+        let running = AssertUnwindSafe(running).catch_unwind();
+        let result = telemetry.instrument(running).await;
+        let result = result.unwrap_or_else(|payload| {
+            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(payload)));
+            map_message(&inner.policy, &mut result);
+            truncate(&inner.policy, &mut result);
+            result
+        });
+        telemetry.finish(&result);
+        result
+    })
+}
+
+/// Answers a call of a tool that does not exist.
+#[cold]
+pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
+    let error = ToolError::unknown_tool(&call.name, snapshot.names());
+    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
+    map_message(&inner.policy, &mut result);
+    truncate(&inner.policy, &mut result);
+    telemetry.finish(&result);
+    result
+}
+
+/// Creates the input of the tool's function.
 #[inline]
 fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
-    // Before the rest is put together, which then is moved but once.
+    // Before the rest is put together, which then is moved only once.
     let text = call.arguments.into_text();
     let head = CallHead {
         id: call.id,
@@ -110,7 +152,7 @@ fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
         wire_id: call.wire_id,
     };
     let policy = &inner.policy;
-    let context = CallContext::new(head, call.given, policy.context.clone());
+    let context = CallContext::new(head, call.extensions, policy.context.clone());
     Input::new(
         tool.properties(),
         tool.receiver().cloned(),
@@ -120,72 +162,291 @@ fn input(inner: &Inner, tool: &ToolEntry, call: ToolCall) -> Input {
     )
 }
 
-/// Begins an async tool, and waits for its end.
-async fn begun(invoke: AsyncFn, input: &Input) -> CallOutcome {
+#[inline]
+fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
+    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
+        Ok(outcome) => outcome.map_err(CallFailure::Arguments),
+        Err(payload) => Err(CallFailure::Panicked(payload)),
+    }
+}
+
+async fn invoke_async(invoke: AsyncFn, input: &Input) -> CallOutcome {
     match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
         Ok(Ok(running)) => {
-            let ended = AssertUnwindSafe(running).catch_unwind().await;
-            ended.map_err(Stop::Panicked)
+            let outcome = AssertUnwindSafe(running).catch_unwind().await;
+            outcome.map_err(CallFailure::Panicked)
         }
-        Ok(Err(refusal)) => Err(Stop::Refused(refusal)),
-        Err(payload) => Err(Stop::Panicked(payload)),
+        Ok(Err(error)) => Err(CallFailure::Arguments(error)),
+        Err(payload) => Err(CallFailure::Panicked(payload)),
     }
 }
 
 #[inline]
-fn done(ended: std::thread::Result<SyncResult>) -> CallOutcome {
-    match ended {
-        Ok(ended) => ended.map_err(Stop::Refused),
-        Err(payload) => Err(Stop::Panicked(payload)),
-    }
-}
-
-/// Answers a call of a tool that is not there.
-#[cold]
-pub(super) fn unknown(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
-    let error = ToolError::unknown_tool(&call.name, snapshot.names());
-    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
-    guarded::map_message(&inner.policy, &mut result);
-    guarded::truncate(&inner.policy, &mut result);
-    telemetry.ended(&result);
-    result
-}
-
-/// The result of a call, and what was taken for something else on the way.
-#[inline]
-fn conclude(head: CallHead, coercions: Vec<Coercion>, done: CallOutcome) -> ToolResult {
-    let given = match done {
+fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> ToolResult {
+    let output = match outcome {
         Ok(Outcome::Text(text)) => Ok((text, false)),
         Ok(Outcome::Json(json)) => Ok((json, true)),
         Ok(Outcome::Failed { message, source }) => {
-            Err(error(&head.name, Stop::Failed { message, source }))
+            Err(to_error(&head.name, CallFailure::Tool { message, source }))
         }
-        Err(stop) => Err(error(&head.name, stop)),
+        Err(failure) => Err(to_error(&head.name, failure)),
     };
-    ToolResult::new(head, given, coercions)
+    ToolResult::new(head, output, coercions)
 }
 
-/// In a box here already, so that a success never carries the room for it.
+/// Boxes the error here, so that a successful call reserves no space for it.
 #[cold]
 #[allow(clippy::unnecessary_box_returns)]
-fn error(tool: &str, stop: Stop) -> Box<ToolError> {
-    Box::new(match stop {
-        Stop::Failed { message, source } => ToolError::failed(tool, &message, source),
-        Stop::Refused(ArgumentError::Malformed(problem)) => {
+fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
+    Box::new(match failure {
+        CallFailure::Tool { message, source } => ToolError::failed(tool, &message, source),
+        CallFailure::Arguments(ArgumentError::Malformed(problem)) => {
             ToolError::malformed_json(tool, &problem)
         }
-        Stop::Refused(ArgumentError::Invalid(mistakes)) => {
-            ToolError::invalid_arguments(tool, mistakes.0)
+        CallFailure::Arguments(ArgumentError::Invalid(invalid)) => {
+            ToolError::invalid_arguments(tool, invalid.0)
         }
-        Stop::Refused(ArgumentError::Lacking(ty)) => {
-            let lack = format!("the call brought no `{ty}`; give it one with `ToolCall::with`");
-            ToolError::unavailable(tool, lack)
+        CallFailure::Arguments(ArgumentError::MissingContext(ty)) => {
+            let detail = format!(
+                "the call has no context value of type `{ty}`; add one with `ToolCall::with`"
+            );
+            ToolError::unavailable(tool, detail)
         }
-        Stop::Panicked(payload) => ToolError::panicked(tool, payload),
-        Stop::TimedOut(limit) => ToolError::timed_out(tool, limit),
-        Stop::Cancelled => ToolError::cancelled(tool),
-        Stop::Denied(reason) => ToolError::denied(tool, &reason),
-        Stop::Unavailable(lack) => ToolError::unavailable(tool, lack),
+        CallFailure::Panicked(payload) => ToolError::panicked(tool, payload),
+        CallFailure::TimedOut(timeout) => ToolError::timed_out(tool, timeout),
+        CallFailure::Cancelled => ToolError::cancelled(tool),
+        CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
+        CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
     })
+}
+
+/// Runs a call until it ends or is cancelled, then the `after` hooks.
+async fn run_with_hooks(
+    inner: &Inner,
+    tool: ToolEntry,
+    call: ToolCall,
+    head: &CallHead,
+    scope: Scope,
+) -> ToolResult {
+    let extensions = call.extensions.as_ref();
+    let token = extensions.and_then(|extensions| extensions.cancellation.clone());
+    let running = run_gated(inner, tool.clone(), call, scope);
+    let (outcome, coercions) = match token {
+        Some(token) => until_cancelled(&token, running).await,
+        None => running.await,
+    };
+    let mut result = to_result(head.clone(), coercions, outcome);
+    let policy = &inner.policy;
+    map_message(policy, &mut result);
+    for hook in &policy.after {
+        let coercions = std::mem::take(&mut result.coercions);
+        // A hook that panics loses the result.
+        let replaced = result.error().map(ToolError::to_replaced);
+        result = match run_hook(|| hook(tool.clone(), result)).await {
+            // The hook may return the result of another call.
+            Ok(result) => result.with_head(head.clone()),
+            Err(payload) => {
+                let failure = CallFailure::Panicked(payload);
+                let mut failed = to_result(head.clone(), Vec::new(), Err(failure));
+                if let (Some(error), Some(replaced)) = (failed.error_mut(), replaced) {
+                    error.set_replaced(replaced);
+                }
+                map_message(policy, &mut failed);
+                failed
+            }
+        };
+        result.coercions.extend(coercions);
+    }
+    // After the hooks, so that a hook that redacts something sees the whole text.
+    truncate(policy, &mut result);
+    result
+}
+
+/// Runs a hook and catches its panics.
+async fn run_hook<T>(hook: impl FnOnce() -> BoxFuture<T>) -> std::thread::Result<T> {
+    match catch_unwind(AssertUnwindSafe(hook)) {
+        Ok(running) => AssertUnwindSafe(running).catch_unwind().await,
+        Err(payload) => Err(payload),
+    }
+}
+
+/// Runs a call until it ends or its token is cancelled. Does not start it if the token already is.
+async fn until_cancelled(
+    token: &CancellationToken,
+    running: impl Future<Output = Finished>,
+) -> Finished {
+    let cancelled = token.cancelled();
+    if token.is_cancelled() {
+        return fail(CallFailure::Cancelled);
+    }
+    // The token is polled first: a tool that ends early because of it did not do its work.
+    match select(cancelled, pin!(running)).await {
+        Either::Left(_) => fail(CallFailure::Cancelled),
+        Either::Right((output, _)) => output,
+    }
+}
+
+/// Runs the `before` hooks, waits for a permit and runs the tool.
+async fn run_gated(inner: &Inner, tool: ToolEntry, mut call: ToolCall, scope: Scope) -> Finished {
+    let policy = &inner.policy;
+    for hook in &policy.before {
+        let pending = PendingCall {
+            tool: tool.clone(),
+            call: call.clone(),
+            registry: policy.context.clone(),
+        };
+        match run_hook(|| hook(pending)).await {
+            Ok(Gate::Allow) => {}
+            Ok(Gate::Deny(reason)) => return fail(CallFailure::Denied(reason)),
+            Ok(Gate::Change(arguments)) => {
+                call.arguments = arguments;
+                call.is_truncated = false;
+            }
+            Err(payload) => return fail(CallFailure::Panicked(payload)),
+        }
+    }
+    if call.is_truncated {
+        let error = ArgumentError::Malformed(TRUNCATED.into());
+        return fail(CallFailure::Arguments(error));
+    }
+    // Held until the tool ends, by the thread of a blocking tool too.
+    let permit = policy.acquire().await;
+    let timeout = policy.timeout_of(&tool);
+    let mut input = input(inner, &tool, call);
+    match tool.invoke() {
+        Invoke::Sync(invoke) => {
+            let outcome = invoke_sync(invoke, &input);
+            (outcome, input.finish())
+        }
+        Invoke::Async(invoke) => {
+            let runtime = policy.runtime.as_deref();
+            let outcome = with_timeout(runtime, timeout, invoke_async(invoke, &input)).await;
+            let coercions = if matches!(outcome, Err(CallFailure::TimedOut(_))) {
+                Vec::new()
+            } else {
+                input.finish()
+            };
+            (outcome, coercions)
+        }
+        Invoke::Blocking(invoke) => {
+            let job = BlockingJob {
+                invoke,
+                input,
+                permit,
+                scope,
+            };
+            run_blocking(policy, timeout, job).await
+        }
+    }
+}
+
+async fn with_timeout(
+    runtime: Option<&dyn Runtime>,
+    timeout: Option<Duration>,
+    running: impl Future<Output = CallOutcome>,
+) -> CallOutcome {
+    let Some(timeout) = timeout else {
+        return running.await;
+    };
+    let sleep = runtime
+        .ok_or(NoRuntime)
+        .and_then(|runtime| runtime.sleep(timeout));
+    let sleep = match sleep {
+        Ok(sleep) => sleep,
+        Err(error) => return Err(CallFailure::Unavailable(error.to_string())),
+    };
+    match select(pin!(running), sleep).await {
+        Either::Left((outcome, _)) => outcome,
+        Either::Right(_) => Err(CallFailure::TimedOut(timeout)),
+    }
+}
+
+/// A blocking tool to run on another thread.
+struct BlockingJob {
+    invoke: SyncFn,
+    input: Input,
+    permit: Permit,
+    scope: Scope,
+}
+
+/// Runs a tool on a thread that may block. After a timeout the thread keeps running, and only the
+/// token of its context tells the tool so.
+async fn run_blocking(policy: &Policy, timeout: Option<Duration>, job: BlockingJob) -> Finished {
+    /// Cancels a token when dropped, unless disarmed.
+    struct CancelOnDrop {
+        token: CancellationToken,
+        is_armed: bool,
+    }
+
+    impl Drop for CancelOnDrop {
+        fn drop(&mut self) {
+            if self.is_armed {
+                self.token.cancel();
+            }
+        }
+    }
+
+    let Some(runtime) = policy.runtime.as_deref() else {
+        return fail(CallFailure::Unavailable(NoRuntime.to_string()));
+    };
+    let mut guard = CancelOnDrop {
+        token: job.input.cancellation().clone(),
+        is_armed: true,
+    };
+    let slot: Arc<Mutex<Option<Finished>>> = Arc::default();
+    let thread_slot = Arc::clone(&slot);
+    let started = runtime.spawn_blocking(Box::new(move || {
+        let BlockingJob {
+            invoke,
+            mut input,
+            permit: _permit,
+            scope,
+        } = job;
+        // The call may have ended while this job was queued.
+        if input.cancellation().is_cancelled() {
+            return;
+        }
+        let outcome = scope.run(|| invoke_sync(invoke, &input));
+        let coercions = input.finish();
+        *thread_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, coercions));
+    }));
+    let finished = match started {
+        Ok(finished) => finished,
+        Err(error) => return fail(CallFailure::Unavailable(error.to_string())),
+    };
+    let mut coercions = Vec::new();
+    let waiting = async {
+        finished.await;
+        match slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some((outcome, thread_coercions)) => {
+                coercions = thread_coercions;
+                outcome
+            }
+            // The runtime shut down, or the call ended before the job started.
+            None => Err(CallFailure::Cancelled),
+        }
+    };
+    let outcome = with_timeout(Some(runtime), timeout, waiting).await;
+    guard.is_armed = matches!(outcome, Err(CallFailure::TimedOut(_)));
+    (outcome, coercions)
+}
+
+/// Replaces the message of an error, if the application asks for it.
+fn map_message(policy: &Policy, result: &mut ToolResult) {
+    let (Some(map_error), Some(error)) = (&policy.map_error, result.error_mut()) else {
+        return;
+    };
+    // If the closure panics, the model sees the original message.
+    match catch_unwind(AssertUnwindSafe(|| map_error(error))) {
+        Ok(Some(text)) => error.map_message(text),
+        Ok(None) => {}
+        Err(payload) => panic_payload::discard(payload),
+    }
+}
+
+/// Truncates the text for the model to the limit of the registry.
+fn truncate(policy: &Policy, result: &mut ToolResult) {
+    if let Some(cap) = policy.output_cap {
+        result.truncate(cap);
+    }
 }

@@ -1,4 +1,4 @@
-//! [`Registry`] as a service of `tower`.
+//! [`Registry`] as a `tower::Service`.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -9,8 +9,8 @@ use super::Registry;
 use crate::call::{ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
-/// A service that never fails: what goes wrong is in the result. Limits, retries, hedging and
-/// whatever else `tower` has stand around it; the example needs its features `limit`, `timeout` and
+/// The service never fails: errors are part of the result. Combine it with the layers of `tower`,
+/// such as limits, retries and hedging. The example needs tower's features `limit`, `timeout` and
 /// `util`.
 ///
 /// ```

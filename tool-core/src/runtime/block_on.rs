@@ -1,4 +1,4 @@
-//! Runs a future on the current thread, for programs without an async runtime.
+//! [`block_on`]: runs a future on the current thread, without an async runtime.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,8 +9,8 @@ use std::thread::{self, Thread};
 
 struct Unpark {
     thread: Thread,
-    /// Of this future alone. A tool that runs another call on the same thread parks it too, and
-    /// takes what was meant for this one.
+    /// Set for this future only. A tool may run another call on the same thread, which parks it too
+    /// and may consume the token that unparks this one.
     is_woken: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// Wakes whoever waits first, and ends at its own second poll.
+    /// Wakes another future on the first poll and completes on the second.
     async fn wake(other: &Waker) {
         let mut is_first = true;
         poll_fn(|context| {
@@ -64,9 +64,9 @@ mod tests {
     }
 
     #[test]
-    fn a_future_inside_of_another_takes_no_wake_from_it() {
+    fn a_nested_call_does_not_consume_the_wake_of_the_outer_one() {
         let mut polls = 0;
-        // Where the wake is lost it never ends.
+        // If the wake is lost, this never returns.
         block_on(poll_fn(|context| {
             polls += 1;
             if polls == 1 {

@@ -1,45 +1,43 @@
-//! Rules over a schema tree that are judged while compiling.
+//! Checks of a schema tree at compile time.
 //!
-//! The macro emits one constant for each parameter, with the span of what is judged, so that a
-//! broken rule underlines it.
+//! The macro emits a constant for each check, with the span of what is checked, so that the compile
+//! error underlines it.
 
-use super::{Kind, Property, Reading, Schema};
+use super::{ExtraForms, Kind, Property, Schema, Text};
 
-/// A literal of the source, as a default or an example is one.
+/// A literal in the source: a default or an example.
 pub enum Literal {
-    /// `true` or `false`
+    /// `true` or `false`.
     Boolean(bool),
-    /// A whole number that 128 bits hold.
+    /// An integer of up to 128 bits.
     Integer(i128),
     /// Any other number.
     Number(f64),
-    /// A string, and how many characters it has.
+    /// A string and its number of characters.
     String(&'static str, usize),
     /// A list.
     Array(&'static [Literal]),
 }
 
-/// Stops the build unless `literal` is a value that `schema` describes.
-///
-/// Patterns are not judged here but by the macro, which sees both.
+/// Checks that `literal` matches `schema`. The macro checks patterns, since it sees both.
 ///
 /// # Panics
 ///
-/// With `message`, when it is not.
+/// Panics with `message` if it does not match.
 pub const fn fits(schema: &Schema, literal: &Literal, message: &str) {
-    if !admits(schema, literal) {
+    if !accepts(schema, literal) {
         panic!("{}", message);
     }
 }
 
-const fn admits(schema: &Schema, literal: &Literal) -> bool {
+const fn accepts(schema: &Schema, literal: &Literal) -> bool {
     match (&schema.kind, literal) {
         (Kind::Any, _) | (Kind::Boolean, Literal::Boolean(_)) => true,
-        (Kind::Nullable(inner), _) => admits(inner, literal),
+        (Kind::Nullable(inner), _) => accepts(inner, literal),
         (Kind::AnyOf(schemas), _) => {
             let mut at = 0;
             while at < schemas.len() {
-                if admits(schemas[at], literal) {
+                if accepts(schemas[at], literal) {
                     return true;
                 }
                 at += 1;
@@ -51,35 +49,25 @@ const fn admits(schema: &Schema, literal: &Literal) -> bool {
                 && *number <= range.maximum
                 && (range.multiple_of == 0 || *number % range.multiple_of == 0)
         }
-        // A literal of more than 53 bits is as near to its bounds as a float can be.
-        #[allow(clippy::cast_precision_loss)]
-        (Kind::Number(_), Literal::Integer(number)) => admits_number(schema, *number as f64),
-        (Kind::Number(_), Literal::Number(number)) => admits_number(schema, *number),
-        (Kind::String(rule), Literal::String(_, length)) => rule.lengths.admits(*length),
-        (Kind::Enum(strings), Literal::String(text, _)) => {
-            let mut at = 0;
-            while at < strings.values.len() {
-                if same(strings.values[at].as_str(), text) {
-                    return true;
-                }
-                at += 1;
-            }
-            false
-        }
+        #[allow(clippy::cast_precision_loss, reason = "the bounds are floats too")]
+        (Kind::Number(_), Literal::Integer(number)) => accepts_number(schema, *number as f64),
+        (Kind::Number(_), Literal::Number(number)) => accepts_number(schema, *number),
+        (Kind::String(rule), Literal::String(_, length)) => rule.lengths.accepts(*length),
+        (Kind::Enum(strings), Literal::String(text, _)) => contains(strings.values, text),
         (Kind::Array(rule), Literal::Array(items)) => {
             let mut at = 0;
             while at < items.len() {
-                if !admits(rule.items, &items[at]) {
+                if !accepts(rule.items, &items[at]) {
                     return false;
                 }
                 at += 1;
             }
-            rule.lengths.admits(items.len())
+            rule.lengths.accepts(items.len())
         }
         (Kind::Tuple(schemas), Literal::Array(items)) => {
             let mut at = 0;
             while at < items.len() && at < schemas.len() {
-                if !admits(schemas[at], &items[at]) {
+                if !accepts(schemas[at], &items[at]) {
                     return false;
                 }
                 at += 1;
@@ -90,17 +78,17 @@ const fn admits(schema: &Schema, literal: &Literal) -> bool {
     }
 }
 
-const fn admits_number(schema: &Schema, number: f64) -> bool {
+const fn accepts_number(schema: &Schema, number: f64) -> bool {
     let Kind::Number(range) = schema.kind else {
         return false;
     };
     if let Some(bound) = range.minimum
-        && (number < bound.value || bound.is_exclusive && number <= bound.value)
+        && bound.is_above(number)
     {
         return false;
     }
     if let Some(bound) = range.maximum
-        && (number > bound.value || bound.is_exclusive && number >= bound.value)
+        && bound.is_below(number)
     {
         return false;
     }
@@ -112,7 +100,19 @@ const fn admits_number(schema: &Schema, number: f64) -> bool {
     -range.magnitude <= number && number <= range.magnitude
 }
 
-/// Whether two texts are the same.
+/// Returns `true` if some value equals `text`.
+const fn contains(values: &[Text], text: &str) -> bool {
+    let mut at = 0;
+    while at < values.len() {
+        if same(values[at].as_str(), text) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Compares two texts.
 pub(crate) const fn same(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     if left.len() != right.len() {
@@ -128,22 +128,22 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
     true
 }
 
-/// Stops the build when serde would read a value that one of these schemas describes as another,
-/// earlier one: it tries the variants of an untagged enum in turn, and a struct takes whatever has
-/// its fields.
+/// Creates the schema of an untagged enum.
 ///
 /// # Panics
 ///
-/// When that could happen; what the later variant has more would be lost without a word.
+/// Panics if serde could decode a value of one variant as an earlier one: it tries the variants in
+/// order, and a struct accepts any object that has its fields. The later variant's other fields
+/// would silently be lost.
 pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     let mut later = 1;
     while later < schemas.len() {
         let mut earlier = 0;
         while earlier < later {
             assert!(
-                !takes(schemas[earlier], schemas[later]),
-                "serde would read a value of a later variant as an earlier one, which ignores what \
-                 it does not know; put the variant with more fields first, or add \
+                !shadows(schemas[earlier], schemas[later]),
+                "serde would decode a later variant as an earlier one, which ignores unknown \
+                 fields; put the variant with more fields first, or add \
                  `#[serde(deny_unknown_fields)]` to the earlier one"
             );
             earlier += 1;
@@ -153,27 +153,26 @@ pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     Schema::any_of(schemas)
 }
 
-/// Whether serde may take a value of `later` for one of `earlier` that the schema does not
-/// describe.
-const fn takes(earlier: &Schema, later: &Schema) -> bool {
-    if let Reading::Several = earlier.reading {
-        // Any, numbers, strings and arrays.
-        return matches!(json_type(later), 0 | 3 | 4 | 5);
+/// Returns `true` if serde may decode a value of `later` as `earlier`, in a form that the schema of
+/// `earlier` does not describe.
+const fn shadows(earlier: &Schema, later: &Schema) -> bool {
+    if let ExtraForms::Several = earlier.extra_forms {
+        return matches!(json_type(later), ANY | NUMBER | STRING | ARRAY);
     }
     let Kind::Object(required) = earlier.kind else {
         return false;
     };
-    match (&later.kind, earlier.reading) {
-        (_, Reading::Exact | Reading::Several) => false,
+    match (&later.kind, earlier.extra_forms) {
+        (_, ExtraForms::None | ExtraForms::Several) => false,
         (Kind::Array(_) | Kind::Tuple(_), _) => true,
-        (Kind::Map(_), Reading::Lax) => true,
-        (Kind::Object(members), Reading::Lax) => {
+        (Kind::Map(_), ExtraForms::Lax) => true,
+        (Kind::Object(members), ExtraForms::Lax) => {
             let mut at = 0;
             while at < required.len() {
                 let wanted = &required[at];
                 if wanted.required {
                     match find(members, wanted.name()) {
-                        Some(member) if may_be_same(wanted.schema, member.schema) => {}
+                        Some(member) if may_overlap(wanted.schema, member.schema) => {}
                         _ => return false,
                     }
                 }
@@ -196,18 +195,14 @@ const fn find(members: &'static [Property], name: &str) -> Option<&'static Prope
     None
 }
 
-/// Whether a value of one schema could be one of the other, from their kinds alone.
-const fn may_be_same(left: &Schema, right: &Schema) -> bool {
+/// Returns `true` if a value could match both schemas, judging by their kinds and tags.
+const fn may_overlap(left: &Schema, right: &Schema) -> bool {
     match (&left.kind, &right.kind) {
         (Kind::Enum(left), Kind::Enum(right)) => {
             let mut at = 0;
             while at < left.values.len() {
-                let mut other = 0;
-                while other < right.values.len() {
-                    if same(left.values[at].as_str(), right.values[other].as_str()) {
-                        return true;
-                    }
-                    other += 1;
+                if contains(right.values, left.values[at].as_str()) {
+                    return true;
                 }
                 at += 1;
             }
@@ -215,20 +210,28 @@ const fn may_be_same(left: &Schema, right: &Schema) -> bool {
         }
         _ => {
             let (left, right) = (json_type(left), json_type(right));
-            left == 0 || right == 0 || left == right
+            left == ANY || right == ANY || left == right
         }
     }
 }
 
-/// A number for each type of JSON; 0 for any of them.
+// The JSON types; constants because `==` of an enum is not constant.
+const ANY: u8 = 0;
+const NULL: u8 = 1;
+const BOOLEAN: u8 = 2;
+const NUMBER: u8 = 3;
+const STRING: u8 = 4;
+const ARRAY: u8 = 5;
+const OBJECT: u8 = 6;
+
 const fn json_type(schema: &Schema) -> u8 {
     match schema.kind {
-        Kind::Null => 1,
-        Kind::Boolean => 2,
-        Kind::Integer(_) | Kind::Number(_) => 3,
-        Kind::String(_) | Kind::Enum(_) => 4,
-        Kind::Array(_) | Kind::Tuple(_) => 5,
-        Kind::Map(_) | Kind::Object(_) => 6,
-        Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) | Kind::Reference(_) => 0,
+        Kind::Null => NULL,
+        Kind::Boolean => BOOLEAN,
+        Kind::Integer(_) | Kind::Number(_) => NUMBER,
+        Kind::String(_) | Kind::Enum(_) => STRING,
+        Kind::Array(_) | Kind::Tuple(_) => ARRAY,
+        Kind::Map(_) | Kind::Object(_) => OBJECT,
+        Kind::Any | Kind::AnyOf(_) | Kind::Nullable(_) | Kind::Reference(_) => ANY,
     }
 }

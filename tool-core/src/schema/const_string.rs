@@ -1,6 +1,6 @@
-//! [`ConstString`]: text that is put together while compiling.
+//! [`ConstString`]: a string buffer for constant code.
 
-/// Up to `N` bytes of text. What does not fit is left out.
+/// A string of up to `N` bytes. Text that does not fit is truncated.
 #[derive(Clone, Copy)]
 pub(crate) struct ConstString<const N: usize> {
     bytes: [u8; N],
@@ -14,12 +14,12 @@ impl<const N: usize> ConstString<N> {
     };
 
     pub(crate) const fn new(text: &str) -> ConstString<N> {
-        let mut line = ConstString::EMPTY;
-        line.push(text);
-        line
+        let mut string = ConstString::EMPTY;
+        string.push(text);
+        string
     }
 
-    /// Adds a text, or as many whole characters of it as there is room for.
+    /// Appends a text, truncated to the whole characters that fit.
     pub(crate) const fn push(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut length = bytes.len();
@@ -37,6 +37,7 @@ impl<const N: usize> ConstString<N> {
         self.length += length;
     }
 
+    /// Appends a number in decimal.
     pub(crate) const fn number(&mut self, number: usize) {
         if number >= 10 {
             self.number(number / 10);
@@ -51,7 +52,7 @@ impl<const N: usize> ConstString<N> {
         let (text, _) = self.bytes.split_at(self.length);
         match core::str::from_utf8(text) {
             Ok(text) => text,
-            Err(_) => panic!("only whole characters went in"),
+            Err(_) => panic!("whole characters were appended"),
         }
     }
 }
@@ -61,21 +62,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_takes_whole_characters_until_it_is_full() {
-        let mut line: ConstString<8> = ConstString::new("née");
-        line.number(1200);
-        line.push("é");
-        assert_eq!(line.as_str(), "née1200");
-        line.push("x");
-        assert_eq!(line.as_str(), "née1200");
+    fn appending_stops_at_a_whole_character() {
+        let mut string: ConstString<8> = ConstString::new("née");
+        string.number(1200);
+        string.push("é");
+        assert_eq!(string.as_str(), "née1200");
+        string.push("x");
+        assert_eq!(string.as_str(), "née1200");
     }
 
     #[test]
-    fn numbers_are_written_from_their_first_digit() {
+    fn numbers_are_written_in_decimal() {
         for number in [0, 9, 10, 120_000] {
-            let mut line: ConstString<8> = ConstString::EMPTY;
-            line.number(number);
-            assert_eq!(line.as_str(), number.to_string());
+            let mut string: ConstString<8> = ConstString::EMPTY;
+            string.number(number);
+            assert_eq!(string.as_str(), number.to_string());
         }
     }
 }

@@ -1,11 +1,11 @@
-//! `#[param(range, length, pattern, …)]`: narrower schemas, made while compiling.
+//! Applies `#[param(range, length, pattern, …)]` to schemas at compile time.
 //!
-//! Each function panics where a constraint makes no sense; in a constant that is a compile error,
-//! and the macro gives it the span of the constraint.
+//! Each function panics if the constraint does not fit the schema. In a constant that is a compile
+//! error, to which the macro gives the span of the constraint.
 
 use super::{ArrayRule, Bound, Kind, Lengths, MapRule, Property, Schema, StringRule, Text};
 
-/// What a constraint applies to: a schema without its `null`.
+/// Returns the schema that constraints apply to, without `null`.
 pub const fn inner(schema: &'static Schema) -> &'static Schema {
     match schema.kind {
         Kind::Nullable(inner) => inner,
@@ -13,7 +13,7 @@ pub const fn inner(schema: &'static Schema) -> &'static Schema {
     }
 }
 
-/// The narrower schema of a value that may be `null` where the wider one lets it.
+/// Makes `narrow` nullable if `wide` is.
 pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
     match wide.kind {
         Kind::Nullable(_) => Schema::nullable(narrow),
@@ -21,40 +21,42 @@ pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
     }
 }
 
-/// The same member, described by another type than the one that decodes it.
-pub const fn stand_in(mut property: Property) -> Property {
+/// Marks a property whose schema is that of another type than the decoded one.
+pub const fn inexact(mut property: Property) -> Property {
     property.exact = false;
     property
 }
 
-/// A copy that nothing refers to by name: what refers to the type means all of its values.
-const fn unnamed(schema: &Schema) -> Schema {
+/// Copies a schema with another kind and without its name, because references by name mean the
+/// unconstrained type.
+const fn constrained(schema: &Schema, kind: Kind) -> Schema {
     Schema {
+        kind,
         name: "",
         ..*schema
     }
 }
 
-/// The same member with a narrower schema.
+/// Replaces the schema of a property with a narrower one.
 pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property {
     property.schema = schema;
     property.exact = false;
     property
 }
 
-/// `range = 1..=14` of whole numbers.
+/// `range = 1..=14` of integers.
 pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i128>) -> Schema {
-    let mut narrow = unnamed(schema);
+    let mut narrow = constrained(schema, schema.kind);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("the ends of this range must be written as floats, such as `1.0..=14.0`");
+            panic!("a range of floats needs float bounds, such as `1.0..=14.0`");
         }
-        panic!("a `range` fits a number only; use `length` for strings and arrays");
+        panic!("`range` applies only to numbers; use `length` for strings and arrays");
     };
     if let Some(minimum) = minimum {
         assert!(
             range.minimum <= minimum && minimum <= range.maximum,
-            "the range begins outside of what the type holds; begin it inside"
+            "the range starts outside of the type's range; use a start that the type can hold"
         );
         range.minimum = minimum;
         range.shows_minimum = true;
@@ -62,7 +64,7 @@ pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i1
     if let Some(maximum) = maximum {
         assert!(
             range.minimum <= maximum && maximum <= range.maximum,
-            "the range ends outside of what the type holds; end it inside"
+            "the range ends outside of the type's range; use an end that the type can hold"
         );
         range.maximum = maximum;
         range.shows_maximum = true;
@@ -70,26 +72,26 @@ pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i1
     narrow
 }
 
-/// `range = 0.5..1.0` of any numbers.
+/// `range = 0.5..1.0` of floats.
 pub const fn numbers(schema: &Schema, minimum: Option<Bound>, maximum: Option<Bound>) -> Schema {
-    let mut narrow = unnamed(schema);
+    let mut narrow = constrained(schema, schema.kind);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("the ends of this range must be whole, such as `1..=14`");
+            panic!("a range of integers needs integer bounds, such as `1..=14`");
         }
-        panic!("a `range` fits a number only; use `length` for strings and arrays");
+        panic!("`range` applies only to numbers; use `length` for strings and arrays");
     };
     if let Some(bound) = minimum {
         assert!(
             -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range begins outside of what the type holds; begin it inside"
+            "the range starts outside of the type's range; use a start that the type can hold"
         );
         range.minimum = minimum;
     }
     if let Some(bound) = maximum {
         assert!(
             -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range ends outside of what the type holds; end it inside"
+            "the range ends outside of the type's range; use an end that the type can hold"
         );
         range.maximum = maximum;
     }
@@ -108,81 +110,66 @@ pub const fn bound(value: f64, json: &'static str, is_exclusive: bool) -> Bound 
 /// `length = 1..=64`.
 pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
     let lengths = Lengths { minimum, maximum };
-    let kind = match schema.kind {
-        Kind::String(rule) => {
-            assert!(
-                rule.lengths.admits(minimum)
-                    && (maximum == usize::MAX || rule.lengths.admits(maximum)),
-                "the length goes beyond what the type holds; stay inside"
-            );
-            Kind::String(StringRule { lengths, ..rule })
-        }
-        Kind::Array(rule) => {
-            assert!(
-                rule.lengths.admits(minimum)
-                    && (maximum == usize::MAX || rule.lengths.admits(maximum)),
-                "the length goes beyond what the type holds; stay inside"
-            );
-            Kind::Array(ArrayRule { lengths, ..rule })
-        }
-        Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
-        _ => panic!("a `length` fits a string, an array or a map only; use `range` for numbers"),
-    };
-    Schema {
-        kind,
-        ..unnamed(schema)
+    if let Kind::String(StringRule { lengths: outer, .. })
+    | Kind::Array(ArrayRule { lengths: outer, .. }) = schema.kind
+    {
+        assert!(
+            outer.accepts(minimum) && (maximum == usize::MAX || outer.accepts(maximum)),
+            "the length is outside of what the type can hold; use a length that it can hold"
+        );
     }
+    let kind = match schema.kind {
+        Kind::String(rule) => Kind::String(StringRule { lengths, ..rule }),
+        Kind::Array(rule) => Kind::Array(ArrayRule { lengths, ..rule }),
+        Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
+        _ => panic!("`length` applies only to strings, arrays and maps; use `range` for numbers"),
+    };
+    constrained(schema, kind)
 }
 
-/// `pattern = "^[a-z]+$"`, and the same for the `regex` crate.
+/// `pattern = "^[a-z]+$"`, and its translation for the `regex` crate.
 pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("a `pattern` fits a string only; drop it");
+        panic!("`pattern` applies only to strings; remove it");
     };
     let kind = Kind::String(StringRule {
         pattern,
         regex,
         ..rule
     });
-    Schema {
-        kind,
-        ..unnamed(schema)
-    }
+    constrained(schema, kind)
 }
 
 /// `format = "email"`.
 pub const fn format(schema: &Schema, format: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("a `format` fits a string only; drop it");
+        panic!("`format` applies only to strings; remove it");
     };
     let kind = Kind::String(StringRule { format, ..rule });
-    Schema {
-        kind,
-        ..unnamed(schema)
-    }
+    constrained(schema, kind)
 }
 
-/// `multiple_of = 5` of whole numbers.
+/// `multiple_of = 5` of integers.
 pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
-    let mut narrow = unnamed(schema);
+    let mut narrow = constrained(schema, schema.kind);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("this step must be written as a float, such as `5.0`");
+            panic!("`multiple_of` for a float needs a float, such as `5.0`");
         }
-        panic!("`multiple_of` fits a number only; drop it");
+        panic!("`multiple_of` applies only to numbers; remove it");
     };
     range.multiple_of = step;
     narrow
 }
 
-/// `multiple_of = 0.5` of any numbers.
+/// `multiple_of = 0.5` of floats.
 pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
-    let mut narrow = unnamed(schema);
+    let mut narrow = constrained(schema, schema.kind);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("this step must be whole, such as `5`");
+            panic!("`multiple_of` for an integer needs an integer, such as `5`");
         }
-        panic!("`multiple_of` fits a number only; drop it");
+        panic!("`multiple_of` applies only to numbers; remove it");
     };
     range.multiple_of = Some(step);
     narrow
@@ -191,16 +178,13 @@ pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
 /// `unique`.
 pub const fn unique(schema: &Schema) -> Schema {
     let Kind::Array(rule) = schema.kind else {
-        panic!("`unique` fits an array only; drop it");
+        panic!("`unique` applies only to arrays; remove it");
     };
     let kind = Kind::Array(ArrayRule {
         is_unique: true,
         ..rule
     });
-    Schema {
-        kind,
-        ..unnamed(schema)
-    }
+    constrained(schema, kind)
 }
 
 /// `example = literal`, as JSON text.

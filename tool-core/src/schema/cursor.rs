@@ -1,11 +1,9 @@
-//! Steps over JSON text that is known to be well formed.
+//! Steps over JSON text that is assumed to be valid.
 //!
-//! `serde_json` judges what is JSON, before or after a [`Cursor`] passes, so a cursor finds
-//! boundaries and reports nothing. It keeps the spelling of numbers, which a generic data model loses: `20.0`
-//! and 30 digits are told from `20` and a float. On text that is not JSON it gives nonsense, but
-//! neither panics nor hangs.
-
-mod plain;
+//! `serde_json` decides what is valid JSON, before or after a [`Cursor`] passes, so a cursor only
+//! finds boundaries and reports no errors. It preserves the spelling of numbers, which a generic
+//! data model loses: `20.0` differs from `20`, and 30 digits differ from a float. On invalid JSON
+//! its results are meaningless, but it neither panics nor loops forever.
 
 use std::borrow::Cow;
 
@@ -21,48 +19,48 @@ impl<'t> Cursor<'t> {
         Cursor { text, at: 0 }
     }
 
-    /// How many bytes the cursor has passed.
+    /// Returns the number of bytes before the cursor.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// Steps over so many bytes.
+    /// Moves forward by a number of bytes.
     #[inline]
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
-    /// What is still to come.
+    /// Returns the text after the cursor.
     pub(crate) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The text between this place and a later one.
+    /// Returns the text between this cursor and a later one.
     pub(crate) fn text_to(&self, end: &Cursor<'t>) -> &'t str {
         self.text.get(self.at..end.at).unwrap_or_default()
     }
 
-    /// The next byte that is not white space, or 0 at the end.
+    /// Skips white space and returns the next byte, or 0 at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
         match self.byte() {
             byte @ b'!'.. => byte,
-            _ => self.peek_behind_space(),
+            _ => self.peek_after_space(),
         }
     }
 
-    // Apart, so that the callers stay small.
+    // Not inlined, so that the callers stay small.
     #[cold]
     #[inline(never)]
-    fn peek_behind_space(&mut self) -> u8 {
+    fn peek_after_space(&mut self) -> u8 {
         while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
             self.at += 1;
         }
         self.byte()
     }
 
-    /// Steps over the next byte if it is this one.
+    /// Skips the next byte if it equals `byte`.
     #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
@@ -70,7 +68,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Steps over a member's key and its colon if the key is just this one, as it stands in JSON.
+    /// Skips a member's key and colon if the key is spelled exactly like `name`.
     #[inline]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
@@ -82,17 +80,17 @@ impl<'t> Cursor<'t> {
         if !found {
             return false;
         }
-        // Most often there is no white space.
+        // There is usually no white space.
         if rest[length + 2] == b':' {
             self.at += length + 3;
             return true;
         }
-        self.eat_distant_colon(length + 2)
+        self.eat_spaced_colon(length + 2)
     }
 
-    /// Steps over so many bytes, white space and a colon, or over nothing.
+    /// Skips a number of bytes, white space and a colon, or nothing.
     #[cold]
-    fn eat_distant_colon(&mut self, bytes: usize) -> bool {
+    fn eat_spaced_colon(&mut self, bytes: usize) -> bool {
         let mut behind = self.clone();
         behind.at += bytes;
         let has_colon = behind.eat(b':');
@@ -102,7 +100,7 @@ impl<'t> Cursor<'t> {
         has_colon
     }
 
-    /// Steps over one whole value and gives its text.
+    /// Skips a whole value and returns its text.
     pub(crate) fn value(&mut self) -> &'t str {
         self.peek();
         let start = self.at;
@@ -131,14 +129,14 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
-    /// Steps over a value that is no string, array or object, and gives its text.
+    /// Skips a value other than a string, an array or an object, and returns its text.
     pub(crate) fn scalar(&mut self) -> &'t str {
         let start = self.at;
         self.skip_scalar();
         &self.text[start..self.at]
     }
 
-    /// Steps over a string.
+    /// Skips a string.
     pub(crate) fn string(&mut self) -> Quoted<'t> {
         let start = self.at;
         let escapes = self.skip_string();
@@ -148,7 +146,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Steps over a member's key and its colon, and gives the key.
+    /// Skips a member's key and colon, and returns the key.
     pub(crate) fn key(&mut self) -> Quoted<'t> {
         self.peek();
         let key = self.string();
@@ -156,7 +154,7 @@ impl<'t> Cursor<'t> {
         key
     }
 
-    /// Steps over a word if it comes next. What follows the word is not looked at.
+    /// Skips a word if it comes next, whatever follows it.
     #[inline]
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..);
@@ -191,7 +189,7 @@ impl<'t> Cursor<'t> {
                     escapes = escapes.max(Escapes::Simple);
                     self.at += 2;
                 }
-                // A control character, which `serde_json` refuses.
+                // A control character, which `serde_json` rejects.
                 [_, ..] => {
                     escapes = escapes.max(Escapes::Simple);
                     self.at += 1;
@@ -208,7 +206,7 @@ impl<'t> Cursor<'t> {
         let bytes = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let length = bytes.iter().position(|&byte| is_end(byte));
         let length = length.unwrap_or(bytes.len());
-        // At least one character, so that a stray bracket can't stop the cursor for good.
+        // Skips at least one character, so that a stray bracket cannot stop the cursor forever.
         self.at += match length {
             0 => self.rest().chars().next().map_or(1, char::len_utf8),
             length => length,
@@ -216,11 +214,11 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Whether two texts of one length are the same. Most keys are short, and calling out to compare
-/// them costs more than comparing.
+/// Compares two texts of equal length. Most keys are short, for which a call to `memcmp` costs more
+/// than the comparison.
 #[inline]
 fn is_same(left: &[u8], right: &[u8]) -> bool {
-    // The first bytes and the last, which may overlap.
+    // The first and the last bytes, which may overlap.
     if let (Some(first), Some(last)) = (left.first_chunk::<8>(), left.last_chunk::<8>()) {
         return right.first_chunk() == Some(first)
             && right.last_chunk() == Some(last)
@@ -232,7 +230,7 @@ fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.iter().eq(right)
 }
 
-/// Whether a byte ends a number or a word.
+/// Returns `true` if a byte ends a number or a word.
 fn is_end(byte: u8) -> bool {
     matches!(
         byte,
@@ -240,19 +238,19 @@ fn is_end(byte: u8) -> bool {
     )
 }
 
-/// How many bytes come before the first that is special in a string: a quote, a backslash or a
-/// control character. Eight bytes are looked at together.
+/// Returns the number of bytes before the first that is special in a string: a quote, a backslash
+/// or a control character. Looks at eight bytes at a time.
 #[inline]
 pub(crate) fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // Sets the high bit of the first byte that is less than a limit or is not ASCII, and perhaps of
-    // some behind it: what a subtraction borrows, it borrows from there.
+    // Sets the high bit of the first byte that is less than a limit or is not ASCII. May also set
+    // that of later bytes, because the subtraction borrows from them.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit));
     let mut passed = 0;
     let (chunks, _) = bytes.as_chunks();
     for chunk in chunks {
         let word = u64::from_le_bytes(*chunk);
-        // With this bit flipped a quote comes behind the control characters, and all others beyond.
+        // Flipping this bit moves the quote to just after the control characters.
         let quote_or_control = below(word ^ (ONES * 2), b'"' - 1);
         let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
         let found = (quote_or_control | backslash) & !word & (ONES << 7);
@@ -268,17 +266,17 @@ pub(crate) fn before_special(bytes: &[u8]) -> usize {
             .count()
 }
 
-/// Which escapes a string holds.
+/// The escapes that a string contains.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Escapes {
     None,
-    /// Of one character each, or what is no string in JSON.
+    /// Escapes of one character each, or invalid JSON.
     Simple,
-    /// `\u` among them, so that it might be half of a surrogate pair.
+    /// `\u` among them, so that the string may contain an unpaired surrogate.
     Unicode,
 }
 
-/// A string as it stands in JSON.
+/// A string as spelled in JSON.
 #[derive(Clone, Copy)]
 pub(crate) struct Quoted<'t> {
     json: &'t str,
@@ -286,12 +284,12 @@ pub(crate) struct Quoted<'t> {
 }
 
 impl<'t> Quoted<'t> {
-    /// With its quotes and its escapes.
+    /// Returns the JSON text, with quotes and escapes.
     pub(crate) fn json(self) -> &'t str {
         self.json
     }
 
-    /// Its characters. `None` when its escapes make no text: half of a surrogate pair.
+    /// Returns the characters, or `None` if an escape is invalid or an unpaired surrogate.
     pub(crate) fn text(self) -> Option<Cow<'t, str>> {
         if self.escapes == Escapes::None {
             let inner = self.json.strip_prefix('"')?.strip_suffix('"')?;
@@ -300,27 +298,188 @@ impl<'t> Quoted<'t> {
         serde_json::from_str(self.json).ok().map(Cow::Owned)
     }
 
-    /// Whether it is JSON without an escape. Any other string may be JSON.
+    /// Returns `true` if this is valid JSON without escapes. Other strings may be valid too.
     pub(crate) fn is_plain(self) -> bool {
         self.escapes == Escapes::None && self.json.starts_with('"')
     }
 
-    /// Whether it is text, provided that it is JSON.
+    /// Returns `true` if the characters are valid text, provided that this is valid JSON.
     pub(crate) fn is_text(self) -> bool {
         self.escapes < Escapes::Unicode || self.text().is_some()
     }
 }
 
-/// The characters of a string that stands in `quoted`, its quotes included.
-///
-/// `None` when its escapes make no text: half of a surrogate pair.
-pub(crate) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
-    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        serde_json::from_str(quoted).ok().map(Cow::Owned)
-    } else {
-        Some(Cow::Borrowed(inner))
+/// Returns the characters of a JSON string. Returns `None` if `json` is not a string, or if an
+/// escape is invalid or an unpaired surrogate.
+pub(crate) fn unquote(json: &str) -> Option<Cow<'_, str>> {
+    if !json.starts_with('"') {
+        return None;
     }
+    Cursor::new(json).string().text()
+}
+
+/// Values in their plainest spelling, which is the usual one. Here the cursor is exact: what these
+/// functions skip is valid JSON and means what `serde_json` reads. They leave other spellings for
+/// slower functions, without moving past anything but white space.
+impl<'t> Cursor<'t> {
+    /// Reads `true` or `false`.
+    pub(crate) fn eat_bool(&mut self) -> Option<bool> {
+        let next = self.peek();
+        let word = if next == b't' { "true" } else { "false" };
+        self.eat_word(word).then_some(next == b't')
+    }
+
+    /// Reads an integer of at most 18 digits without fraction or exponent, other than `-0`.
+    pub(crate) fn eat_integer(&mut self) -> Option<i64> {
+        let (is_negative, digits) = self.sign_and_digits()?;
+        let (number, length) = parse_digits(digits, 0);
+        if !(1..=18).contains(&length) || continues_number(digits.get(length)) {
+            return None;
+        }
+        // JSON does not allow leading zeros.
+        if digits[0] == b'0' && (length > 1 || is_negative) {
+            return None;
+        }
+        self.at += usize::from(is_negative) + length;
+        let number = number.cast_signed();
+        Some(if is_negative { -number } else { number })
+    }
+
+    /// Reads a number of at most 15 digits with a fraction and without exponent.
+    ///
+    /// So many digits and the power of ten are exact as floats, so the one division rounds correctly.
+    pub(crate) fn eat_decimal(&mut self) -> Option<f64> {
+        const POWERS: [f64; 16] = [
+            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+        ];
+        let (is_negative, digits) = self.sign_and_digits()?;
+        let (whole, before) = parse_digits(digits, 0);
+        let [b'.', fraction @ ..] = digits.get(before..)? else {
+            return None;
+        };
+        let (number, after) = parse_digits(fraction, whole);
+        if before == 0 || after == 0 || before + after > 15 || continues_number(fraction.get(after))
+        {
+            return None;
+        }
+        if digits[0] == b'0' && before > 1 {
+            return None;
+        }
+        self.at += usize::from(is_negative) + before + 1 + after;
+        #[allow(clippy::cast_precision_loss, reason = "of 15 digits nothing is lost")]
+        let number = number.cast_signed() as f64 / POWERS[after];
+        Some(if is_negative { -number } else { number })
+    }
+
+    /// Returns `true` if a minus comes next, and the bytes after it.
+    #[inline]
+    fn sign_and_digits(&mut self) -> Option<(bool, &'t [u8])> {
+        let is_negative = self.peek() == b'-';
+        let rest = self.text.as_bytes().get(self.at..)?;
+        Some((is_negative, &rest[usize::from(is_negative)..]))
+    }
+
+    /// Reads a string without escapes. White space must have been skipped.
+    #[inline]
+    pub(crate) fn eat_plain_string(&mut self) -> Option<&'t str> {
+        if self.byte() != b'"' {
+            return None;
+        }
+        let rest = self.text.get(self.at + 1..)?;
+        let length = before_special(rest.as_bytes());
+        if rest.as_bytes().get(length) != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        rest.get(..length)
+    }
+
+    /// Skips the byte `before`, a member's key and the colon, if the key is spelled exactly like `name`
+    /// and there is no white space.
+    #[inline]
+    pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
+        let end = self.at + name.len() + 4;
+        let Some(member) = self.text.as_bytes().get(self.at..end) else {
+            return false;
+        };
+        let found = member.first_chunk() == Some(&[before, b'"'])
+            && member.last_chunk() == Some(b"\":")
+            && is_same(&member[2..member.len() - 2], name.as_bytes());
+        if found {
+            self.at = end;
+        }
+        found
+    }
+
+    /// Reads a member's key without escapes, with the colon after it and, unless the member is the
+    /// first, the comma before it.
+    pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
+        let mut next = self.clone();
+        if !is_first && !next.eat(b',') {
+            return None;
+        }
+        next.peek();
+        let key = next.eat_plain_string()?;
+        if !next.eat(b':') {
+            return None;
+        }
+        *self = next;
+        Some(key)
+    }
+
+    /// Reads a string whose escapes are of one character each.
+    pub(crate) fn eat_escaped_string(&mut self) -> Option<String> {
+        let mut text = String::new();
+        let mut at = self.at + 1;
+        loop {
+            let plain = self.text.get(at..)?;
+            let plain = &plain[..before_special(plain.as_bytes())];
+            at += plain.len();
+            let escaped = match self.text.as_bytes().get(at..)? {
+                [b'"', ..] => {
+                    self.at = at + 1;
+                    text.push_str(plain);
+                    return Some(text);
+                }
+                [b'\\', escaped, ..] => escaped,
+                _ => return None,
+            };
+            let character = match escaped {
+                b'"' => '"',
+                b'\\' => '\\',
+                b'/' => '/',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                _ => return None,
+            };
+            text.push_str(plain);
+            text.push(character);
+            at += 2;
+        }
+    }
+}
+
+/// Parses digits, continuing the number `first`. Returns the number and the count of digits. The
+/// number is meaningless if it overflows.
+#[inline]
+fn parse_digits(bytes: &[u8], first: u64) -> (u64, usize) {
+    let mut number = first;
+    let mut length = 0;
+    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (number, length)
+}
+
+/// Returns `true` if `next` continues a number as a fraction or an exponent.
+fn continues_number(next: Option<&u8>) -> bool {
+    matches!(next, Some(b'.' | b'e' | b'E'))
 }
 
 #[cfg(test)]
@@ -328,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_taken_if_every_byte_of_it_is_right() {
+    fn a_key_matches_only_if_every_byte_is_equal() {
         for length in 0..40 {
             let name: String = ('a'..='z').cycle().take(length).collect();
             for wrong in 0..=length {

@@ -1,52 +1,56 @@
-//! What a type says to a value that its schema allows: a date that does not exist, dice of seven
-//! sides. The walk asks it, so that it stands among the other mistakes of a call.
+//! Values that a schema allows but their type rejects, such as a date that does not exist.
+//!
+//! Validation decodes such values, so that these errors are reported together with all others.
 
 use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
 use super::Schema;
-use super::words::{expected, text};
+use super::messages::{expected, text};
 
-/// Decodes a value and forgets it, or says why it can't.
+/// Decodes a value and discards it. Returns the error, if there is one.
 pub(crate) type DecodeCheckFn = fn(&str) -> Option<String>;
 
-/// The trial of a type, an inherent constant; that of [`NoDecodeCheck`] for a type that decoding borrows
-/// from the text, or that is never decoded.
+/// Provides a type's decode check as an inherent constant. Falls back to that of [`NoDecodeCheck`]
+/// for a type that borrows from the text or is never decoded.
 pub struct DecodeCheck<T: ?Sized>(PhantomData<T>);
 
 impl<T: DeserializeOwned> DecodeCheck<T> {
-    /// By serde.
-    pub const VALUE: Option<DecodeCheckFn> = Some(problem::<T>);
+    /// The check, which uses serde.
+    pub const VALUE: Option<DecodeCheckFn> = Some(decode_error::<T>);
 }
 
-/// The way of all other types.
+/// The fallback for types that can't be checked.
 pub trait NoDecodeCheck {
-    /// None.
+    /// `None`.
     const VALUE: Option<DecodeCheckFn> = None;
 }
 
 impl<T: ?Sized> NoDecodeCheck for DecodeCheck<T> {}
 
-/// The schema of a type that may refuse what it allows.
-pub const fn with_decode_check(schema: Schema, trial: Option<DecodeCheckFn>) -> Schema {
-    match trial {
-        Some(_) => Schema { trial, ..schema },
+/// Adds a decode check to a schema, if there is one.
+pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> Schema {
+    match check {
+        Some(_) => Schema {
+            decode_check: check,
+            ..schema
+        },
         None => schema,
     }
 }
 
-fn problem<T: DeserializeOwned>(json: &str) -> Option<String> {
+fn decode_error<T: DeserializeOwned>(json: &str) -> Option<String> {
     let decoded = serde_json::from_str::<T>(json);
     decoded.err().map(|error| error.to_string())
 }
 
-/// The words of a type that refuses what its schema allows: its own, unless they are serde's or
-/// name Rust types. What was expected follows, since a parser's own words may say little.
-pub(crate) fn refused(problem: &str, schema: Option<&Schema>) -> String {
-    let problem = problem
-        .rfind(" at line ")
-        .map_or(problem, |end| &problem[..end]);
+/// Returns the message for a value that its type rejects.
+///
+/// Uses the type's own message unless it is one of serde's or names Rust types. The expected value
+/// follows, because a parser's message may say little.
+pub(crate) fn rejection(error: &str, schema: Option<&Schema>) -> String {
+    let error = error.rfind(" at line ").map_or(error, |end| &error[..end]);
     let generic = [
         "invalid ",
         "missing field",
@@ -55,19 +59,20 @@ pub(crate) fn refused(problem: &str, schema: Option<&Schema>) -> String {
         "data did not",
         "number out of range",
     ];
-    let is_generic = generic.iter().any(|start| problem.starts_with(start));
-    // As serde says it of types of the standard library, by their names.
-    let names_types = problem.contains("::") || problem.starts_with("overflow deserializing ");
-    let said = match is_generic || names_types {
-        true => "not accepted",
-        false => problem,
+    let is_generic = generic.iter().any(|start| error.starts_with(start));
+    // serde says "overflow deserializing Duration" of types in the standard library.
+    let names_types = error.contains("::") || error.starts_with("overflow deserializing ");
+    let reason = if is_generic || names_types {
+        "not accepted"
+    } else {
+        error
     };
     let Some(schema) = schema else {
-        return said.to_owned();
+        return reason.to_owned();
     };
-    let expected = text(|words| expected(words, schema));
+    let expected = text(|out| expected(out, schema));
     match schema.description() {
-        "" => format!("{said}; expected {expected}"),
-        described => format!("{said}; expected {expected} ({described})"),
+        "" => format!("{reason}; expected {expected}"),
+        description => format!("{reason}; expected {expected} ({description})"),
     }
 }

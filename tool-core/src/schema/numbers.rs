@@ -1,17 +1,18 @@
-//! Numbers by their digits: JSON does not say how wide they are.
+//! Decimal arithmetic on numbers as text, since JSON does not limit their digits.
 
 use std::borrow::Cow;
 
-/// The digits of a number that is whole, however it is spelled: `20.0` and `2e1` are `20`.
+/// Returns the digits of an integer in any notation: `20.0` and `2e1` are `20`.
 pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
         return Some(Cow::Borrowed(text));
     }
-    respelled(text).map(Cow::Owned)
+    expanded(text).map(Cow::Owned)
 }
 
-fn respelled(text: &str) -> Option<String> {
+/// Writes an integer without fraction and exponent.
+fn expanded(text: &str) -> Option<String> {
     let Decimal {
         sign,
         digits,
@@ -23,13 +24,13 @@ fn respelled(text: &str) -> Option<String> {
     if exponent < 0 {
         return None;
     }
-    // 40 digits are past every integer type; more would only cost memory.
+    // 40 digits exceed every integer type; more would only cost memory.
     let zeros = usize::try_from(exponent.min(40)).ok()?;
     Some(format!("{sign}{digits}{}", "0".repeat(zeros)))
 }
 
-/// Whether one decimal number is a multiple of another, exactly. Numbers of more than some 38
-/// digits are compared as floats.
+/// Returns `true` if `number` is an exact multiple of `step`. Numbers of more than about 38 digits
+/// are compared as floats.
 pub(crate) fn is_multiple(number: &str, step: &str) -> bool {
     let (Some(number_digits), Some(step_digits)) = (Decimal::parse(number), Decimal::parse(step))
     else {
@@ -45,7 +46,7 @@ pub(crate) fn is_multiple(number: &str, step: &str) -> bool {
     }
 }
 
-/// Digits without zeros at either end, times a power of ten.
+/// Digits without leading and trailing zeros, times a power of ten.
 struct Decimal<'t> {
     sign: &'t str,
     digits: String,
@@ -57,7 +58,7 @@ impl<'t> Decimal<'t> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let sign = &text[..text.len() - unsigned.len()];
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-        // An exponent of more digits than fit is out of any range.
+        // An exponent that does not fit exceeds every range.
         let least = if exponent.starts_with('-') {
             -99_999
         } else {
@@ -78,7 +79,7 @@ impl<'t> Decimal<'t> {
         })
     }
 
-    /// The number as a multiple of a lower power of ten.
+    /// Returns the number as a multiple of a lower power of ten.
     fn scaled(&self, exponent: i64) -> Option<i128> {
         if self.digits.is_empty() {
             return Some(0);
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_number_is_one_however_it_is_spelled() {
+    fn integers_are_recognised_in_any_notation() {
         for (text, digits) in [
             ("20", Some("20")),
             ("20.0", Some("20")),

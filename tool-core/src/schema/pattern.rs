@@ -1,17 +1,18 @@
-//! Patterns, run by the `regex` crate in linear time.
+//! Matching of patterns with the `regex` crate, which runs in linear time.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use regex::Regex;
 
-/// Every pattern that was used, compiled once in the life of the program. There are as many as
-/// there are `pattern`s in its source.
+/// Every pattern that was used, compiled once. Their number is limited by the `pattern`s in the
+/// source.
 static COMPILED: RwLock<Option<HashMap<&'static str, Regex>>> = RwLock::new(None);
 
-/// Whether `pattern` is found in `text`.
+/// Returns `true` if `pattern` is found in `text`.
 ///
-/// The macro has tried every pattern; nothing matches one that does not compile all the same.
+/// The macro has compiled every pattern, so failing to compile should not happen; such a pattern
+/// matches nothing.
 pub(super) fn is_match(pattern: &'static str, text: &str) -> bool {
     let compiled = COMPILED.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(regex) = compiled.as_ref().and_then(|all| all.get(pattern)) {

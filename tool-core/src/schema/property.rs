@@ -1,39 +1,39 @@
-//! The members of objects, the parameters of tools among them.
+//! Properties of objects, including the parameters of tools.
 
 use std::borrow::Cow;
 
 use crate::schema::stats::SchemaStats;
 use crate::schema::{Kind, Schema, Text};
 
-/// A named member of an object schema.
+/// A property of an object schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     pub(crate) name: Text,
     pub(crate) description: Text,
     pub(crate) schema: &'static Schema,
-    /// The JSON text of the default that the schema advertises; empty is none.
+    /// JSON text of the default that the schema shows; empty if there is none.
     pub(crate) default: &'static str,
-    /// The JSON text of an example that the schema shows; empty is none.
+    /// JSON text of the example that the schema shows; empty if there is none.
     pub(crate) example: &'static str,
-    /// Other names for it, which the schema does not show (`#[serde(alias)]`).
+    /// Other accepted names, which the schema does not show (`#[serde(alias)]`).
     pub(crate) aliases: &'static [&'static str],
     pub(crate) required: bool,
-    /// Whether an absent value is decoded from `null`, as for an `Option`.
+    /// `true` if an absent value is decoded from `null`, as for an `Option`.
     pub(crate) nullable: bool,
-    /// Whether an absent value is filled in by something else than `null`.
-    pub(crate) filled: bool,
-    /// Whether decoding alone enforces the schema, so that no walk over the tree is needed.
+    /// `true` if an absent value is replaced by something other than `null`.
+    pub(crate) has_fallback: bool,
+    /// `true` if strict decoding enforces the whole schema, so that validation can be skipped.
     pub(crate) exact: bool,
-    /// Whether a result may leave it out though a call may not: `skip_serializing_if`.
-    pub(crate) skipped: bool,
-    /// Whether the members of its schema stand in its place (`#[serde(flatten)]`).
+    /// `true` if results may omit the property although calls may not (`skip_serializing_if`).
+    pub(crate) skipped_in_results: bool,
+    /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
     pub(crate) flat: bool,
-    /// What its type holds, where a target of the build limits that for a whole tool.
+    /// The size of the schema, where a target of the build limits it for a whole tool.
     pub(crate) stats: Option<&'static SchemaStats>,
 }
 
 impl Property {
-    /// A member of this name, required unless `schema` accepts `null`.
+    /// Creates a property, which is required unless `schema` accepts `null`.
     pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
         let (nullable, schema) = match schema.kind {
             Kind::Nullable(inner) => (true, inner),
@@ -48,24 +48,24 @@ impl Property {
             aliases: &[],
             required: !nullable,
             nullable,
-            filled: false,
+            has_fallback: false,
             exact: false,
-            skipped: false,
+            skipped_in_results: false,
             flat: false,
             stats: None,
         }
     }
 
-    /// The members of `schema`, an object or a map, in the place of one of their own.
+    /// Inserts the properties of `schema`, an object or a map, into the surrounding object.
     ///
     /// # Panics
     ///
-    /// When `schema` has no members.
+    /// Panics if `schema` is neither an object nor a map.
     pub const fn flatten(schema: &'static Schema) -> Property {
         assert!(
             matches!(schema.kind, Kind::Object(_) | Kind::Map(_)),
             "only a struct with named fields or a map can be flattened; \
-             give the field a name of its own"
+             remove `#[serde(flatten)]`"
         );
         Property {
             required: false,
@@ -74,46 +74,46 @@ impl Property {
         }
     }
 
-    /// The same member, which may be left out.
+    /// Makes the property optional.
     pub const fn optional(mut self) -> Property {
         self.required = false;
-        self.filled = true;
+        self.has_fallback = true;
         self
     }
 
-    /// The same member, which a result may leave out though a call may not.
+    /// Lets results omit the property although calls may not.
     pub const fn skipped_in_results(mut self) -> Property {
-        self.skipped = true;
+        self.skipped_in_results = true;
         self
     }
 
-    /// The same member, which may be called by other names too.
+    /// Adds other accepted names.
     pub const fn alias(mut self, aliases: &'static [&'static str]) -> Property {
         self.aliases = aliases;
         self
     }
 
-    /// Its key.
+    /// Returns the key.
     pub const fn name(&self) -> &'static str {
         self.name.as_str()
     }
 
-    /// Its own description, or that of its type.
+    /// Returns the property's description, or else that of its type.
     pub const fn description(&self) -> &'static str {
         self.text().as_str()
     }
 
-    /// What its value must be.
+    /// Returns the schema of the value.
     pub const fn schema(&self) -> &'static Schema {
         self.schema
     }
 
-    /// Whether a call must name it.
+    /// Returns `true` if a call must provide the property.
     pub const fn is_required(&self) -> bool {
         self.required
     }
 
-    /// The JSON text of the default that the schema advertises.
+    /// Returns the JSON text of the default that the schema shows.
     pub const fn default_json(&self) -> Option<&'static str> {
         if self.default.is_empty() {
             None
@@ -130,25 +130,27 @@ impl Property {
         }
     }
 
-    /// Whether `null` stands for leaving it out: it is optional, and its type has no `null`.
-    pub(crate) fn drops_null(&self) -> bool {
-        !self.required && !self.nullable && !self.schema.admits_null()
+    /// Returns `true` if `null` means that the property is absent: it is optional, and its type
+    /// does not accept `null`.
+    pub(crate) fn ignores_null(&self) -> bool {
+        !self.required && !self.nullable && !self.schema.accepts_null()
     }
 
-    /// Whether leaving it out means `null`, and nothing else.
-    pub(crate) fn takes_null(&self) -> bool {
-        self.nullable && !self.required && !self.filled && self.default.is_empty()
+    /// Returns `true` if an absent property means `null`.
+    pub(crate) fn defaults_to_null(&self) -> bool {
+        self.nullable && !self.required && !self.has_fallback && self.default.is_empty()
     }
 
-    pub(crate) fn is_called(&self, key: &str) -> bool {
+    /// Returns `true` if `key` is the name or an alias of the property.
+    pub(crate) fn has_name(&self, key: &str) -> bool {
         self.name() == key || self.aliases.contains(&key)
     }
 }
 
-/// The members of an object with those that are flattened into it, and the schema of the values
-/// under any other key, if there may be others.
+/// The properties of an object, including flattened ones.
 pub(crate) struct Members {
     pub(crate) known: Cow<'static, [Property]>,
+    /// The schema of the values under other keys, if those are allowed.
     pub(crate) others: Option<&'static Schema>,
 }
 

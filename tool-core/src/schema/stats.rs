@@ -1,20 +1,20 @@
-//! [`SchemaStats`]: how much a tree holds of what providers limit.
+//! [`SchemaStats`]: the counts that providers limit.
 
 use crate::schema::Property;
 
-/// How much the tree of a parameter, or of a whole tool, holds.
+/// Counts over the schema of a parameter or of a whole tool.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 pub(crate) struct SchemaStats {
     /// Keys in all objects.
     pub(crate) keys: usize,
-    /// Those among them that may be left out.
+    /// Optional keys in all objects.
     pub(crate) optional: usize,
-    /// Parameters that must be given.
+    /// Required parameters.
     pub(crate) required: usize,
     /// Values in all enums.
     pub(crate) values: usize,
-    /// Characters in all keys, values and names of definitions.
+    /// Characters in all keys, enum values and names of definitions.
     pub(crate) characters: usize,
     /// Unions.
     pub(crate) unions: usize,
@@ -30,7 +30,7 @@ impl SchemaStats {
         unions: 0,
     };
 
-    /// The same with the parameter that it is of.
+    /// Adds the parameter whose schema this counts.
     pub(crate) const fn of(self, parameter: &Property) -> SchemaStats {
         SchemaStats {
             keys: self.keys + 1,
@@ -41,6 +41,7 @@ impl SchemaStats {
         }
     }
 
+    /// Adds up two counts.
     pub(crate) const fn and(self, other: SchemaStats) -> SchemaStats {
         SchemaStats {
             keys: self.keys + other.keys,

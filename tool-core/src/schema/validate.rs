@@ -1,170 +1,188 @@
-//! Walks a schema tree over the arguments of a call and collects what does not fit.
+//! Validates the arguments of a call against a schema tree and collects all violations.
 //!
-//! The walker is not generic: one instance serves every tool and every type.
+//! The validator is not generic: one instance serves every tool and every type.
 
-mod compounds;
-mod lenient;
+mod coerce;
 mod path;
-mod respell;
-mod scalars;
-mod steps;
+mod text;
 mod unions;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
 
-#[cfg(feature = "dynamic")]
-pub(crate) use self::compounds::repeated;
 use self::path::Path;
 pub(crate) use self::path::path_at;
-use self::respell::Respelling;
-use self::unions::suits;
+use self::text::Rewrite;
+use self::unions::may_be_kind;
 use super::cursor::Cursor;
-use super::decode_check::{DecodeCheckFn, refused};
-use super::words::{expected, push, shorten};
-use super::{Kind, Schema};
-use crate::schema::violation::{Coercion, Violation, Violations};
+use super::decode_check::{DecodeCheckFn, rejection};
+use super::messages::{did_you_mean, expected, push, shorten, unknown};
+use super::numbers::{is_multiple, whole_number};
+use super::property::Members;
+use super::sets::{BitSet, KeySet};
+use super::violation::{Coercion, Violation, Violations};
+use super::{
+    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
+    Strings, Text,
+};
 
-/// How deep a value may nest: what `serde_json` accepts, so that no reader overflows its stack.
+/// The deepest nesting of a value, which equals that of `serde_json` so that no reader overflows
+/// its stack.
 pub(crate) const DEPTH: usize = 127;
 
-/// Where the value at the start of `text` ends, if it is exactly what `schema` describes.
+/// Returns where the value at the start of `text` ends, if it matches `schema` as it is.
 ///
-/// The text need not be JSON. On other text the answer means nothing, but comes soon.
+/// The text need not be JSON; then the result is meaningless, but still quick.
 pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
-    let mut walker = Walker::new(text, false);
-    walker.value(schema, &Path::ROOT, 0);
-    walker.found.is_empty().then(|| walker.cursor.position())
+    let mut validator = Validator::new(text, false);
+    validator.value(schema, &Path::ROOT, 0);
+    validator
+        .violations
+        .is_empty()
+        .then(|| validator.cursor.position())
 }
 
-/// Arguments in the form that decoding wants.
-pub(crate) struct Normal {
+/// Arguments in the form that serde accepts.
+pub(crate) struct Normalised {
     pub(crate) text: String,
     pub(crate) coercions: Vec<Coercion>,
 }
 
-/// Why a text is no arguments for a tool.
+/// The error of [`normalise`].
 pub(crate) enum ValidateError {
-    /// What `serde_json` says of a text that is no JSON.
-    NoJson(String),
-    Mistakes(Violations),
+    /// The text is not JSON, with the message of `serde_json`.
+    NotJson(String),
+    Invalid(Violations),
 }
 
-/// The same arguments in the form that decoding wants, or everything that is wrong with them.
+/// Validates arguments and rewrites them into the form that serde accepts. Returns all violations.
 ///
-/// The form differs where the schema is laxer than serde: an integer spelled `20.0`, `null` for a
-/// member that may be left out, an absent `Option` in a newtype, an enum value in another case.
-/// `is_lenient` adds what [`lenient`] knows.
+/// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
+/// an optional property, an absent `Option` in a newtype, an enum value in another case.
+/// `is_lenient` adds the conversions in [`coerce`].
 pub(crate) fn normalise(
     schema: &Schema,
     text: &str,
     is_lenient: bool,
-) -> Result<Normal, ValidateError> {
-    let mut walker = Walker::new(text, true);
-    walker.is_lenient = is_lenient;
-    walker.value(schema, &Path::ROOT, 0);
-    // Of what is no JSON the walk knows nothing.
-    if !walker.is_json_to_the_end()
-        && let Some(Err(problem)) = walker.verdict
+) -> Result<Normalised, ValidateError> {
+    let mut validator = Validator::new(text, true);
+    validator.is_lenient = is_lenient;
+    validator.value(schema, &Path::ROOT, 0);
+    // Violations found in invalid JSON are meaningless.
+    if !validator.is_json_to_end()
+        && let Some(Err(error)) = validator.json_check
     {
-        return Err(ValidateError::NoJson(problem.to_string()));
+        return Err(ValidateError::NotJson(error.to_string()));
     }
-    match walker.output {
-        Some(output) if walker.found.is_empty() => Ok(Normal {
+    match validator.output {
+        Some(output) if validator.violations.is_empty() => Ok(Normalised {
             text: output.finish(),
-            coercions: walker.coercions,
+            coercions: validator.coercions,
         }),
-        _ => Err(ValidateError::Mistakes(walker.found)),
+        _ => Err(ValidateError::Invalid(validator.violations)),
     }
 }
 
-struct Walker<'t> {
+struct Validator<'t> {
     text: &'t str,
     cursor: Cursor<'t>,
-    found: Violations,
-    /// What differs in the normal form of the arguments, when that is wanted.
-    output: Option<Respelling<'t>>,
+    violations: Violations,
+    /// The rewritten arguments, if they are wanted.
+    output: Option<Rewrite<'t>>,
     is_lenient: bool,
-    /// Whether nothing was passed that may be no JSON, if that matters; see [`steps`].
-    is_plain: bool,
-    /// What `serde_json` said of the text, if it was asked.
-    verdict: Option<serde_json::Result<IgnoredAny>>,
-    /// Whether a value of an enum may differ by case. Only where it can be respelled, and in a
-    /// union only when nothing fits as it is.
-    folds: bool,
+    /// `true` while everything skipped is known to be JSON, if that matters; see [`text`].
+    is_plain_json: bool,
+    /// The result of checking the text with `serde_json`, once that was necessary.
+    json_check: Option<serde_json::Result<IgnoredAny>>,
+    /// `true` if an enum value may differ in case: only where it can be rewritten, and in a union
+    /// only after nothing has matched as it is.
+    ignores_case: bool,
     coercions: Vec<Coercion>,
-    /// Where a value stands that was last taken for a list of one.
-    listed: Option<usize>,
-    /// How many bytes may still be looked at more than once. Unions within unions could ask for
-    /// exponentially many.
+    /// The position of the value that was last wrapped in an array.
+    wrapped_at: Option<usize>,
+    /// The number of bytes that unions may still validate again. Without a limit, nested unions
+    /// take exponential time.
     budget: usize,
 }
 
-impl<'t> Walker<'t> {
-    fn new(text: &'t str, respells: bool) -> Self {
-        Walker {
+impl<'t> Validator<'t> {
+    fn new(text: &'t str, rewrites: bool) -> Self {
+        Validator {
             text,
             cursor: Cursor::new(text),
-            found: Violations::default(),
-            output: respells.then(|| Respelling::new(text)),
+            violations: Violations::default(),
+            output: rewrites.then(|| Rewrite::new(text)),
             is_lenient: false,
-            is_plain: respells,
-            verdict: None,
-            folds: respells,
+            is_plain_json: rewrites,
+            json_check: None,
+            ignores_case: rewrites,
             coercions: Vec::new(),
-            listed: None,
+            wrapped_at: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
         }
     }
 
     #[inline]
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
-        match schema.trial {
-            // Without an output a decoder follows, which says the same.
-            Some(trial) if self.output.is_some() => self.tried(trial, schema, path, depth),
-            _ => self.described(schema, path, depth),
+        match schema.decode_check {
+            // Without rewriting, the value is decoded next anyway.
+            Some(decode_check) if self.output.is_some() => {
+                self.check_decoding(decode_check, schema, path, depth);
+            }
+            _ => self.match_kind(schema, path, depth),
         }
     }
 
-    /// A value of a type that may refuse what its schema allows.
-    fn tried(&mut self, trial: DecodeCheckFn, schema: &Schema, path: &Path<'_>, depth: usize) {
-        let found = self.found.mark();
+    /// Validates a value whose type may reject what its schema allows.
+    fn check_decoding(
+        &mut self,
+        decode_check: DecodeCheckFn,
+        schema: &Schema,
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let found = self.violations.mark();
         self.cursor.peek();
         let start = self.cursor.position();
-        let before = self.output.as_ref().map(Respelling::mark);
-        self.described(schema, path, depth);
+        let before = self.output.as_ref().map(Rewrite::mark);
+        self.match_kind(schema, path, depth);
         let (Some(output), Some(before)) = (&mut self.output, before) else {
             return;
         };
-        if self.found.mark() == found
-            && let Some(problem) = trial(output.value(before, start..self.cursor.position()))
+        if self.violations.mark() == found
+            && let Some(error) = decode_check(output.value(before, start..self.cursor.position()))
         {
-            self.report(path, |words| *words += &refused(&problem, Some(schema)));
+            self.report(path, |out| *out += &rejection(&error, Some(schema)));
         }
     }
 
-    fn described(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+    fn match_kind(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         if depth > DEPTH {
-            self.pass();
-            return self.report(path, |words| {
-                push(words, format_args!("nested deeper than {DEPTH} levels"));
+            self.skip_value();
+            return self.report(path, |out| {
+                push(out, format_args!("nested deeper than {DEPTH} levels"));
             });
         }
         let first = self.cursor.peek();
         let kind = match &schema.kind {
-            // The words go on to say that it may be `null`.
+            // The mismatch message then mentions `null`.
             Kind::Nullable(inner) if first != b'n' && is_plain(inner) => &inner.kind,
             kind => kind,
         };
         match (kind, first) {
             (Kind::Any, _) => self.any(path, depth),
             (Kind::Nullable(_) | Kind::Null, b'n') | (Kind::Boolean, b't' | b'f') => {
-                self.pass();
+                self.skip_value();
             }
-            (Kind::Nullable(inner), _) if suits(inner, first) => self.value(inner, path, depth),
+            (Kind::Nullable(inner), _) if may_be_kind(inner, first) => {
+                self.value(inner, path, depth);
+            }
             (Kind::Integer(range), b'-' | b'0'..=b'9') => self.integer(schema, range, path),
             (Kind::Number(range), b'-' | b'0'..=b'9') => self.number(range, path),
             (Kind::String(rule), b'"') => self.string(schema, rule, path),
-            (Kind::Enum(strings), b'"') => self.one_of(schema, strings, path),
+            (Kind::Enum(strings), b'"') => self.enum_value(schema, strings, path),
             (Kind::Array(rule), b'[') => self.array(schema, rule, path, depth),
             (Kind::Tuple(items), b'[') => self.tuple(schema, items, path, depth),
             (Kind::Map(rule), b'{') => self.map(schema, rule, path, depth),
@@ -172,35 +190,446 @@ impl<'t> Walker<'t> {
             (Kind::AnyOf(schemas), _) => self.any_of(schema, schemas, path, depth),
             (Kind::Reference(reference), _) => self.value((reference.target)(), path, depth),
             _ if self.is_lenient => self.coerce(schema, path, depth),
-            _ => self.mismatch(schema, path),
+            _ => self.reject_value(schema, path),
         }
     }
 
-    fn mismatch(&mut self, schema: &Schema, path: &Path<'_>) {
-        let text = self.pass();
-        self.unlike(schema, text, path);
+    fn reject_value(&mut self, schema: &Schema, path: &Path<'_>) {
+        let text = self.skip_value();
+        self.report_mismatch(schema, text, path);
     }
 
-    /// Reports a value that is not what was expected.
-    fn unlike(&mut self, schema: &Schema, text: &str, path: &Path<'_>) {
-        self.report(path, |words| unlike(words, schema, text));
+    /// Reports that a value is not the expected one.
+    fn report_mismatch(&mut self, schema: &Schema, text: &str, path: &Path<'_>) {
+        self.report(path, |out| write_mismatch(out, schema, text));
     }
 
     fn report(&mut self, path: &Path<'_>, message: impl FnOnce(&mut String)) {
-        self.found
+        self.violations
             .push_with(|| Violation::new(path.text(), message));
+    }
+
+    fn integer(&mut self, schema: &Schema, range: &IntegerRange, path: &Path<'_>) {
+        let start = self.cursor.clone();
+        let (number, digits) = match self.cursor.eat_integer() {
+            Some(number) => (i128::from(number), Cow::Borrowed("")),
+            None => {
+                let text = self.scalar();
+                let Some(digits) = whole_number(text) else {
+                    return self.report_mismatch(schema, text, path);
+                };
+                // Beyond 128 bits only the sign matters.
+                let most = if digits.starts_with('-') {
+                    i128::MIN
+                } else {
+                    i128::MAX
+                };
+                (digits.parse().unwrap_or(most), digits)
+            }
+        };
+        let text = start.text_to(&self.cursor);
+        let side = if number < range.minimum {
+            Some(("below the minimum", range.minimum))
+        } else if number > range.maximum {
+            Some(("above the maximum", range.maximum))
+        } else {
+            None
+        };
+        if let Some((relation, limit)) = side {
+            self.report_limit(text, relation, itoa::Buffer::new().format(limit), path);
+        }
+        let step = range.multiple_of;
+        if step != 0 && number % step != 0 {
+            // Beyond 128 bits `number` is only a placeholder.
+            if side.is_none() || !matches!(number, i128::MIN | i128::MAX) {
+                self.report_limit(
+                    text,
+                    "not a multiple of",
+                    itoa::Buffer::new().format(step),
+                    path,
+                );
+            }
+        } else if let (None, Cow::Owned(digits)) = (side, digits) {
+            self.rewrite_since(start.position(), &digits);
+        }
+    }
+
+    fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
+        let start = self.cursor.clone();
+        let number = match self.cursor.eat_decimal() {
+            None => self.scalar().parse().ok(),
+            plain => plain,
+        };
+        let text = start.text_to(&self.cursor);
+        let Some(number) = number.filter(|number| number.abs() <= range.magnitude) else {
+            return self.report(path, |out| {
+                push(out, format_args!("{} is out of range", shorten(text)));
+            });
+        };
+        if let Some(bound) = range.minimum
+            && bound.is_above(number)
+        {
+            let relation = if bound.is_exclusive {
+                "not above"
+            } else {
+                "below the minimum"
+            };
+            self.report_limit(text, relation, bound.json, path);
+        } else if let Some(bound) = range.maximum
+            && bound.is_below(number)
+        {
+            let relation = if bound.is_exclusive {
+                "not below"
+            } else {
+                "above the maximum"
+            };
+            self.report_limit(text, relation, bound.json, path);
+        }
+        if let Some(step) = range.multiple_of
+            && !is_multiple(text, step.json)
+        {
+            self.report_limit(text, "not a multiple of", step.json, path);
+        }
+    }
+
+    /// Reports a number that violates a limit.
+    fn report_limit(&mut self, text: &str, relation: &str, limit: &str, path: &Path<'_>) {
+        self.report(path, |out| {
+            out.push_str(&shorten(text));
+            out.push_str(" is ");
+            out.push_str(relation);
+            out.push(' ');
+            out.push_str(limit);
+        });
+    }
+
+    fn string(&mut self, schema: &Schema, rule: &StringRule, path: &Path<'_>) {
+        let quoted = self.string_token();
+        if rule.lengths.is_any() && rule.pattern.is_empty() && quoted.is_text() {
+            return;
+        }
+        let (quoted, text) = (quoted.json(), quoted.text());
+        let Some(text) = text else {
+            return self.report_surrogate(path);
+        };
+        if !rule.lengths.is_any() && !rule.lengths.accepts(text.chars().count()) {
+            self.report_mismatch(schema, quoted, path);
+        } else if !matches_pattern(rule, &text) {
+            self.report(path, |out| {
+                let (got, pattern) = (shorten(quoted), rule.pattern.as_str());
+                push(
+                    out,
+                    format_args!("{got} does not match the pattern {pattern}"),
+                );
+            });
+        }
+    }
+
+    fn enum_value(&mut self, schema: &Schema, strings: &Strings, path: &Path<'_>) {
+        let start = self.cursor.position();
+        let quoted = self.string_token();
+        let (quoted, text) = (quoted.json(), quoted.text());
+        let Some(text) = text else {
+            return self.report_surrogate(path);
+        };
+        if strings.contains(&text) {
+            return;
+        }
+        if self.ignores_case
+            && let Some(value) = strings.match_ignoring_case(&text)
+        {
+            return self.rewrite_since(start, &format!("\"{}\"", value.json()));
+        }
+        // A value in another case does not count as any other string.
+        if strings.is_open && strings.match_ignoring_case(&text).is_none() {
+            return;
+        }
+        self.report(path, |out| {
+            write_mismatch(out, schema, quoted);
+            did_you_mean(out, &text, strings.values.iter().map(Text::as_str));
+        });
+    }
+
+    fn report_surrogate(&mut self, path: &Path<'_>) {
+        let message = "contains an unpaired surrogate, which is not valid text";
+        self.report(path, |out| out.push_str(message));
+    }
+
+    fn array(&mut self, schema: &Schema, rule: &ArrayRule, path: &Path<'_>, depth: usize) {
+        let start = self.cursor.clone();
+        let count = self.items(path, depth, |_| Some(rule.items));
+        if !rule.lengths.accepts(count) {
+            self.report_mismatch(schema, &count.to_string(), path);
+        }
+        if rule.is_unique {
+            let array = start.text_to(&self.cursor);
+            if let Some(twice) = duplicate_item(array) {
+                self.report(path, |out| {
+                    let twice = shorten(&twice);
+                    push(out, format_args!("contains {twice} twice; give it once"));
+                });
+            }
+        }
+    }
+
+    fn tuple(&mut self, schema: &Schema, items: &[&'static Schema], path: &Path<'_>, depth: usize) {
+        let count = self.items(path, depth, |at| items.get(at).copied());
+        if count != items.len() {
+            self.report_mismatch(schema, &count.to_string(), path);
+        }
+    }
+
+    /// Validates the items of an array, each with its schema if it has one. Returns their number.
+    fn items<'s>(
+        &mut self,
+        path: &Path<'_>,
+        depth: usize,
+        schema: impl Fn(usize) -> Option<&'s Schema>,
+    ) -> usize {
+        let mut count = 0;
+        self.open(b'[');
+        while self.has_next(b']', count == 0) {
+            match schema(count) {
+                Some(schema) => self.value(schema, &path.index(count), depth + 1),
+                None => {
+                    self.skip_value();
+                }
+            }
+            count += 1;
+        }
+        count
+    }
+
+    fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
+        let mut seen = KeySet::default();
+        let mut is_first = true;
+        self.open(b'{');
+        while self.has_next(b'}', is_first) {
+            is_first = false;
+            if let Some(key) = self.key() {
+                let path = path.key(&key);
+                if seen.contains(&key) {
+                    self.duplicate(&path);
+                } else if is_key(rule.keys, &key) {
+                    self.value(rule.values, &path, depth + 1);
+                } else {
+                    self.skip_value();
+                    self.report(&path, |out| {
+                        out.push_str("unknown; a key must be ");
+                        expected(out, rule.keys);
+                    });
+                }
+                seen.insert(key);
+            }
+        }
+        if !rule.lengths.accepts(seen.len()) {
+            let count = seen.len();
+            self.report_mismatch(schema, &count.to_string(), path);
+        }
+    }
+
+    fn object(&mut self, properties: &'static [Property], path: &Path<'_>, depth: usize) {
+        let Members { known, others } = Members::of(properties);
+        let mut seen = BitSet::default();
+        let mut seen_others = KeySet::default();
+        // Models mostly follow the order of the schema.
+        let mut next = 0;
+        let mut before = b'{';
+        loop {
+            let expected = known.get(next);
+            let mut start = self.cursor.position() + 1;
+            let is_next = expected.is_some_and(|property| self.eat_next(before, property));
+            if !is_next {
+                let is_first = before == b'{';
+                if is_first {
+                    self.open(b'{');
+                }
+                if !self.has_next(b'}', is_first) {
+                    break;
+                }
+                start = self.cursor.position();
+            }
+            before = b',';
+            if let Some(property) = expected
+                && (is_next || self.cursor.eat_key(property.name.json()))
+            {
+                let path = path.key(property.name());
+                self.member(property, start, seen.insert(next), &path, depth);
+                next += 1;
+            } else if let Some(key) = self.key() {
+                let place = known.iter().position(|property| property.has_name(&key));
+                if let Some(place) = place {
+                    let (property, is_new) = (&known[place], seen.insert(place));
+                    self.member(property, start, is_new, &path.key(&key), depth);
+                    next = place + 1;
+                } else if let Some(values) = others {
+                    let path = path.key(&key);
+                    if seen_others.contains(&key) {
+                        self.duplicate(&path);
+                    } else {
+                        self.value(values, &path, depth + 1);
+                        seen_others.insert(key);
+                    }
+                } else {
+                    self.skip_value();
+                    let names = known.iter().map(Property::name);
+                    self.report(&path.key(&key), |out| unknown(out, &key, names));
+                }
+            }
+        }
+        for (place, property) in known.iter().enumerate() {
+            if seen.contains(place) {
+                continue;
+            }
+            if property.required {
+                self.report(&path.key(property.name()), |out| {
+                    out.push_str("missing; expected ");
+                    expected(out, property.schema);
+                });
+            } else if property.defaults_to_null() {
+                self.insert_null(property);
+            }
+        }
+    }
+
+    /// Skips `before`, which is a brace or a comma, and the key and colon of `property`, if there is
+    /// no white space.
+    #[inline]
+    fn eat_next(&mut self, before: u8, property: &Property) -> bool {
+        property.name.is_plain() && self.cursor.eat_member(before, property.name())
+    }
+
+    /// Validates the value of a property, whose key starts at `start`.
+    #[inline]
+    fn member(
+        &mut self,
+        property: &Property,
+        start: usize,
+        is_new: bool,
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        if !is_new {
+            return self.duplicate(path);
+        }
+        let may_be_null = !property.required || property.nullable;
+        if may_be_null && self.cursor.peek() == b'n' {
+            if property.ignores_null() {
+                self.skip_value();
+                return self.remove_since(start);
+            }
+            if property.nullable {
+                self.skip_value();
+                return;
+            }
+        }
+        self.value(property.schema, path, depth + 1);
+    }
+
+    /// Validates any value: checks only its depth and the uniqueness of its keys.
+    fn any(&mut self, path: &Path<'_>, depth: usize) {
+        const ANY: &Schema = &Schema::ANY;
+        const ITEMS: &ArrayRule = &ArrayRule {
+            items: ANY,
+            lengths: Lengths::ANY,
+            is_unique: false,
+        };
+        const MEMBERS: &MapRule = &MapRule {
+            keys: &Schema::STRING,
+            values: ANY,
+            lengths: Lengths::ANY,
+        };
+        const NUMBERS: &NumberRange = &NumberRange::up_to(f64::MAX);
+        match self.cursor.peek() {
+            b'{' => self.map(ANY, MEMBERS, path, depth),
+            b'[' => self.array(ANY, ITEMS, path, depth),
+            b'"' => self.string(ANY, &StringRule::ANY, path),
+            b'-' | b'0'..=b'9' => self.number(NUMBERS, path),
+            _ => {
+                self.skip_value();
+            }
+        }
+    }
+
+    fn duplicate(&mut self, path: &Path<'_>) {
+        self.skip_value();
+        self.report(path, |out| out.push_str("given twice; give it once"));
     }
 }
 
-/// Whether nothing but its kind says what a schema accepts.
+/// Returns `true` if the kind alone decides what a schema accepts.
 fn is_plain(schema: &Schema) -> bool {
-    schema.trial.is_none() && !matches!(schema.kind, Kind::Reference(_))
+    schema.decode_check.is_none() && !matches!(schema.kind, Kind::Reference(_))
 }
 
-/// "expected …, got …"
-fn unlike(words: &mut String, schema: &Schema, text: &str) {
-    words.push_str("expected ");
-    expected(words, schema);
-    words.push_str(", got ");
-    words.push_str(&shorten(text));
+/// Writes "expected …, got …".
+fn write_mismatch(out: &mut String, schema: &Schema, text: &str) {
+    out.push_str("expected ");
+    expected(out, schema);
+    out.push_str(", got ");
+    out.push_str(&shorten(text));
+}
+
+#[cfg(feature = "regex")]
+fn matches_pattern(rule: &StringRule, text: &str) -> bool {
+    rule.pattern.is_empty() || super::pattern::is_match(rule.regex, text)
+}
+
+/// Without the feature, schemas have no patterns.
+#[cfg(not(feature = "regex"))]
+fn matches_pattern(_: &StringRule, _: &str) -> bool {
+    true
+}
+
+/// Returns `true` if `key` matches the schema of a map's keys.
+fn is_key(keys: &Schema, key: &str) -> bool {
+    match keys.kind {
+        Kind::Enum(strings) => strings.accepts(key),
+        // As serde reads integer keys: no plus sign and no leading zeros.
+        Kind::Integer(range) => {
+            let digits = key.strip_prefix('-').unwrap_or(key);
+            let spelled = digits == "0" && digits == key
+                || digits.bytes().all(|byte| byte.is_ascii_digit())
+                    && digits.bytes().next().is_some_and(|byte| byte != b'0');
+            let number = key.parse().unwrap_or(i128::MAX);
+            spelled && range.minimum <= number && number <= range.maximum
+        }
+        Kind::String(rule) => rule.lengths.is_any() || rule.lengths.accepts(key.chars().count()),
+        _ => true,
+    }
+}
+
+/// Returns the first item of a JSON array that equals an earlier one, as JSON Schema compares.
+pub(crate) fn duplicate_item(array: &str) -> Option<String> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(array).ok()?;
+    let mut seen = HashSet::new();
+    items
+        .into_iter()
+        .map(|item| canonical(&item))
+        .find(|item| !seen.insert(item.clone()))
+}
+
+/// Returns a text that equal values share: keys sorted, numbers by value.
+fn canonical(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        serde_json::Value::Object(members) => {
+            let mut members: Vec<_> = members
+                .iter()
+                .map(|(key, value)| format!("{key:?}:{}", canonical(value)))
+                .collect();
+            members.sort_unstable();
+            format!("{{{}}}", members.join(","))
+        }
+        serde_json::Value::Number(number) => {
+            let text = number.to_string();
+            whole_number(&text)
+                .unwrap_or(Cow::Borrowed(&text))
+                .into_owned()
+        }
+        other => other.to_string(),
+    }
 }

@@ -1,23 +1,26 @@
-//! What does not fit in the arguments of a call, and what was made to fit.
+//! [`Violation`] and [`Coercion`]: what is wrong with the arguments of a call, and what was
+//! converted.
 
 use std::fmt;
 
-use crate::schema::words::shorten;
+use crate::schema::messages::shorten;
 
-/// The most mistakes that one reply spells out; more are counted.
+/// The most violations that one result lists; the rest are counted.
 const LISTED: usize = 20;
 
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// As it is displayed: the path, and what is wrong behind it.
+    /// The displayed text: the path, then the message.
     text: String,
+    /// Where the path ends.
     path: usize,
+    /// Where the message starts.
     message: usize,
 }
 
 impl Violation {
-    /// A mistake at this place. The text of the path becomes that of it all.
+    /// Creates a violation. The buffer of `path` becomes that of the whole text.
     pub(crate) fn new(path: String, message: impl FnOnce(&mut String)) -> Violation {
         let mut text = path;
         let path = text.len();
@@ -33,17 +36,18 @@ impl Violation {
         }
     }
 
-    /// Where: `city`, `stops[2].name`; empty for the arguments as a whole.
+    /// Returns the path to the value, such as `city` or `stops[2].name`; empty for the arguments as
+    /// a whole.
     pub fn path(&self) -> &str {
         &self.text[..self.path]
     }
 
-    /// What is wrong and what was expected, in words for a model.
+    /// Returns what is wrong and what was expected, written for the model.
     pub fn message(&self) -> &str {
         &self.text[self.message..]
     }
 
-    /// Both.
+    /// Returns the path and the message in one text.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -64,7 +68,7 @@ impl fmt::Debug for Violation {
     }
 }
 
-/// The first mistakes of a call, and how many more there were.
+/// The first violations of a call, and the number of further ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Violations {
     listed: Vec<Violation>,
@@ -74,7 +78,7 @@ pub(crate) struct Violations {
 impl Violations {
     pub(crate) fn one(path: String, message: &str) -> Violations {
         Violations {
-            listed: vec![Violation::new(path, |words| words.push_str(message))],
+            listed: vec![Violation::new(path, |out| out.push_str(message))],
             more: 0,
         }
     }
@@ -83,17 +87,17 @@ impl Violations {
         self.listed.is_empty()
     }
 
-    /// The first of them, and how many more there are.
+    /// Returns the listed violations and the number of further ones.
     pub(crate) fn into_parts(self) -> (Vec<Violation>, usize) {
         (self.listed, self.more)
     }
 
-    /// How far the list has come.
+    /// Returns the current length, to compare with or to split at later.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.listed.len(), self.more)
     }
 
-    /// Takes everything behind a mark.
+    /// Removes and returns everything added since `mark`.
     pub(crate) fn split_off(&mut self, mark: Mark) -> Violations {
         Violations {
             listed: self.listed.split_off(mark.0),
@@ -108,7 +112,7 @@ impl Violations {
         self.more += other.more;
     }
 
-    /// Adds a violation, which is not even put into words once the list is full.
+    /// Adds a violation, or only counts it once the list is full.
     pub(crate) fn push_with(&mut self, violation: impl FnOnce() -> Violation) {
         if self.listed.len() < LISTED {
             self.listed.push(violation());
@@ -122,7 +126,7 @@ impl Violations {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark(usize, usize);
 
-/// A value of a call that a lenient registry took for another.
+/// A value in the arguments that a lenient registry converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coercion {
     path: String,
@@ -139,17 +143,17 @@ impl Coercion {
         }
     }
 
-    /// Where: `city`, `stops[2].name`.
+    /// Returns the path to the value, such as `city` or `stops[2].name`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The JSON that the model sent, shortened.
+    /// Returns the JSON that the model sent, truncated.
     pub fn got(&self) -> &str {
         &self.got
     }
 
-    /// What was done about it.
+    /// Returns how the value was converted.
     pub fn message(&self) -> &str {
         &self.message
     }

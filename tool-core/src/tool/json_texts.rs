@@ -1,20 +1,20 @@
-//! The JSON texts of a tool's two schemas, rendered while compiling.
+//! The JSON texts of a tool's two schemas, rendered at compile time.
 //!
-//! The compiler asks for a tool's texts when it writes the program, not when it checks it: they
-//! are constants of functions that know the tool by its type. A type can't say how long an array
-//! is, so a text is written into a buffer that holds nearly every one, and then moved into the
-//! smallest of some rooms that it fits.
+//! The texts are constants of generic functions, so the compiler evaluates them during code
+//! generation and not during `cargo check`. The length of an array cannot depend on a generic type,
+//! so a text is first written into a draft that fits nearly all, then copied into the smallest of
+//! several buffer sizes.
 
 use std::marker::PhantomData;
 
-use crate::schema::golden::Parting;
+use crate::schema::difference::Difference;
 use crate::schema::json::write_both;
 use crate::schema::{Property, Schema};
 use crate::spec::JsonTexts;
 use crate::tool::Tool;
 
 impl JsonTexts {
-    /// The texts of a tool, rendered while compiling.
+    /// Returns the texts of a tool.
     pub(crate) const fn of<T: Tool>() -> JsonTexts {
         const { JsonTexts::render::<T>() }
     }
@@ -22,12 +22,12 @@ impl JsonTexts {
     #[allow(unsafe_code)]
     const fn render<T: Tool>() -> JsonTexts {
         let draft = &T::DRAFT;
-        let (both, _) = room::<T>().split_at(draft.length);
+        let (both, _) = buffer::<T>().split_at(draft.length);
         let (parameters, output) = both.split_at(draft.middle);
         // Validating again costs 1.6 s of compile time for 400 tools.
-        // SAFETY: the bytes are written by `ConstJsonWriter` alone, which copies whole `&str`s and ASCII
-        // digits one behind the other from the first byte on. The first text ends at `middle`,
-        // and the second at `length`. A row of whole UTF-8 texts is UTF-8.
+        // SAFETY: only `ConstJsonWriter` writes the bytes. It appends whole `&str`s and ASCII digits,
+        // starting at the first byte. The first text ends at `middle` and the second at `length`. A
+        // concatenation of UTF-8 texts is UTF-8.
         unsafe {
             JsonTexts {
                 parameters: core::str::from_utf8_unchecked(parameters),
@@ -37,20 +37,20 @@ impl JsonTexts {
     }
 }
 
-/// How many bytes of JSON a tool's schemas mostly take at most.
+/// The size of a draft, which nearly all schemas fit.
 const INLINE_CAPACITY: usize = 4096;
 
-/// The JSON texts of a tool's two schemas, one behind the other, for the compiler alone.
+/// The concatenated JSON texts of a tool's two schemas. Exists only at compile time.
 pub struct Draft {
     bytes: [u8; INLINE_CAPACITY],
-    /// Where the text of the parameters ends.
+    /// The end of the first text.
     middle: usize,
-    /// How long both are together. More than there are bytes when they don't fit.
+    /// The length of both texts, even if they do not fit.
     length: usize,
 }
 
 impl Draft {
-    /// Renders the schema of the arguments and that of the result, if there is one.
+    /// Renders the schemas of the arguments and of the result.
     pub(crate) const fn new(
         parameters: &'static [Property],
         output: Option<&'static Schema>,
@@ -65,7 +65,7 @@ impl Draft {
     }
 }
 
-/// A buffer for the texts of a tool.
+/// A buffer of `BYTES` bytes for the texts of a tool.
 struct SizedBuffer<T, const BYTES: usize>(PhantomData<T>);
 
 impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
@@ -85,16 +85,16 @@ impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
     }
 }
 
-/// The smallest room that the texts of a tool fit, and no other is ever made. What stays empty is
-/// a seventh on average.
-const fn room<T: Tool>() -> &'static [u8] {
-    const fn take<T: Tool, const BYTES: usize>() -> &'static [u8] {
+/// Returns the smallest buffer that fits the texts of a tool. The compiler evaluates no other. A
+/// seventh is unused on average.
+const fn buffer<T: Tool>() -> &'static [u8] {
+    const fn sized<T: Tool, const BYTES: usize>() -> &'static [u8] {
         SizedBuffer::<T, BYTES>::TEXTS
     }
     macro_rules! smallest {
         ($($bytes:literal)*) => {
             match T::DRAFT.length {
-                $(0..=$bytes => take::<T, $bytes>(),)*
+                $(0..=$bytes => sized::<T, $bytes>(),)*
                 _ => panic!("the schema of this tool is longer than 4 MiB; split the tool"),
             }
         };
@@ -106,21 +106,18 @@ const fn room<T: Tool>() -> &'static [u8] {
     }
 }
 
-/// Stops the build unless the JSON text of a tool's parameters is `expected`, white space outside
-/// of strings aside.
+/// Asserts that the JSON text of a tool's parameters is `expected`, ignoring white space outside of
+/// strings.
 ///
 /// # Panics
 ///
-/// When it is not, with the place where the two part.
+/// Panics at the first difference.
 #[track_caller]
 pub const fn assert_schema<T: Tool>(expected: &str) {
     let found = JsonTexts::of::<T>().parameters;
-    if let Some(words) = Parting::of(found.as_bytes(), expected.as_bytes()) {
-        let words = words.tell(T::SOURCE.name, found.as_bytes(), expected.as_bytes());
-        match core::str::from_utf8(words.text()) {
-            Ok(words) => panic!("{}", words),
-            Err(_) => panic!("a text was cut inside of a character"),
-        }
+    if let Some(difference) = Difference::find(found, expected) {
+        let message = difference.message(T::SOURCE.name, found, expected);
+        panic!("{}", message.as_str())
     }
 }
 
@@ -170,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_text_and_the_same_at_compile_time_and_at_run_time() {
+    fn texts_rendered_at_compile_time_and_at_run_time_are_equal() {
         let JsonTexts {
             parameters: text,
             output,
@@ -185,13 +182,13 @@ mod tests {
         assert_eq!(json["properties"]["y"]["description"], "\"\n");
         assert_eq!(text.chars().next_back(), Some('}'));
         assert_eq!(output, r#"{"type":"integer","minimum":-10,"maximum":9}"#);
-        // Made at run time, where an interpreter of the language can watch it.
+        // Rendered at run time, so that Miri can check it.
         let draft = Draft::new(Point::SOURCE.parameters, None);
         assert_eq!(&draft.bytes[..draft.length], text.as_bytes());
     }
 
     #[test]
-    fn a_text_that_the_draft_cant_hold_is_written_anew() {
+    fn a_text_that_exceeds_the_draft_is_rendered_again() {
         let JsonTexts {
             parameters: text,
             output,

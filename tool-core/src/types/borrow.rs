@@ -1,4 +1,4 @@
-//! Borrowed parameters: what is decoded for a `&str`, and how it is lent to the function.
+//! Borrowed parameters: the owned values that `&str` and other references borrow from.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,53 +8,53 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 /// A type that a parameter can borrow.
 #[diagnostic::on_unimplemented(
-    message = "a tool can't borrow a `{Self}`",
-    label = "can't be lent to a tool",
-    note = "take an owned value: `String`, a `Vec`, or your own type that derives `tool_core::ToolType`"
+    message = "a tool cannot borrow a `{Self}`",
+    label = "cannot be borrowed by a tool",
+    note = "take an owned value: `String`, a `Vec`, or a type of yours that derives `tool_core::ToolType`"
 )]
-pub trait Lend {
-    /// What is decoded, and kept until the function returns.
-    type Held<'de>;
+pub trait BorrowArg {
+    /// The decoded value, which lives until the function returns.
+    type Owned<'de>;
 
-    /// Borrows from what is kept.
-    fn lend<'h>(held: &'h Self::Held<'_>) -> &'h Self;
+    /// Borrows from the decoded value.
+    fn borrow<'h>(owned: &'h Self::Owned<'_>) -> &'h Self;
 }
 
-impl<T> Lend for T {
-    type Held<'de> = T;
+impl<T> BorrowArg for T {
+    type Owned<'de> = T;
 
-    fn lend(held: &T) -> &T {
-        held
+    fn borrow(owned: &T) -> &T {
+        owned
     }
 }
 
-impl<T> Lend for [T] {
-    type Held<'de> = Vec<T>;
+impl<T> BorrowArg for [T] {
+    type Owned<'de> = Vec<T>;
 
-    fn lend(held: &Vec<T>) -> &[T] {
-        held
+    fn borrow(owned: &Vec<T>) -> &[T] {
+        owned
     }
 }
 
-impl Lend for Path {
-    type Held<'de> = PathBuf;
+impl BorrowArg for Path {
+    type Owned<'de> = PathBuf;
 
-    fn lend(held: &PathBuf) -> &Path {
-        held
+    fn borrow(owned: &PathBuf) -> &Path {
+        owned
     }
 }
 
-impl Lend for str {
-    type Held<'de> = Str<'de>;
+impl BorrowArg for str {
+    type Owned<'de> = Str<'de>;
 
-    fn lend<'h>(held: &'h Str<'_>) -> &'h str {
-        &held.0
+    fn borrow<'h>(owned: &'h Str<'_>) -> &'h str {
+        &owned.0
     }
 }
 
-/// A string that borrows from the arguments unless it holds escapes.
+/// A string that borrows from the arguments unless it contains escapes.
 ///
-/// `Cow<str>` won't do: its `Deserialize` always copies.
+/// The `Deserialize` of `Cow<str>` would always copy.
 pub struct Str<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Str<'de> {

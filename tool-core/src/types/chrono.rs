@@ -3,32 +3,24 @@
 use chrono::{DateTime, Month, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 
 use crate::schema::{IntegerRange, Kind, Schema, Text};
-use crate::types::{MONTHS, ToolType, text};
+use crate::types::{MONTHS, ToolType, described_string};
 
 impl<Z: TimeZone> ToolType for DateTime<Z> {
     const SCHEMA: &'static Schema = &Schema::format("date-time");
 }
 
-// JSON Schema's `time` has an offset, which these times have not.
+// The format `time` of JSON Schema requires an offset, which these types don't have.
 schemas! {
     NaiveDate => Schema::format("date");
-    NaiveTime => text("Time of day, such as 08:30:00.");
-    NaiveDateTime => text("Date and time without time zone, such as 2026-11-21T08:30:00.");
+    NaiveTime => described_string("Time of day, such as 08:30:00.");
+    NaiveDateTime => described_string("Date and time without time zone, such as 2026-11-21T08:30:00.");
     TimeDelta => Schema::tuple(&[SECONDS, NANOSECONDS]);
-    Weekday => Schema::strings(&[
-        Text::new("Mon"),
-        Text::new("Tue"),
-        Text::new("Wed"),
-        Text::new("Thu"),
-        Text::new("Fri"),
-        Text::new("Sat"),
-        Text::new("Sun"),
-    ]).read_in_several_ways();
-    Month => *MONTHS;
+    Weekday => one_of!["Mon" "Tue" "Wed" "Thu" "Fri" "Sat" "Sun"];
+    Month => MONTHS;
 }
 
-/// All but the first and the last second of a `TimeDelta`, which can't have every nanosecond: 2^63
-/// milliseconds either way.
+/// The range of a `TimeDelta`, 2^63 milliseconds either way, without the first and the last second,
+/// in which not every nanosecond is valid.
 const SECONDS: &Schema = &Schema::of(Kind::Integer(IntegerRange {
     shows_minimum: false,
     shows_maximum: false,

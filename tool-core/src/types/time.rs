@@ -5,28 +5,20 @@ use time::{
     Weekday,
 };
 
-use crate::schema::{Schema, Text};
-use crate::types::{MONTHS, text};
+use crate::schema::Schema;
+use crate::types::{MONTHS, described_string};
 
-// The form of the dates with times is the crate's own: a space for the `T`, always a fraction.
-// All of them would read arrays of numbers too; the walk refuses those. `Timestamp` is left out: it
+// Dates with times have a form of the crate's own: a space instead of the `T`, and always a fraction.
+// All would also read arrays of numbers, which validation rejects. `Timestamp` is missing because it
 // can't be decoded inside of an enum that serde buffers.
 schemas! {
-    Date => Schema::format("date").read_in_several_ways();
-    Time => text("Time of day with a fraction, such as 08:30:00.0.").read_in_several_ways();
-    PlainDateTime => text("Date and time without time zone, such as 2026-11-21 08:30:00.0.").read_in_several_ways();
-    UtcDateTime => text("Date and time in UTC, such as 2026-11-21 08:30:00.0.").read_in_several_ways();
-    OffsetDateTime => text("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.").read_in_several_ways();
-    UtcOffset => text("Offset from UTC, such as +01:00:00.").read_in_several_ways();
-    SignedDuration => text("Seconds with a fraction, such as 90.5.").read_in_several_ways();
-    Weekday => Schema::strings(&[
-        Text::new("Monday"),
-        Text::new("Tuesday"),
-        Text::new("Wednesday"),
-        Text::new("Thursday"),
-        Text::new("Friday"),
-        Text::new("Saturday"),
-        Text::new("Sunday"),
-    ]).read_in_several_ways();
-    Month => *MONTHS;
+    Date => Schema::format("date").with_several_forms();
+    Time => described_string("Time of day with a fraction, such as 08:30:00.0.").with_several_forms();
+    PlainDateTime => described_string("Date and time without time zone, such as 2026-11-21 08:30:00.0.").with_several_forms();
+    UtcDateTime => described_string("Date and time in UTC, such as 2026-11-21 08:30:00.0.").with_several_forms();
+    OffsetDateTime => described_string("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.").with_several_forms();
+    UtcOffset => described_string("Offset from UTC, such as +01:00:00.").with_several_forms();
+    SignedDuration => described_string("Seconds with a fraction, such as 90.5.").with_several_forms();
+    Weekday => one_of!["Monday" "Tuesday" "Wednesday" "Thursday" "Friday" "Saturday" "Sunday"];
+    Month => MONTHS;
 }

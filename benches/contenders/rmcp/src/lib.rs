@@ -22,7 +22,7 @@ pub struct Rmcp {
 
 impl rmcp::ServerHandler for Server {}
 
-/// A call needs a connection to refer to: this one is never used.
+/// Returns a connection, which a call must refer to and never uses.
 fn peer() -> Peer<RoleServer> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

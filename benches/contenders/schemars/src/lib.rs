@@ -1,4 +1,4 @@
-//! `schemars` for the schema, and what one writes around it by hand: a hash map by name.
+//! `schemars` for the schema, with hand-written glue: a hash map by name.
 
 #[allow(dead_code, reason = "fields are decoded, not read")]
 mod tools {

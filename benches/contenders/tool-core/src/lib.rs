@@ -1,4 +1,4 @@
-//! tool-core: the registry of everything that is linked, called with the text as it came.
+//! tool-core: a registry of all linked tools, called with the arguments as text.
 
 #[allow(
     dead_code,
@@ -24,7 +24,7 @@ impl harness::Contender for ToolCore {
 
     fn start() -> Self {
         ToolCore {
-            registry: Registry::linked().expect("unlike names"),
+            registry: Registry::linked().expect("unique names"),
         }
     }
 

@@ -1,7 +1,6 @@
-//! What is measured of this library alone: registries of many tools, many calls at once, and a
-//! parameter that is lent instead of given away.
+//! Cases of tool-core alone: registries of many tools, concurrent calls, and a borrowed parameter.
 
-mod at_once;
+mod concurrent;
 mod many;
 
 use std::hint::black_box;
@@ -33,7 +32,7 @@ pub fn work(case: &str) -> Work {
             let tools = many::tools(size);
             Work::new(size, move || {
                 let registry = Registry::builder().tools(tools.iter().cloned()).build();
-                black_box(registry).expect("unlike names");
+                black_box(registry).expect("unique names");
             })
         }
         ("look up", Ok(size)) => {
@@ -52,9 +51,9 @@ pub fn work(case: &str) -> Work {
             })
         }
         _ => match case {
-            "text as &str" => lent_text(),
-            "1000 at once" => at_once::calls(),
-            "1000 at once, bare" => at_once::bare(),
+            "text as &str" => borrowed_text(),
+            "1000 at once" => concurrent::calls(),
+            "1000 at once, bare" => concurrent::bare(),
             _ => panic!("no case {case}"),
         },
     }
@@ -62,7 +61,7 @@ pub fn work(case: &str) -> Work {
 
 /// Stores a note.
 #[tool(unlinked)]
-fn lent(
+fn borrowing(
     /// The text of the note.
     body: &str,
 ) -> String {
@@ -70,13 +69,13 @@ fn lent(
     "stored".into()
 }
 
-/// The case `text` with a parameter that is not copied out of its text.
-fn lent_text() -> Work {
-    let registry = Registry::builder().tools(tools![lent]).build();
+/// The case `text` with a parameter that borrows from the arguments.
+fn borrowed_text() -> Work {
+    let registry = Registry::builder().tools(tools![borrowing]).build();
     let registry = registry.expect("one tool");
     let arguments = cases::text();
     Work::new(1, move || {
-        let call = ToolCall::new("call_1", "lent", &*arguments);
+        let call = ToolCall::new("call_1", "borrowing", &*arguments);
         assert!(!black_box(now(registry.call(call))).is_error());
     })
 }

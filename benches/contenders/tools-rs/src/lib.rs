@@ -1,4 +1,4 @@
-//! tools-rs: `#[tool]`, the collection of everything that is linked, `ToolCollection::call`.
+//! tools-rs: `#[tool]`, the collection of all linked tools, `ToolCollection::call`.
 
 #[allow(
     dead_code,
@@ -29,7 +29,8 @@ impl harness::Contender for ToolsRs {
     }
 
     fn call(&self, tool: &Self::Tool, arguments: &str, look: impl FnOnce(Result<&str, &str>)) {
-        // It takes a value. `FunctionCall::new` would make a random id, which it doesn't need.
+        // It takes a parsed value. `FunctionCall::new` would generate a random id, which it does
+        // not need.
         let called = serde_json::from_str(arguments).map_err(|error| error.to_string());
         let result = called.and_then(|arguments| {
             let call = FunctionCall {

@@ -6,9 +6,9 @@ use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, least};
 use crate::compile::COUNTS;
 use crate::figures::{Figures, get};
 
-/// A number to hold against a bound, and how it is shown.
+/// A number to compare with a target, and its text.
 pub struct Figure {
-    /// None where it was not measured.
+    /// `None` if it was not measured.
     pub value: Option<f64>,
     pub text: String,
 }
@@ -20,7 +20,7 @@ fn figure(value: f64, text: impl Into<String>) -> Figure {
     }
 }
 
-/// This figure, or the word that it is not there.
+/// Returns the figure, or a text that says that it is missing.
 fn or_missing(what: impl Display, figure: Option<Figure>) -> Figure {
     figure.unwrap_or_else(|| Figure {
         value: None,
@@ -28,7 +28,7 @@ fn or_missing(what: impl Display, figure: Option<Figure>) -> Figure {
     })
 }
 
-/// Instructions and wall time of these cases beside the floor's.
+/// Returns ratios to the floor: instructions and wall time of these cases.
 pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
     let instructions = |case| {
         let of = |who| get(&data.instructions, who, case);
@@ -48,7 +48,8 @@ pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
     cases.iter().flat_map(both).collect()
 }
 
-/// How many times faster a case is than the fastest peer at another: instructions and wall time.
+/// Returns how many times faster a case is than the fastest peer at another: instructions and wall
+/// time.
 pub fn to_fastest(data: &Data, peers: &[&'static str], case: &str, theirs: &str) -> Vec<Figure> {
     let instructions = || {
         let of = |who, case| get(&data.instructions, who, case);
@@ -67,7 +68,7 @@ pub fn to_fastest(data: &Data, peers: &[&'static str], case: &str, theirs: &str)
     ]
 }
 
-/// The three mistakes beside an accepted call of the same tool.
+/// Returns the ratio of a rejected call to an accepted call of the same tool.
 pub fn refused(data: &Data) -> Vec<Figure> {
     let instructions = || {
         let of = |case| get(&data.instructions, OURS, case);
@@ -88,7 +89,7 @@ pub fn mistakes(data: &Data) -> Vec<Figure> {
     let named = |who| get(&data.instructions, who, "mistakes named");
     let most = PEERS.iter().filter_map(|&peer| named(peer));
     let most = most.fold(0.0, f64::max);
-    let ours = named(OURS).map(|ours| figure(ours, format!("{ours}, a peer at most {most}")));
+    let ours = named(OURS).map(|ours| figure(ours, format!("{ours}; peers at most {most}")));
     vec![or_missing("mistakes", ours)]
 }
 
@@ -130,7 +131,7 @@ pub fn look_up(data: &Data) -> Vec<Figure> {
         let at = |size| get(&data.instructions, OURS, &format!("look up {size}"));
         let ratio = at(10_000)? / at(10)?;
         let wall = data.paired((OURS, "look up 10000"), (OURS, "look up 10"))?;
-        let text = format!("{ratio:.2}; with the misses of the cache {wall} wall");
+        let text = format!("{ratio:.2}; {wall} wall, with cache misses");
         Some(figure(ratio, text))
     };
     vec![or_missing("look-up", instructions())]
@@ -162,7 +163,7 @@ pub fn check_time(data: &Data) -> Vec<Figure> {
     counts.map(|&count| or_missing(count, at(count))).collect()
 }
 
-/// Neither side is lessened by the bare functions, which BFCL's crate has not.
+/// The plain functions are not subtracted on either side, because BFCL's crate has none.
 pub fn bfcl(data: &Data) -> Vec<Figure> {
     let of = |measure: &str| get(&data.bfcl, OURS, measure);
     let build = |mode| {
@@ -170,7 +171,7 @@ pub fn bfcl(data: &Data) -> Vec<Figure> {
         let ratio = ms / (get(&data.compile, OURS, &format!("{mode} 200"))? * 1000.0 / 200.0);
         Some(figure(ratio, format!("{mode}: {ms:.2} ms, {ratio:.2}")))
     };
-    // Two runs of which neither was paired: instructions, then.
+    // The two runs were not timed in turn, so compare instructions.
     let run = |case| {
         let ours = of(&format!("{case}, instructions"))? / of("tools")?;
         let ratio = ours / (get(&data.instructions, OURS, case)? / 201.0);
@@ -186,13 +187,13 @@ pub fn size(data: &Data) -> Vec<Figure> {
     let bytes = || {
         let of = |who| get(&data.size, who, "bytes a tool");
         let (ours, bare) = (of(OURS)?, of("bare")?);
-        let text = format!("{ours:.0}, of which {bare:.0} are the function's");
+        let text = format!("{ours:.0}, {bare:.0} of them for the function");
         Some(figure(ours, text))
     };
     vec![or_missing("size", bytes())]
 }
 
-/// Ours beside the least of these.
+/// Returns tool-core's figure relative to the smallest of these peers.
 pub fn below_peers(figures: &Figures, measure: &str, peers: &[&'static str]) -> Vec<Figure> {
     let ratio = || {
         let ours = get(figures, OURS, measure)?;
@@ -202,28 +203,29 @@ pub fn below_peers(figures: &Figures, measure: &str, peers: &[&'static str]) -> 
     vec![or_missing(measure, ratio())]
 }
 
-/// As MCP's form has them, which is as they are; the other dialects leave out or add what their
-/// providers want.
+/// MCP's format sends schemas as they are; other dialects add and remove what their providers
+/// require.
 const FORM: &str = "mcp";
 const FAULTS: [&str; 3] = ["allows", "refuses", "loses"];
 
-/// Beside the smallest peer whose schemas are right.
+/// Returns sizes relative to the smallest peer whose schemas are correct.
 pub fn schema_size(data: &Data) -> Vec<Figure> {
     let beside = |measure: &str| {
         let ours = data.schema.get(OURS)?.get(FORM)?[measure].as_f64()?;
         let of = |peer| data.schema.get(peer)?.get("definitions");
         let right = least(PEERS, |peer| {
-            let judged = of(peer)?;
+            let checked = of(peer)?;
             let is_right = FAULTS
                 .iter()
-                .all(|fault| judged[*fault] == serde_json::json!([]));
-            let size = judged[measure].as_f64()?;
+                .all(|fault| checked[*fault] == serde_json::json!([]));
+            let size = checked[measure].as_f64()?;
             Some(if is_right { size } else { f64::INFINITY })
         })?;
         let (name, any) = least(PEERS, |peer| of(peer)?[measure].as_f64())?;
-        let theirs = match right.1.is_finite() {
-            true => format!("{} {}", right.0, right.1),
-            false => format!("no peer is right, {name} has {any}"),
+        let theirs = if right.1.is_finite() {
+            format!("{} {}", right.0, right.1)
+        } else {
+            format!("no peer is correct; {name} {any}")
         };
         Some(figure(
             ours / right.1,
@@ -239,8 +241,8 @@ pub fn schema_size(data: &Data) -> Vec<Figure> {
 
 pub fn schema_right(data: &Data) -> Vec<Figure> {
     let faults = || {
-        let judged = data.schema.get(OURS)?.get(FORM)?;
-        let of = |fault: &str| judged[fault].as_array().map(Vec::len);
+        let checked = data.schema.get(OURS)?.get(FORM)?;
+        let of = |fault: &str| checked[fault].as_array().map(Vec::len);
         let faults = FAULTS.iter().map(|fault| of(fault));
         let faults = faults.collect::<Option<Vec<_>>>()?;
         let sum = faults.iter().sum::<usize>();

@@ -10,11 +10,11 @@ use crate::{echo, type_test};
 type_test! { bytes: Bytes, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}};
 keeps Bytes::new(), Bytes::from_static(&[0, 255]);
 accepts [1.0];
-refuses "text", [256], [-1], ["a"], {}, null; }
+rejects "text", [256], [-1], ["a"], {}, null; }
 
 type_test! { mutable_bytes: BytesMut, {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}};
 keeps BytesMut::from(&b"abc"[..]);
-refuses "abc", [1.5]; }
+rejects "abc", [1.5]; }
 
 type_test! { either: Either<u8, Option<String>>,
 {"anyOf": [
@@ -23,25 +23,25 @@ type_test! { either: Either<u8, Option<String>>,
 ]};
 keeps Either::Left(7), Either::Right(None), Either::Right(Some("a".into()));
 accepts {"Left": 7.0};
-refuses 7, "Left", "a", null, {}, {"Left": 256}, {"Left": null}, {"Left": 1, "Right": null}, {"left": 1}, [7]; }
+rejects 7, "Left", "a", null, {}, {"Left": 256}, {"Left": null}, {"Left": 1, "Right": null}, {"left": 1}, [7]; }
 
 type_test! { index_map: IndexMap<String, Vec<Option<bool>>>,
 {"type": "object", "additionalProperties": {"type": "array", "items": {"anyOf": [{"type": "boolean"}, {"type": "null"}]}}};
 keeps IndexMap::new(), IndexMap::from([("b".into(), vec![None, Some(true)]), (String::new(), vec![])]);
-refuses [], null, "a", {"a": true}, {"a": [1]}; }
+rejects [], null, "a", {"a": true}, {"a": [1]}; }
 
 type_test! { index_map_of_integers: IndexMap<u16, u8>,
 {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "integer", "minimum": 0, "maximum": 255}}, "additionalProperties": false};
 keeps IndexMap::from([(7, 1), (3, 2)]);
-refuses {"a": 1}, {"-1": 1}, {"1": "1"}; }
+rejects {"a": 1}, {"-1": 1}, {"1": "1"}; }
 
 type_test! { index_set: IndexSet<i32>, {"type": "array", "items": {"type": "integer"}};
 keeps IndexSet::from([3, 1, 2]);
 accepts [1, 1], [2.0];
-refuses ["1"], {}, 1; }
+rejects ["1"], {}, 1; }
 
 #[test]
-fn the_order_of_an_index_map_is_kept_and_no_key_comes_twice() {
+fn an_index_map_keeps_its_order_and_rejects_repeated_keys() {
     /// Lists keys.
     #[tool_core::tool(unlinked)]
     fn list(value: IndexMap<String, u8>) -> Vec<String> {

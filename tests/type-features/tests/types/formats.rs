@@ -1,4 +1,4 @@
-//! What a schema's format admits, the type takes, and what the type writes, the format admits.
+//! A type accepts what its schema's format allows, and writes only what the format allows.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn holds(echo: &Echo, text: &str) {
     let value = Value::from(text);
     if echo.is_described(&value) {
         let back = echo.gives(&value);
-        // Of the year 9999 and before the year 0 the instant may be written in another year.
+        // Outside of the years 0 to 9999 the instant may be written in another year.
         if !text.starts_with("9999-12-31") && !text.starts_with("0000-01-01") {
             assert!(echo.is_described(&back), "{text} came back as {back}");
         }
@@ -58,7 +58,7 @@ fn dates() {
     proptest!(|(text in date())| {
         for echo in &all {
             holds(echo, &text);
-            // With this much alike, they agree in both directions.
+            // Both agree in both directions within this range.
             let described = echo.is_described(&text.as_str().into());
             prop_assert_eq!(described, !echo.call(&text.as_str().into()).is_error());
         }

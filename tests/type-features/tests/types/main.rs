@@ -1,9 +1,9 @@
-//! The types of other crates: what their schemas say, what a tool accepts, what it refuses.
+//! The types of other crates: their schemas, what a tool accepts, what it rejects.
 
 mod containers;
 mod dates;
 mod formats;
-mod texts;
+mod strings;
 
 use std::any::type_name;
 
@@ -11,22 +11,22 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
-/// A tool that gives back its one parameter, and a judge of the same schema that knows formats.
+/// A tool that returns its one parameter, and a validator of its schema that checks formats.
 struct Echo {
     registry: Registry,
-    judge: jsonschema::Validator,
-    /// What must not occur in a refusal: the names of Rust types.
+    validator: jsonschema::Validator,
+    /// Names of Rust types, which a message must not contain.
     names: Vec<&'static str>,
 }
 
 impl Echo {
-    /// Of a tool `echo` with a parameter and a result `T`, whose schema is `schema`.
+    /// Creates it from a tool `echo` with a parameter and a result `T`, whose schema is `schema`.
     fn new<T: ToolType>(registry: Registry, schema: &Value) -> Echo {
         let spec = registry.get("echo").expect("the tool");
         let parameters: Value = serde_json::from_str(spec.parameters_json()).unwrap();
         assert_eq!(parameters["properties"]["value"], *schema);
         assert_eq!(T::SCHEMA.to_json().parse::<Value>().unwrap(), *schema);
-        let judge = jsonschema::options()
+        let validator = jsonschema::options()
             .should_validate_formats(true)
             .build(&parameters)
             .unwrap();
@@ -35,7 +35,7 @@ impl Echo {
             .filter(|name| name.starts_with(char::is_uppercase) && name.len() > 1);
         Echo {
             registry,
-            judge,
+            validator,
             names: names.collect(),
         }
     }
@@ -47,10 +47,10 @@ impl Echo {
     }
 
     fn is_described(&self, value: &Value) -> bool {
-        self.judge.is_valid(&json!({"value": value}))
+        self.validator.is_valid(&json!({"value": value}))
     }
 
-    /// A value of the crate arrives equal and is described, as it is written.
+    /// Checks that a value arrives equal and that the schema describes its serialized form.
     fn keeps<T: Serialize + DeserializeOwned + PartialEq>(&self, value: &T) {
         let json = serde_json::to_value(value).unwrap();
         assert!(self.is_described(&json), "{json}");
@@ -61,7 +61,7 @@ impl Echo {
         );
     }
 
-    /// What a call with `value` gives back.
+    /// Returns the result of a call with `value`.
     fn gives(&self, value: &Value) -> Value {
         let result = self.call(value);
         assert!(!result.is_error(), "{value}: {}", result.content());
@@ -76,25 +76,25 @@ impl Echo {
         self.gives(value);
     }
 
-    /// Accepted, though the schema does not describe it.
+    /// Accepted, although the schema does not describe it.
     fn is_lax(&self, value: &Value) {
         assert!(!self.is_described(value), "{value}");
         self.gives(value);
     }
 
-    /// Refused, as the schema says.
-    fn refuses(&self, value: &Value) {
+    /// Rejected, as the schema says.
+    fn rejects(&self, value: &Value) {
         assert!(!self.is_described(value), "{value}");
-        self.is_refused(value);
+        self.is_rejected(value);
     }
 
-    /// Refused, though only the schema's description says why.
+    /// Rejected, although only the schema's description says so.
     fn misses(&self, value: &Value) {
         assert!(self.is_described(value), "{value}");
-        self.is_refused(value);
+        self.is_rejected(value);
     }
 
-    fn is_refused(&self, value: &Value) {
+    fn is_rejected(&self, value: &Value) {
         let result = self.call(value);
         assert!(result.is_error(), "{value} gave {}", result.content());
         let text = result.content();
@@ -102,7 +102,7 @@ impl Echo {
         assert!(head.starts_with("invalid arguments for echo "), "{text}");
         assert!(reason.len() > 12, "{text}");
         assert!(!text.contains("::"), "{text}");
-        // The description of the schema follows, in which `Time` is a word.
+        // The schema's description follows; it contains the word `Time`.
         let said = text
             .rsplit_once("; expected")
             .map_or(text, |(said, _)| said);
@@ -112,7 +112,7 @@ impl Echo {
     }
 }
 
-/// One type: its schema, values of it, and JSON with verdicts.
+/// Defines the test of a type: its schema, values of it, and JSON with verdicts.
 macro_rules! type_test {
     ($test:ident: $type:ty, $schema:tt;
      keeps $($value:expr),*;
@@ -126,7 +126,7 @@ macro_rules! type_test {
     };
 }
 
-/// The tool of a type.
+/// Makes the tool of a type.
 macro_rules! echo {
     ($type:ty, $schema:tt) => {{
         /// Gives back what it takes.

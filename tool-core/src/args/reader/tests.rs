@@ -1,5 +1,5 @@
-//! The reader against `serde_json`, and the strict way against the walk over the schema, on texts
-//! that are one or two characters away from good ones.
+//! Compares the reader with `serde_json`, and the strict mode with validation, on texts that differ
+//! from valid ones in one or two characters.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -56,7 +56,7 @@ enum Shape {
     Box { a: Closed, b: Option<Box<Place>> },
 }
 
-/// A value of this in another case is the value, and serde takes it for the other.
+/// In another case `Point` is still that value, but serde reads it as `Other`.
 #[derive(Debug, PartialEq, Deserialize, ToolType)]
 enum Open {
     Point,
@@ -79,10 +79,10 @@ enum Tagged {
     B(BTreeMap<String, i64>),
 }
 
-/// What is put between the characters of good texts.
+/// The characters that are inserted into valid texts.
 const BYTES: &str = "{}[],:\"\\ \n\t\u{1}019-+.eEnulltrfsa/é";
 
-/// Every text that comes of a good one by an insertion, a deletion or a replacement.
+/// Returns every text that results from an insertion, a deletion or a replacement.
 fn near(good: &str) -> Vec<String> {
     let mut texts = vec![good.to_owned()];
     for (at, character) in good.char_indices() {
@@ -97,13 +97,14 @@ fn near(good: &str) -> Vec<String> {
     texts
 }
 
-/// Both readers' value and the place behind it, or nothing.
+/// Reads with `serde_json`. Returns the value and the position after it.
 fn by_json<'de, T: Deserialize<'de>>(text: &'de str) -> Option<(T, usize)> {
     let mut json = Json::new(StrRead::new(text));
     let value = T::deserialize(&mut json).ok()?;
     Some((value, json.into_iter::<IgnoredAny>().byte_offset()))
 }
 
+/// Reads with the reader. Returns the value and the position after it.
 fn by_reader<'de, T: Deserialize<'de>>(text: &'de str, is_strict: bool) -> Option<(T, usize)> {
     let mut reader = Reader::new(text);
     reader.is_strict = is_strict;
@@ -111,6 +112,7 @@ fn by_reader<'de, T: Deserialize<'de>>(text: &'de str, is_strict: bool) -> Optio
     Some((value, reader.cursor.position()))
 }
 
+/// Checks that both read the same.
 fn agrees<T: for<'de> Deserialize<'de> + Debug>(good: &[&str]) -> Vec<String> {
     let texts: Vec<_> = good.iter().flat_map(|good| near(good)).collect();
     for text in &texts {
@@ -121,8 +123,7 @@ fn agrees<T: for<'de> Deserialize<'de> + Debug>(good: &[&str]) -> Vec<String> {
     texts
 }
 
-/// The same of a type that needs no walk: the strict way takes what both the schema and
-/// `serde_json` take.
+/// Checks that the strict mode accepts what both the schema and `serde_json` accept.
 fn is_exact<T: for<'de> Deserialize<'de> + Debug + ToolType>(good: &[&str]) {
     const { assert!(T::EXACT) };
     for text in agrees::<T>(good) {
@@ -135,7 +136,7 @@ fn is_exact<T: for<'de> Deserialize<'de> + Debug + ToolType>(good: &[&str]) {
             );
         }
         if serde_json::from_str::<IgnoredAny>(&text).is_ok() {
-            // Some leave the fraction of a number to whoever reads on.
+            // Some types leave the fraction of a number unread.
             let all = |(_, end): &(T, usize)| text[*end..].trim_ascii().is_empty();
             let fits = conforms(T::SCHEMA, &text).is_some();
             let both = by_json::<T>(&text).filter(all).filter(|_| fits);
@@ -235,7 +236,7 @@ fn strings_are_read_as_serde_json_reads_them() {
 }
 
 #[test]
-fn every_length_and_place_of_a_special_character_is_met() {
+fn special_characters_are_found_at_every_position() {
     for length in 0..40 {
         for at in 0..=length {
             for special in [
@@ -292,7 +293,7 @@ fn structs_and_enums_are_read_as_serde_json_reads_them() {
 }
 
 #[test]
-fn strictness_goes_all_the_way_down() {
+fn the_strict_mode_applies_to_nested_values() {
     let good = r#"{"places":[{"name":"a","latitude":0.5}],"shape":{"Circle":2.5},"pair":[{"in":false},"celsius"]}"#;
     is_exact::<Deep>(&[good]);
     is_exact::<Vec<Option<Deep>>>(&[&format!("[null,{good}]")]);
@@ -314,7 +315,7 @@ fn strictness_goes_all_the_way_down() {
 }
 
 #[test]
-fn what_reads_itself_in_its_own_way_is_left_to_serde_json() {
+fn hand_written_deserializers_are_left_to_serde_json() {
     let values = [
         r#"{"a":[1,2.5,"x",null,{"b":true}],"c":-0.0}"#,
         r#"{"kind":"A","x":3}"#,
@@ -328,7 +329,7 @@ fn what_reads_itself_in_its_own_way_is_left_to_serde_json() {
     agrees::<Box<RawValue>>(&values);
     agrees::<BTreeMap<u8, Vec<Place>>>(&[r#"{"1":[],"2":[{"name":"a","latitude":1}]}"#]);
     agrees::<std::time::Duration>(&[r#"{"secs":1,"nanos":2}"#, "[1,2]"]);
-    // A hand-written type might take anything: the strict way is not for it.
+    // A hand-written type may accept anything, so it can't be read in the strict mode.
     assert!(by_reader::<Value>("1", true).is_none());
     assert!(by_reader::<BTreeMap<String, u8>>("{}", true).is_none());
 }

@@ -1,4 +1,4 @@
-//! [`CancellationToken`]: says that a call is to end.
+//! [`CancellationToken`]: requests that a call ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Says to whoever looks or waits that something is to end. Clones are the same token. It belongs
-/// to no async runtime.
+/// A shared flag that requests the end of an operation. Clones share the same flag. Works with any
+/// async runtime, and without one.
 ///
 /// ```
 /// use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
 ///
-/// /// Never ends.
+/// /// Never finishes.
 /// #[tool]
 /// async fn wait() {
 ///     std::future::pending::<()>().await;
@@ -36,24 +36,24 @@ pub struct CancellationToken(Arc<State>);
 #[derive(Default)]
 struct State {
     is_cancelled: AtomicBool,
-    waiting: Mutex<Waiting>,
+    waiters: Mutex<Waiters>,
     parent: Option<CancellationToken>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    next: u64,
-    /// By the order of their coming. One token may end thousands of calls.
+struct Waiters {
+    next_key: u64,
+    /// A map, because one token may cancel thousands of calls.
     wakers: BTreeMap<u64, Waker>,
 }
 
 impl CancellationToken {
-    /// A token that nobody has cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> CancellationToken {
         CancellationToken::default()
     }
 
-    /// A token that is cancelled with this one, and can be by itself.
+    /// Creates a token that is cancelled together with this one, or on its own.
     pub fn child(&self) -> CancellationToken {
         CancellationToken(Arc::new(State {
             parent: Some(self.clone()),
@@ -61,23 +61,23 @@ impl CancellationToken {
         }))
     }
 
-    /// Cancels it, for good.
+    /// Cancels this token and its children, for good.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
-        let wakers = mem::take(&mut self.0.waiting().wakers);
-        // Outside of the lock, since a waker may do anything.
+        let wakers = mem::take(&mut self.0.waiters().wakers);
+        // The lock is released first, because a waker may run any code.
         for waker in wakers.into_values() {
             waker.wake();
         }
     }
 
-    /// Whether this token, or one that it is a child of, was cancelled.
+    /// Returns `true` if this token or one of its ancestors was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.line()
+        self.ancestors()
             .any(|state| state.is_cancelled.load(Ordering::SeqCst))
     }
 
-    /// Waits until it is cancelled.
+    /// Waits until this token is cancelled.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled {
             token: self.clone(),
@@ -85,8 +85,8 @@ impl CancellationToken {
         }
     }
 
-    /// This token, its parent, the parent of that.
-    fn line(&self) -> impl Iterator<Item = &State> {
+    /// Iterates over this token, its parent, and so on.
+    fn ancestors(&self) -> impl Iterator<Item = &State> {
         std::iter::successors(Some(&*self.0), |state| {
             state.parent.as_ref().map(|parent| &*parent.0)
         })
@@ -94,8 +94,8 @@ impl CancellationToken {
 }
 
 impl State {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,12 +107,12 @@ impl fmt::Debug for CancellationToken {
     }
 }
 
-/// Ends when a [`CancellationToken`] is cancelled.
+/// A future that completes when a [`CancellationToken`] is cancelled.
 #[derive(Debug)]
-#[must_use = "a future does nothing unless it is awaited"]
+#[must_use = "futures do nothing unless awaited"]
 pub struct Cancelled {
     token: CancellationToken,
-    /// Under which this waits at the token and at those above it; empty before the first poll.
+    /// The keys of its wakers at the token and its ancestors; empty before the first poll.
     keys: Vec<u64>,
 }
 
@@ -121,33 +121,35 @@ impl Future for Cancelled {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Cancelled { token, keys } = self.get_mut();
-        for (at, state) in token.line().enumerate() {
+        for (at, state) in token.ancestors().enumerate() {
             let waker = context.waker().clone();
-            let mut waiting = state.waiting();
+            let mut waiters = state.waiters();
             let key = keys.get(at).copied().unwrap_or_else(|| {
-                let key = waiting.next;
-                waiting.next += 1;
+                let key = waiters.next_key;
+                waiters.next_key += 1;
                 keys.push(key);
                 key
             });
-            let before = waiting.wakers.insert(key, waker);
-            drop(waiting);
-            // A waker may hold the last of a task, whose end may come here again: no lock is held.
-            drop(before);
+            let replaced = waiters.wakers.insert(key, waker);
+            drop(waiters);
+            // The lock is released first: dropping a waker may drop a task, which may come back
+            // here.
+            drop(replaced);
         }
-        // After the wakers are in place, so that no cancelling is missed.
-        match token.is_cancelled() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        // Checked after the wakers are in place, so that no cancellation is missed.
+        if token.is_cancelled() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }
 
 impl Drop for Cancelled {
     fn drop(&mut self) {
-        for (state, key) in self.token.line().zip(&self.keys) {
-            let waker = state.waiting().wakers.remove(key);
-            // Without the lock, as above.
+        for (state, key) in self.token.ancestors().zip(&self.keys) {
+            let waker = state.waiters().wakers.remove(key);
+            // Outside the lock, as above.
             drop(waker);
         }
     }
@@ -162,7 +164,7 @@ mod tests {
     use crate::runtime::block_on::block_on;
 
     #[test]
-    fn a_child_is_cancelled_with_its_parent_and_not_the_other_way_around() {
+    fn cancelling_a_parent_cancels_its_children_and_not_vice_versa() {
         let parent = CancellationToken::new();
         let (one, two) = (parent.child(), parent.child().child());
         one.cancel();
@@ -173,35 +175,35 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_woken_and_leaves_nothing_behind() {
+    fn all_waiters_are_woken_and_removed() {
         let parent = CancellationToken::new();
         let child = parent.child();
-        let waiting: Vec<_> = (0..4)
+        let threads: Vec<_> = (0..4)
             .map(|_| {
-                let waits = child.cancelled();
-                thread::spawn(move || block_on(waits))
+                let cancelled = child.cancelled();
+                thread::spawn(move || block_on(cancelled))
             })
             .collect();
-        // Whether they wait already does not matter.
+        // The test holds even if some do not wait yet.
         thread::sleep(Duration::from_millis(5));
         parent.cancel();
-        for thread in waiting {
+        for thread in threads {
             thread.join().unwrap();
         }
-        assert!(parent.0.waiting().wakers.is_empty());
-        assert!(child.0.waiting().wakers.is_empty());
+        assert!(parent.0.waiters().wakers.is_empty());
+        assert!(child.0.waiters().wakers.is_empty());
     }
 
     #[test]
-    fn a_wait_that_is_given_up_is_forgotten() {
+    fn a_dropped_waiter_is_removed() {
         let token = CancellationToken::new();
         let mut context = Context::from_waker(Waker::noop());
-        let mut waits = token.child().cancelled();
+        let mut cancelled = token.child().cancelled();
         for _ in 0..3 {
-            assert!(Pin::new(&mut waits).poll(&mut context).is_pending());
+            assert!(Pin::new(&mut cancelled).poll(&mut context).is_pending());
         }
-        assert_eq!(token.0.waiting().wakers.len(), 1);
-        drop(waits);
-        assert!(token.0.waiting().wakers.is_empty());
+        assert_eq!(token.0.waiters().wakers.len(), 1);
+        drop(cancelled);
+        assert!(token.0.waiters().wakers.is_empty());
     }
 }

@@ -1,9 +1,9 @@
-//! How far a call is.
+//! [`Progress`]: the progress of a call.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How far a call is, in the way of MCP's `notifications/progress`.
+/// The progress of a call, as in MCP's `notifications/progress`.
 ///
 /// ```
 /// use tool_core::Progress;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How much is done, in a unit of the tool's choice. It should grow with every report.
+    /// The amount of work done, in any unit. It should increase with every report.
     pub done: f64,
-    /// How much there is to do, if that is known.
+    /// The total amount of work, if known.
     pub total: Option<f64>,
-    /// Words for people.
+    /// A text for people.
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// So much is done, of who knows how much.
+    /// Creates a report with an unknown total.
     pub fn new(done: f64) -> Progress {
         Progress {
             done,
@@ -31,7 +31,7 @@ impl Progress {
         }
     }
 
-    /// So much is done of so much.
+    /// Creates a report with a known total.
     pub fn of(done: f64, total: f64) -> Progress {
         Progress {
             total: Some(total),
@@ -39,23 +39,23 @@ impl Progress {
         }
     }
 
-    /// With words for people.
+    /// Adds a text for people.
     pub fn message(mut self, message: impl Into<String>) -> Progress {
         self.message = Some(message.into());
         self
     }
 }
 
-/// Who wants to know.
+/// The closure that receives progress reports.
 #[derive(Clone)]
 pub(crate) struct ProgressSink(Arc<dyn Fn(&Progress) + Send + Sync>);
 
 impl ProgressSink {
-    pub(crate) fn new(tell: impl Fn(&Progress) + Send + Sync + 'static) -> ProgressSink {
-        ProgressSink(Arc::new(tell))
+    pub(crate) fn new(callback: impl Fn(&Progress) + Send + Sync + 'static) -> ProgressSink {
+        ProgressSink(Arc::new(callback))
     }
 
-    pub(crate) fn tell(&self, progress: &Progress) {
+    pub(crate) fn send(&self, progress: &Progress) {
         (self.0)(progress);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::provider::dialect::JsonWriter;
 use crate::provider::subset::Subset;
-use crate::schema::words::{expected, text};
+use crate::schema::messages::{expected, text};
 use crate::schema::{
     ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
     StringRule, Text,

@@ -1,9 +1,9 @@
-//! Where in the arguments a walker stands.
+//! [`Path`]: the place of a value in the arguments.
 
 use crate::schema::cursor::{Cursor, Quoted};
-use crate::schema::words::name;
+use crate::schema::messages::name;
 
-/// A place in the arguments; lives on the stack and costs nothing until it is printed.
+/// The place of a value in the arguments. Lives on the stack and is formatted only for a message.
 pub(super) struct Path<'p> {
     parent: Option<&'p Path<'p>>,
     step: Step<'p>,
@@ -35,7 +35,7 @@ impl Path<'_> {
         }
     }
 
-    /// `stops[2].name`, with room for what is to be said of it.
+    /// Returns the path as text, such as `stops[2].name`, with capacity for a message after it.
     pub(super) fn text(&self) -> String {
         let mut text = String::with_capacity(128);
         self.write(&mut text);
@@ -60,8 +60,8 @@ impl Path<'_> {
     }
 }
 
-/// The path to the innermost value that ends at or behind an offset of some JSON text, below the
-/// value as a whole: `[2].name`, or nothing.
+/// Returns the path to the innermost value that contains an offset of a JSON text or ends there, such
+/// as `[2].name`; empty for the whole value.
 pub(crate) fn path_at(text: &str, offset: usize) -> String {
     let mut path = String::new();
     let mut cursor = Cursor::new(text);
@@ -80,7 +80,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
             let key = (open == b'{').then(|| cursor.key());
             let inner = cursor.clone();
             cursor.value();
-            // What stands between two values belongs to the whole.
+            // An offset between two values belongs to the whole.
             if inner.position() < offset && offset <= cursor.position() {
                 match key.map(Quoted::text) {
                     Some(key) => {

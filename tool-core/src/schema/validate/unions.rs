@@ -1,15 +1,15 @@
-//! Values that one of several schemas describes.
+//! Values that must match one of several schemas.
 
 use std::borrow::Cow;
 
-use super::respell::Respelling;
-use super::{Path, Walker};
+use super::text::Rewrite;
+use super::{Path, Validator};
 use crate::schema::cursor::{Cursor, unquote};
+use crate::schema::messages::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::property::Members;
-use crate::schema::words::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::{Kind, Property, Schema, Strings, Text};
 
-impl Walker<'_> {
+impl Validator<'_> {
     pub(super) fn any_of(
         &mut self,
         schema: &Schema,
@@ -18,61 +18,64 @@ impl Walker<'_> {
         depth: usize,
     ) {
         let start = self.cursor.clone();
-        let text = self.pass();
-        // What is looked at again and again had better be JSON.
+        let text = self.skip_value();
+        // What is validated repeatedly must be JSON.
         if !self.is_json() {
             return;
         }
         let end = self.cursor.clone();
         let members = members(text);
-        // Where it is plain which is meant, its mistakes are the mistakes.
-        let mut leading = schemas
+        // If only one schema can be meant, its violations are reported.
+        let mut likely = schemas
             .iter()
-            .filter(|schema| leads(schema, text, &members, false));
-        let meant = match (leading.next(), leading.next()) {
+            .filter(|schema| is_intended(schema, text, &members));
+        let intended = match (likely.next(), likely.next()) {
             (None, _) => only_of_kind(schemas, text),
             (only, None) => only,
             _ => None,
         };
-        let meant = meant.filter(|schema| !is_far(schema, text));
-        let mut mistakes = None;
-        let found = self.found.mark();
-        let written = self.output.as_ref().map(Respelling::mark);
-        // First as it is: what fits a later candidate exactly is no earlier one in another case.
-        let folds = self.folds;
-        for round in [false, true].into_iter().filter(|round| folds || !round) {
-            self.folds = round;
+        let intended = intended.filter(|schema| !is_unlike_any_value(schema, text));
+        let mut reported = None;
+        let violations = self.violations.mark();
+        let output = self.output.as_ref().map(Rewrite::mark);
+        // An exact match of a later schema precedes a match of an earlier one in another case.
+        let ignores_case = self.ignores_case;
+        for round in [false, true] {
+            if round && !ignores_case {
+                break;
+            }
+            self.ignores_case = round;
             for candidate in schemas
                 .iter()
-                .filter(|schema| leads(schema, text, &members, true))
+                .filter(|schema| may_match(schema, text, &members))
             {
                 let Some(left) = self.budget.checked_sub(text.len()) else {
-                    self.folds = folds;
-                    let problem = "too intricate to be checked; make it simpler";
-                    return self.report(path, |words| words.push_str(problem));
+                    self.ignores_case = ignores_case;
+                    let message = "too complex to check; simplify it";
+                    return self.report(path, |out| out.push_str(message));
                 };
                 self.budget = left;
                 let coercions = self.coercions.len();
                 self.cursor = start.clone();
                 self.value(candidate, path, depth);
-                if self.found.mark() == found {
-                    self.folds = folds;
+                if self.violations.mark() == violations {
+                    self.ignores_case = ignores_case;
                     return;
                 }
-                let own = self.found.split_off(found);
-                if meant.is_some_and(|meant| std::ptr::eq(meant, candidate)) {
-                    mistakes = Some(own);
+                let found = self.violations.split_off(violations);
+                if intended.is_some_and(|intended| std::ptr::eq(intended, candidate)) {
+                    reported = Some(found);
                 }
                 self.coercions.truncate(coercions);
-                if let (Some(output), Some(written)) = (&mut self.output, written) {
-                    output.back_to(written);
+                if let (Some(rewrite), Some(mark)) = (&mut self.output, output) {
+                    rewrite.rewind(mark);
                 }
             }
         }
-        self.folds = folds;
-        // It is none of them. A second walk would double at every level.
-        match (meant, mistakes) {
-            (_, Some(mistakes)) => self.found.append(mistakes),
+        self.ignores_case = ignores_case;
+        // Nothing matched. Validating again would take exponential time in nested unions.
+        match (intended, reported) {
+            (_, Some(found)) => self.violations.append(found),
             (Some(candidate), None) => {
                 self.cursor = start;
                 self.value(candidate, path, depth);
@@ -80,36 +83,40 @@ impl Walker<'_> {
             (None, None) => {}
         }
         self.cursor = end;
-        // Something else was wrong on the way, such as a budget that ran out.
-        if self.found.mark() != found {
+        if self.violations.mark() != violations {
             return;
         }
-        let leads_none = !schemas
-            .iter()
-            .any(|schema| leads(schema, text, &members, false));
         match tags(schemas) {
-            Some((tag, values)) if leads_none && text.starts_with('{') => {
+            Some((tag, values))
+                if text.starts_with('{')
+                    && !schemas
+                        .iter()
+                        .any(|schema| is_intended(schema, text, &members)) =>
+            {
                 let path = path.key(tag);
                 let got = members.iter().find(|(key, _)| key == tag);
-                self.report(&path, |words| match got {
+                self.report(&path, |out| match got {
                     Some((_, value)) => {
                         let shown = shorten(value);
-                        push(words, format_args!("expected {values}, got {shown}"));
+                        push(out, format_args!("expected {values}, got {shown}"));
                         if let Some(text) = unquote(value) {
                             let tags = schemas.iter().flat_map(|schema| tag_values(schema));
-                            did_you_mean(words, &text, tags);
+                            did_you_mean(out, &text, tags);
                         }
                     }
-                    None => push(words, format_args!("missing; expected {values}")),
+                    None => push(out, format_args!("missing; expected {values}")),
                 });
             }
-            _ => self.unlike(schema, text, path),
+            _ => self.report_mismatch(schema, text, path),
         }
     }
 }
 
-/// The members of an object, or nothing.
-fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
+/// A key and the text of its value.
+type Member<'t> = (Cow<'t, str>, &'t str);
+
+/// Returns the members of an object; empty for other values.
+fn members(text: &str) -> Vec<Member<'_>> {
     let mut members = Vec::new();
     let mut cursor = Cursor::new(text);
     if !cursor.eat(b'{') {
@@ -123,37 +130,50 @@ fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
     members
 }
 
-/// Whether a value may be what `schema` describes, from what shows at its surface: its kind, its
-/// tag and its members. With `all_of_it`, what does not lead can't fit; without, only the tag must
-/// be right, or one of the members that it must have.
-fn leads(schema: &Schema, text: &str, members: &[(Cow<'_, str>, &str)], all_of_it: bool) -> bool {
-    let first = text.bytes().next().unwrap_or(0);
+/// Returns `false` if a value certainly does not match `schema`, judging by its kind, its tag and
+/// its keys.
+fn may_match(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
     match schema.kind {
         Kind::Object(properties) => {
             let Members { known, others } = Members::of(properties);
-            let is_tagged = known.iter().any(|property| tag(property).is_some());
-            let tag_fits = known.iter().all(|property| has_tag(members, property));
-            let has = |property: &Property| members.iter().any(|(key, _)| property.is_called(key));
-            first == b'{'
-                && tag_fits
-                && if all_of_it {
-                    let required = known
-                        .iter()
-                        .all(|property| !property.required || has(property));
-                    let is_known = |key: &str| known.iter().any(|property| property.is_called(key));
-                    required && (others.is_some() || members.iter().all(|(key, _)| is_known(key)))
-                } else {
-                    let mut required = known.iter().filter(|property| property.required);
-                    is_tagged || known.is_empty() || required.any(has)
-                }
+            let is_known = |key: &str| known.iter().any(|property| property.has_name(key));
+            text.starts_with('{')
+                && known.iter().all(|property| {
+                    has_tag(members, property)
+                        && (!property.required || is_given(members, property))
+                })
+                && (others.is_some() || members.iter().all(|(key, _)| is_known(key)))
         }
-        Kind::Reference(reference) => leads((reference.target)(), text, members, all_of_it),
-        _ => suits(schema, first),
+        Kind::Reference(reference) => may_match((reference.target)(), text, members),
+        _ => may_be_kind(schema, first_byte(text)),
     }
 }
 
-/// Whether a value that starts with this byte may be of the kind of `schema`.
-pub(super) fn suits(schema: &Schema, first: u8) -> bool {
+/// Returns `true` if a value seems to be meant for `schema`: it is of the same kind and has the tag
+/// or one of the required properties.
+fn is_intended(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
+    match schema.kind {
+        Kind::Object(properties) => {
+            let Members { known, .. } = Members::of(properties);
+            let is_tagged = known.iter().any(|property| tag(property).is_some());
+            let mut required = known.iter().filter(|property| property.required);
+            text.starts_with('{')
+                && known.iter().all(|property| has_tag(members, property))
+                && (is_tagged
+                    || known.is_empty()
+                    || required.any(|property| is_given(members, property)))
+        }
+        Kind::Reference(reference) => is_intended((reference.target)(), text, members),
+        _ => may_be_kind(schema, first_byte(text)),
+    }
+}
+
+fn first_byte(text: &str) -> u8 {
+    text.bytes().next().unwrap_or(0)
+}
+
+/// Returns `true` if a value that starts with this byte may be of the kind of `schema`.
+pub(super) fn may_be_kind(schema: &Schema, first: u8) -> bool {
     match schema.kind {
         Kind::Null => first == b'n',
         Kind::Boolean => matches!(first, b't' | b'f'),
@@ -161,44 +181,50 @@ pub(super) fn suits(schema: &Schema, first: u8) -> bool {
         Kind::String(_) | Kind::Enum(_) => first == b'"',
         Kind::Array(_) | Kind::Tuple(_) => first == b'[',
         Kind::Map(_) | Kind::Object(_) => first == b'{',
-        Kind::AnyOf(schemas) => schemas.iter().any(|schema| suits(schema, first)),
+        Kind::AnyOf(schemas) => schemas.iter().any(|schema| may_be_kind(schema, first)),
         Kind::Any | Kind::Nullable(_) => true,
-        Kind::Reference(reference) => suits((reference.target)(), first),
+        Kind::Reference(reference) => may_be_kind((reference.target)(), first),
     }
 }
 
-/// The one schema of the kind of a value, if there is no other.
+/// Returns the schema of the value's kind, if there is exactly one.
 fn only_of_kind<'s>(schemas: &'s [&'static Schema], text: &str) -> Option<&'s &'static Schema> {
-    let first = text.bytes().next().unwrap_or(0);
-    let mut found = schemas.iter().filter(|schema| suits(schema, first));
+    let first = first_byte(text);
+    let mut found = schemas.iter().filter(|schema| may_be_kind(schema, first));
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Whether a text is none of the strings of an enum, and none of them mistyped. It may be the name of
-/// a variant that is an object.
-fn is_far(schema: &Schema, text: &str) -> bool {
+/// Returns `true` if a text is not even similar to a value of the enum. It may then be the name of a
+/// variant that is an object.
+fn is_unlike_any_value(schema: &Schema, text: &str) -> bool {
     match schema.kind {
         Kind::Enum(strings) => unquote(text).is_some_and(|text| {
             let values = strings.values.iter().map(Text::as_str);
-            !strings.admits(&text) && nearest(&text, values).is_none()
+            !strings.accepts(&text) && nearest(&text, values).is_none()
         }),
-        Kind::Reference(reference) => is_far((reference.target)(), text),
+        Kind::Reference(reference) => is_unlike_any_value((reference.target)(), text),
         _ => false,
     }
 }
 
-/// Whether a property is no tag, or the tag is right.
-fn has_tag(members: &[(Cow<'_, str>, &str)], property: &Property) -> bool {
+fn is_given(members: &[Member<'_>], property: &Property) -> bool {
+    members.iter().any(|(key, _)| property.has_name(key))
+}
+
+/// Returns `true` if a property is not a tag, or if the value of the tag is right.
+fn has_tag(members: &[Member<'_>], property: &Property) -> bool {
     let Some(strings) = tag(property) else {
         return true;
     };
-    let found = members.iter().find(|(key, _)| property.is_called(key));
+    let found = members.iter().find(|(key, _)| property.has_name(key));
     found.is_some_and(|(_, value)| {
-        unquote(value).is_some_and(|value| strings.admits(&value) || strings.fold(&value).is_some())
+        unquote(value).is_some_and(|value| {
+            strings.accepts(&value) || strings.match_ignoring_case(&value).is_some()
+        })
     })
 }
 
-/// What a property may be, if it is a tag that tells variants apart.
+/// Returns the values of a property that tags a variant.
 fn tag(property: &Property) -> Option<Strings> {
     match property.schema.kind {
         Kind::Enum(strings) if strings.is_tag => Some(strings),
@@ -206,13 +232,13 @@ fn tag(property: &Property) -> Option<Strings> {
     }
 }
 
-/// What the tag of an object may be.
+/// Returns the values of an object's tags.
 fn tag_values(schema: &'static Schema) -> impl Iterator<Item = &'static str> {
     let tags = schema.properties().iter().filter_map(tag);
     tags.flat_map(|strings| strings.values).map(Text::as_str)
 }
 
-/// The tag that all of these objects have, and its values in words.
+/// Returns the tag that all of these objects have, and the list of its values for a message.
 fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
     let mut values = Vec::new();
     let mut name = None;
@@ -225,7 +251,7 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
             return None;
         }
         name = Some(property.name());
-        values.push(text(|words| expected(words, property.schema)));
+        values.push(text(|out| expected(out, property.schema)));
     }
-    Some((name?, text(|words| one_of(words, values.iter(), None))))
+    Some((name?, text(|out| one_of(out, values.iter(), None))))
 }

@@ -1,4 +1,4 @@
-//! Ten thousand tools, made of one: a macro for each would take minutes to build.
+//! Ten thousand tools made from one: expanding a macro for each would take minutes to build.
 
 use tool_core::__private::{Invoke, StaticSpec};
 use tool_core::{Registry, Tool, ToolEntry, tool};
@@ -19,7 +19,7 @@ fn search(
     "stored".into()
 }
 
-/// The tool `search` under the name `search_0000` and so on.
+/// The tool `search` under the names `search_0000`, `search_0001` and so on.
 struct Search<const N: usize>;
 
 impl<const N: usize> Search<N> {
@@ -49,7 +49,7 @@ impl<const N: usize> Tool for Search<N> {
 
 include!(concat!(env!("OUT_DIR"), "/many.rs"));
 
-/// The first so many, in an order that is not that of their names.
+/// Returns the first `size` tools, not sorted by name.
 pub fn tools(size: usize) -> Vec<ToolEntry> {
     let mut tools = all();
     tools.truncate(size);
@@ -58,10 +58,10 @@ pub fn tools(size: usize) -> Vec<ToolEntry> {
 
 pub fn registry(size: usize) -> Registry {
     let registry = Registry::builder().tools(tools(size)).build();
-    registry.expect("unlike names")
+    registry.expect("unique names")
 }
 
-/// Their names, in another order.
+/// Returns their names, in another order.
 pub fn names(size: usize) -> Vec<String> {
     let tools = tools(size);
     (0..size)

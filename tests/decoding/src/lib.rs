@@ -1,1 +1,0 @@
-//! Constrained decoding; see `tests/decoding.rs`.

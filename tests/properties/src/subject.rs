@@ -1,0 +1,131 @@
+//! The subject of a test: the tool of one row of the table, with an independent validator.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+use jsonschema::Validator;
+use serde_json::Value;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+
+thread_local! {
+    /// Number of runs of tools on this thread.
+    static RUNS: Cell<usize> = const { Cell::new(0) };
+    /// The value that the last tool on this thread received.
+    static RECEIVED: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+}
+
+/// Counts a run. Every tool of the table calls it.
+pub fn ran<T>(_: T) {
+    RUNS.with(|runs| runs.set(runs.get() + 1));
+}
+
+/// Counts a run and keeps the value. Tools whose types serialize call it.
+pub fn receive<T: Any>(value: T) {
+    ran(());
+    RECEIVED.with(|received| *received.borrow_mut() = Some(Box::new(value)));
+}
+
+/// Takes the value that the last tool received.
+pub fn received<T: Any>() -> Option<T> {
+    let value = RECEIVED.with(|received| received.borrow_mut().take())?;
+    value.downcast().ok().map(|value| *value)
+}
+
+/// Sends the value that some arguments decode to, and compares what the tool receives; `None` if
+/// they are rejected.
+pub type RoundTrip = fn(&Subject, &Value) -> Option<Result<(), String>>;
+
+/// A row of the table.
+pub struct Row {
+    /// The name of the row and of its tool.
+    pub name: &'static str,
+    /// The tool.
+    pub tool: ToolEntry,
+    /// The round trip, for a type that serializes.
+    pub round_trip: Option<RoundTrip>,
+}
+
+/// A row with everything needed to check calls of its tool.
+pub struct Subject {
+    /// The row.
+    pub row: Row,
+    /// The emitted schema.
+    pub schema: Value,
+    /// The independent validator of the emitted schema.
+    pub validator: Validator,
+    strict: Registry,
+    lenient: Registry,
+}
+
+impl Subject {
+    /// Creates the validator and the registries of a row.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the emitted schema is not a JSON Schema.
+    pub fn new(row: Row) -> Subject {
+        let text = row.tool.parameters_json();
+        let schema = serde_json::from_str(text)
+            .unwrap_or_else(|error| panic!("{}: {error} in {text}", row.name));
+        let validator = jsonschema::draft202012::options()
+            .should_validate_formats(!crate::exceptions::only_shows_its_format(row.name))
+            .build(&schema)
+            .unwrap_or_else(|error| panic!("{}: {error} in {text}", row.name));
+        let registry = || Registry::builder().tools([row.tool.clone()]);
+        let (strict, lenient) = (registry().build(), registry().lenient().build());
+        Subject {
+            schema,
+            validator,
+            strict: strict.expect("one tool has one name"),
+            lenient: lenient.expect("one tool has one name"),
+            row,
+        }
+    }
+
+    /// Returns every row of the table.
+    pub fn all() -> Vec<Subject> {
+        crate::table::rows().into_iter().map(Subject::new).collect()
+    }
+
+    /// Calls the tool with this text and checks what holds for every call: no panic, and one run of
+    /// the
+    /// tool if the call is accepted, none if it is rejected.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one of these does not hold.
+    pub fn call(&self, text: &str, is_lenient: bool) -> ToolResult {
+        let registry = if is_lenient {
+            &self.lenient
+        } else {
+            &self.strict
+        };
+        let before = RUNS.with(Cell::get);
+        let result = registry.call_blocking(ToolCall::new("id", self.row.name, text));
+        let runs = RUNS.with(Cell::get) - before;
+        let name = self.row.name;
+        if let Some(error) = result.error() {
+            let kind = error.kind();
+            assert_eq!(runs, 0, "{name} ran on the rejected call {text}");
+            assert!(
+                matches!(
+                    kind,
+                    ToolErrorKind::MalformedJson | ToolErrorKind::InvalidArguments
+                ),
+                "{name} answered {text} with {kind:?}"
+            );
+            assert!(
+                !result.content().is_empty(),
+                "{name} rejected {text} without a message"
+            );
+        } else {
+            assert_eq!(runs, 1, "{name} accepted {text} and ran {runs} times");
+        }
+        result
+    }
+
+    /// Returns `true` if the tool accepts these arguments.
+    pub fn accepts(&self, arguments: &Value) -> bool {
+        !self.call(&arguments.to_string(), false).is_error()
+    }
+}

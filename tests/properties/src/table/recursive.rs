@@ -1,0 +1,107 @@
+//! Recursive types.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tool_core::ToolType;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Tree {
+    name: String,
+    children: Vec<Tree>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Chain {
+    value: u8,
+    next: Option<Box<Chain>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Folder {
+    /// What it holds.
+    #[serde(default)]
+    entries: BTreeMap<String, Folder>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum Expression {
+    Number(i32),
+    Negate(Box<Expression>),
+    Sum(Vec<Expression>),
+    Product {
+        left: Box<Expression>,
+        right: Box<Expression>,
+    },
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(tag = "op")]
+enum Query {
+    All,
+    Not { query: Box<Query> },
+    Any { queries: Vec<Query> },
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum Json {
+    Null,
+    Bool(bool),
+    Text(String),
+    Array(Vec<Json>),
+    Object(BTreeMap<String, Json>),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct List(Vec<List>);
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Generic<T> {
+    value: T,
+    more: Vec<Generic<T>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Person {
+    name: String,
+    employer: Option<Box<Company>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Company {
+    title: String,
+    #[param(recursive)]
+    staff: Vec<Person>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Holder {
+    tree: Option<Tree>,
+    chains: (Chain, Chain),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct Wrapper(Tree);
+
+super::table! {
+    both {
+        recursive_list: Tree;
+        recursive_option: Chain;
+        recursive_map: Folder;
+        recursive_external: Expression;
+        recursive_internal: Query;
+        recursive_untagged: Json;
+        recursive_newtype: List;
+        recursive_generic: Generic<u8>;
+        recursive_mutual: Person;
+        recursive_inside: Holder;
+        recursive_many: Vec<Option<Chain>>;
+        recursive_optional: Option<Expression>;
+        recursive_wrapped: Wrapper;
+    }
+    read {
+        recursive_borrowed: &Tree;
+    }
+}

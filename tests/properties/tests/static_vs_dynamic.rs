@@ -1,0 +1,122 @@
+//! A function and a dynamic tool with its schema find the same violations in a call and report them
+//! in
+//! the same words, except where only the function has the information.
+//!
+//! `TOOL_CORE_LONG=1` compares more than a million calls.
+
+use properties::exceptions::{ALIASES, only_shows_its_format};
+use properties::random::Random;
+use properties::sample::Sampler;
+use properties::subject::Subject;
+use properties::{mutate, rounds};
+use serde_json::Value;
+use tool_core::{DynamicTool, Registry, ToolCall, ToolResult};
+
+/// Messages for integers outside of types whose schemas show no bounds: a dynamic tool cannot know.
+const MAGNITUDES: [&str; 8] = [
+    " is above the maximum 4294967295",
+    " is above the maximum 2147483647",
+    " is below the minimum -2147483648",
+    " is above the maximum 9223372036854775807",
+    " is below the minimum -9223372036854775808",
+    " is above the maximum 18446744073709551615",
+    " is above the maximum 170141183460469231731687303715884105727",
+    " is out of range",
+];
+
+#[test]
+fn static_and_dynamic_tools_report_the_same_violations() {
+    let calls = rounds(60, 6000);
+    let (mut compared, mut reported) = (0, 0);
+    let mut others = Vec::new();
+    for subject in Subject::all().iter().filter(|subject| is_known(subject)) {
+        let name = subject.row.name;
+        let tool = DynamicTool::builder(name)
+            .description("Takes a value.")
+            .parameters_json(subject.row.tool.parameters_json())
+            .build(|arguments, _| std::future::ready(Ok::<Value, String>(arguments)));
+        let Ok(tool) = tool else {
+            continue;
+        };
+        let registry = Registry::builder().tool(tool).build();
+        let registry = registry.expect("one tool has one name");
+        let mut random = Random::named(name, 11);
+        let sampler = Sampler::new(&subject.schema);
+        for _ in 0..calls {
+            let valid = sampler.sample(&mut random);
+            let text = mutate::value(&valid, &subject.schema, &mut random).to_string();
+            let function = violations(&subject.call(&text, false));
+            let call = ToolCall::new("id", name, text.clone());
+            let dynamic = violations(&registry.call_blocking(call));
+            compared += 1;
+            reported += function.len();
+            let mut shown = function.clone();
+            shown.retain(|violation| dynamic.contains(violation) || !is_hidden(violation));
+            let mut meant = dynamic.clone();
+            meant.retain(|violation| function.contains(violation) || !is_forgiven(violation));
+            if shown != meant {
+                others.push(format!("{name}: {text}\n  {function:#?}\n  {dynamic:#?}"));
+            }
+        }
+    }
+    println!("{compared} calls, {reported} violations");
+    // The shortest is the easiest to read.
+    others.sort_by_key(String::len);
+    others.truncate(10);
+    assert!(others.is_empty(), "{}", others.join("\n"));
+    assert!(
+        reported > compared / 2,
+        "{reported} violations in {compared} calls"
+    );
+}
+
+/// Returns `true` if a row's schema shows everything that its function enforces.
+fn is_known(subject: &Subject) -> bool {
+    let name = subject.row.name;
+    let is_parsed = name.starts_with("parsed_") || name.starts_with("ip");
+    let is_wider = name.starts_with("other_") || ALIASES.iter().any(|(row, ..)| *row == name);
+    let has_patterns = subject.schema.to_string().contains("patternProperties");
+    !is_parsed && !is_wider && !has_patterns && !only_shows_its_format(name)
+}
+
+/// Returns the violations of a call, sorted. Lists of keys are sorted, too, as a `Value` sorts
+/// them.
+fn violations(result: &ToolResult) -> Vec<String> {
+    let violations = result.error().map(|error| error.violations().iter());
+    let reported = violations.into_iter().flatten().map(|violation| {
+        let reported = violation.to_string();
+        match reported.split_once(": unknown; expected ") {
+            Some((path, _)) => format!("{path}: unknown"),
+            // A union with `null` is reported as its other member if that is clearly meant.
+            None => reported.replace(" or null, got ", ", got "),
+        }
+    });
+    let mut reported: Vec<_> = reported.collect();
+    reported.sort();
+    reported
+}
+
+/// Returns `true` if only the function can find this violation.
+fn is_hidden(violation: &str) -> bool {
+    MAGNITUDES.iter().any(|end| violation.ends_with(end))
+        || violation.contains(": not accepted; expected ")
+}
+
+/// Returns `true` if this is a violation of the schema alone: `null` for an absent value, and a
+/// value in
+/// another case.
+fn is_forgiven(violation: &str) -> bool {
+    // Large floats are divided as stored, not as written.
+    if violation.contains("e+") && violation.contains(" is not a multiple of ") {
+        return true;
+    }
+    let Some((_, words)) = violation.split_once(": expected ") else {
+        return false;
+    };
+    let Some((expected, got)) = words.split_once(", got ") else {
+        return false;
+    };
+    let got = got.split_once("; did you mean").map_or(got, |(got, _)| got);
+    let is_listed = || expected.to_lowercase().contains(&got.to_lowercase());
+    got == "null" || got.starts_with('"') && is_listed()
+}

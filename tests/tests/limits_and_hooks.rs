@@ -1,0 +1,353 @@
+//! Timeouts, cancellation, blocking threads, concurrency and output limits, hooks, and error
+//! mapping.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tool_core::{
+    CallContext, CancellationToken, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind,
+    ToolResult, Transient, tool, tools,
+};
+
+/// Never ends.
+#[tool(unlinked, timeout = "20ms")]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// Never ends, and says nothing of time.
+#[tool(unlinked)]
+async fn wait() {
+    std::future::pending::<()>().await;
+}
+
+/// What a thread has recorded.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<&'static str>>>);
+
+impl Seen {
+    fn note(&self, what: &'static str) {
+        self.0.lock().unwrap().push(what);
+    }
+
+    /// Waits until `what` is recorded.
+    fn wait_for(&self, what: &str) {
+        while !self.0.lock().unwrap().contains(&what) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Blocks until it is cancelled.
+#[tool(unlinked, blocking)]
+fn block(call: &CallContext, #[param(context)] seen: &Seen) {
+    seen.note("began");
+    while !call.is_cancelled() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    seen.note("cancelled");
+}
+
+/// Ends when it is told to.
+#[tool(unlinked)]
+async fn obey(call: &CallContext) {
+    call.cancellation().cancelled().await;
+}
+
+/// The name of its thread.
+#[tool(unlinked, blocking)]
+fn thread_name(panics: bool) -> String {
+    assert!(!panics, "with a secret");
+    format!("{:?}", thread::current().id())
+}
+
+/// Says something long.
+#[tool(unlinked)]
+fn talk(text: &str) -> Vec<String> {
+    vec![text.to_owned()]
+}
+
+/// Fails for a while.
+#[tool(unlinked)]
+fn busy(text: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    Err(Box::new(Transient::new(text)))
+}
+
+fn all() -> RegistryBuilder {
+    Registry::builder()
+        .tools(tools![hang, wait, block, obey, thread_name, talk, busy])
+        .context(Seen::default())
+}
+
+fn kind(result: &ToolResult) -> ToolErrorKind {
+    result.error().expect("an error").kind()
+}
+
+#[tokio::test]
+async fn a_tool_has_its_own_timeout_or_that_of_the_registry() {
+    let registry = all().timeout(Duration::from_millis(5)).build().unwrap();
+    let result = registry.call(ToolCall::new("1", "hang", "")).await;
+    assert_eq!(kind(&result), ToolErrorKind::TimedOut);
+    assert!(result.error().unwrap().is_retryable());
+    assert!(
+        result.content().contains("did not finish within 20ms"),
+        "{}",
+        result.content()
+    );
+    let result = registry.call(ToolCall::new("2", "wait", "")).await;
+    assert!(
+        result.content().contains("within 5ms"),
+        "{}",
+        result.content()
+    );
+    // A thread continues and is cancelled. A job that starts too late does not run.
+    let seen = Seen::default();
+    while seen.0.lock().unwrap().is_empty() {
+        let call = ToolCall::new("3", "block", "").with(seen.clone());
+        assert_eq!(kind(&registry.call(call).await), ToolErrorKind::TimedOut);
+    }
+    seen.wait_for("cancelled");
+    // A sync tool is not stopped, and needs no clock.
+    let result = registry
+        .call(ToolCall::new("4", "talk", r#"{"text":"a"}"#))
+        .await;
+    assert!(!result.is_error());
+}
+
+#[tokio::test]
+async fn a_registry_created_without_tools_has_timers_and_threads() {
+    let registry = Registry::new();
+    registry.add(tools![hang, thread_name]).unwrap();
+    let result = registry.call(ToolCall::new("1", "hang", "")).await;
+    assert_eq!(kind(&result), ToolErrorKind::TimedOut);
+    let call = ToolCall::new("2", "thread_name", r#"{"panics":false}"#);
+    assert!(!registry.call(call).await.is_error());
+}
+
+#[tokio::test]
+async fn a_call_is_cancelled_by_its_token() {
+    let registry = all().build().unwrap();
+    let (token, seen) = (CancellationToken::new(), Seen::default());
+    let wait = registry.call(ToolCall::new("1", "wait", "").cancel_with(&token));
+    let block = ToolCall::new("2", "block", "").with(seen.clone());
+    let block = registry.call(block.cancel_with(&token));
+    let obey = registry.call(ToolCall::new("4", "obey", "").cancel_with(&token));
+    let canceller = async {
+        while seen.0.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        token.cancel();
+    };
+    let (wait, block, obey, ()) = tokio::join!(wait, block, obey, canceller);
+    for result in [&wait, &block, &obey] {
+        assert_eq!(kind(result), ToolErrorKind::Cancelled);
+    }
+    assert_eq!((wait.call_id(), block.call_id()), ("1", "2"));
+    seen.wait_for("cancelled");
+    // It does not begin any more.
+    let seen = Seen::default();
+    let call = ToolCall::new("3", "block", "").with(seen.clone());
+    let result = registry.call(call.cancel_with(&token)).await;
+    assert_eq!(kind(&result), ToolErrorKind::Cancelled);
+    assert!(seen.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn dropping_a_call_cancels_its_thread() {
+    let registry = all().build().unwrap();
+    let seen = Seen::default();
+    let call = ToolCall::new("1", "block", "").with(seen.clone());
+    let running = tokio::spawn(registry.call(call));
+    while seen.0.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    seen.wait_for("cancelled");
+}
+
+#[tokio::test]
+async fn a_blocking_tool_runs_off_the_thread_of_its_caller() {
+    let registry = all().build().unwrap();
+    let call = |panics: bool| {
+        let arguments = serde_json::json!({ "panics": panics });
+        registry.call(ToolCall::new("1", "thread_name", arguments))
+    };
+    let result = call(false).await;
+    assert_ne!(result.content(), format!("{:?}", thread::current().id()));
+    let result = call(true).await;
+    assert_eq!(kind(&result), ToolErrorKind::Panicked);
+    assert!(!result.content().contains("secret"));
+}
+
+#[test]
+fn outside_of_a_runtime_a_call_is_an_error_and_not_a_panic() {
+    let registry = all().build().unwrap();
+    for name in ["hang", "block"] {
+        let result = registry.call_blocking(ToolCall::new("1", name, ""));
+        assert_eq!(kind(&result), ToolErrorKind::Unavailable);
+        let error = result.error().unwrap();
+        assert!(error.detail().contains("outside of the async runtime"));
+    }
+    // A runtime without timers.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let result = runtime.block_on(registry.call(ToolCall::new("1", "hang", "")));
+    assert_eq!(kind(&result), ToolErrorKind::Unavailable);
+}
+
+/// The number of running tools, now and at most.
+#[derive(Clone, Default)]
+struct Crowd(Arc<(AtomicUsize, AtomicUsize)>);
+
+/// Takes a while.
+#[tool(unlinked)]
+async fn crowd(#[param(context)] crowd: &Crowd, at: usize) -> usize {
+    let (now, most) = &*crowd.0;
+    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+    for _ in 0..at % 7 {
+        tokio::task::yield_now().await;
+    }
+    now.fetch_sub(1, Ordering::SeqCst);
+    at
+}
+
+#[tokio::test]
+async fn concurrency_is_limited_and_results_are_in_order() {
+    let seen = Crowd::default();
+    let registry = Registry::builder()
+        .tools(tools![crowd])
+        .context(seen.clone())
+        .concurrency(3)
+        .build()
+        .unwrap();
+    let calls =
+        (0..100).map(|at| ToolCall::new(at.to_string(), "crowd", serde_json::json!({"at": at})));
+    let results = registry.call_all(calls).await;
+    for (at, result) in results.iter().enumerate() {
+        assert_eq!(
+            (result.call_id(), result.content()),
+            (&*at.to_string(), &*at.to_string())
+        );
+    }
+    assert_eq!(seen.0.1.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_long_result_is_truncated_between_two_characters() {
+    let call = |text: &str| ToolCall::new("1", "talk", serde_json::json!({ "text": text }));
+    for cap in 0..12 {
+        let registry = all().output_cap(cap).build().unwrap();
+        let result = registry.call_blocking(call("äöü€"));
+        let whole = r#"["äöü€"]"#;
+        if cap >= whole.len() {
+            assert_eq!(result.content(), whole);
+            assert!(result.structured().is_some());
+            continue;
+        }
+        let (kept, note) = result.content().split_once('\n').unwrap();
+        assert!(whole.starts_with(kept) && kept.len() <= cap && kept.len() + 3 > cap);
+        let missing = whole.len() - kept.len();
+        assert_eq!(
+            note,
+            format!("[truncated: {missing} of {} bytes omitted]", whole.len())
+        );
+        assert_eq!(result.structured(), None);
+        assert!(!result.is_error());
+    }
+}
+
+#[test]
+fn a_long_error_is_truncated_after_its_reference() {
+    let registry = all().output_cap(10).build().unwrap();
+    let text = serde_json::json!({ "text": "x".repeat(500) });
+    let result = registry.call_blocking(ToolCall::new("1", "busy", text));
+    let error = result.error().unwrap();
+    assert!(result.content().contains(error.id()));
+    assert!(result.content().len() < 100, "{}", result.content());
+    assert!(error.is_retryable());
+}
+
+#[tokio::test]
+async fn before_hooks_allow_deny_and_change() {
+    let seen = Seen::default();
+    let registry = all()
+        .context(seen.clone())
+        .before(|pending| async move {
+            match pending.call.id.as_str() {
+                "denied" => Gate::deny("not today"),
+                "changed" => Gate::change(serde_json::json!({ "text": "other" })),
+                "panics" => panic!("with a secret"),
+                "broken" => Gate::change("{"),
+                _ => Gate::Allow,
+            }
+        })
+        .before(|pending| async move {
+            // The second hook sees the change of the first.
+            let text = format!("{:?}", pending.call.arguments);
+            pending.get::<Seen>().unwrap().note("second");
+            if text.contains("other") && pending.tool.annotations.read_only.is_some() {
+                Gate::deny("no tool here is read-only")
+            } else {
+                Gate::Allow
+            }
+        })
+        .after(|tool, result| async move {
+            assert_ne!(result.call_id(), "after", "with a secret");
+            let told = format!("{} said {}", tool.name, result.content());
+            result.with_content(told)
+        })
+        .build()
+        .unwrap();
+    let call = |id: &str| registry.call(ToolCall::new(id, "talk", r#"{"text":"a"}"#));
+    assert_eq!(call("allowed").await.content(), r#"talk said ["a"]"#);
+    assert_eq!(call("changed").await.content(), r#"talk said ["other"]"#);
+    for (id, expected) in [
+        ("denied", ToolErrorKind::Denied),
+        ("panics", ToolErrorKind::Panicked),
+        ("broken", ToolErrorKind::MalformedJson),
+        ("after", ToolErrorKind::Panicked),
+    ] {
+        let result = call(id).await;
+        assert_eq!(kind(&result), expected, "{id}");
+        assert_eq!((result.call_id(), result.name()), (id, "talk"));
+        assert!(result.content().contains(result.error().unwrap().id()));
+        assert!(!result.content().contains("secret"), "{}", result.content());
+    }
+    assert!(call("denied").await.content().contains("not today"));
+    // Hooks are not called for an unknown tool.
+    seen.0.lock().unwrap().clear();
+    let result = registry.call(ToolCall::new("1", "tall", "")).await;
+    assert_eq!(kind(&result), ToolErrorKind::UnknownTool);
+    assert!(seen.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn error_messages_can_be_replaced_by_the_application() {
+    let registry = all()
+        .map_errors(|error| match error.kind() {
+            ToolErrorKind::Failed => Some("Da ging etwas schief.".into()),
+            ToolErrorKind::UnknownTool => Some(format!("{}: so etwas gibt es nicht", error.id())),
+            ToolErrorKind::InvalidArguments => panic!("while telling"),
+            _ => None,
+        })
+        .build()
+        .unwrap();
+    let call =
+        |name: &str, arguments: &str| registry.call_blocking(ToolCall::new("1", name, arguments));
+    let failed = call("busy", r#"{"text":"a"}"#);
+    let id = failed.error().unwrap().id();
+    assert_eq!(
+        failed.content(),
+        format!("Da ging etwas schief. [ref {id}]")
+    );
+    let unknown = call("nothing", "");
+    let id = unknown.error().unwrap().id();
+    assert_eq!(unknown.content(), format!("{id}: so etwas gibt es nicht"));
+    // Without a replacement, or after a panic, the library's message stays.
+    assert!(call("talk", "{").content().contains("not valid JSON"));
+    assert!(call("talk", "{}").content().contains("text: missing"));
+}

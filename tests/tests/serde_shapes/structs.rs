@@ -1,0 +1,190 @@
+//! Structs, by the serde attributes of their fields, and maps by their keys.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_core::{Registry, Tool, ToolType, tool, tools};
+
+use super::Subject;
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Inner {
+    a: u8,
+    #[serde(default)]
+    b: u8,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Flattened {
+    name: String,
+    #[serde(flatten)]
+    inner: Inner,
+    z: bool,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct WithRest {
+    name: String,
+    #[serde(flatten)]
+    rest: BTreeMap<String, u8>,
+}
+
+#[test]
+fn flattened_structs_and_maps() {
+    let subject = subject!(Flattened);
+    let byte = json!({"type": "integer", "minimum": 0, "maximum": 255});
+    subject.schema(json!({"type": "object", "properties": {"name": {"type": "string"}, "a": byte, "b": byte, "z": {"type": "boolean"}},
+        "required": ["name", "a", "z"], "additionalProperties": false}));
+    subject.accepts(
+        json!({"a": 1.0, "z": true, "name": "n"}),
+        "Flattened { name: \"n\", inner: Inner { a: 1, b: 0 }, z: true }",
+    );
+    subject.refuses(
+        json!({"a": 1, "z": true, "name": "n", "c": 1}),
+        "value.c: unknown",
+    );
+    subject.refuses(json!({"z": true, "name": "n"}), "value.a: missing");
+    let subject = subject!(WithRest);
+    subject.schema(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": byte}));
+    subject.accepts(
+        json!({"name": "n", "x": 1, "y": 2.0}),
+        "WithRest { name: \"n\", rest: {\"x\": 1, \"y\": 2} }",
+    );
+    subject.refuses(json!({"name": "n", "x": 256}), "value.x: 256 is above");
+}
+
+#[derive(Debug, Serialize, Deserialize, ToolType)]
+struct Renamed {
+    #[serde(rename(serialize = "out", deserialize = "in"))]
+    value: u8,
+}
+
+#[test]
+fn a_type_written_differently_than_read_has_no_output_schema() {
+    /// Echoes.
+    #[tool(unlinked)]
+    fn echo(value: Renamed) -> Vec<Renamed> {
+        vec![value]
+    }
+    assert!(echo::SPEC.parameters_json().contains("\"in\""));
+    assert_eq!(echo::SPEC.output_json(), None);
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(try_from = "u8")]
+struct Even(u8);
+
+impl TryFrom<u8> for Even {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Even, String> {
+        match number % 2 {
+            0 => Ok(Even(number)),
+            _ => Err(format!("{number} is odd")),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Unit;
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(transparent)]
+struct Transparent {
+    inner: Option<u8>,
+    #[serde(skip)]
+    marker: PhantomData<String>,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Skipping {
+    shown: bool,
+    #[serde(skip)]
+    hidden: u8,
+    #[serde(with = "words")]
+    #[param(as = String)]
+    count: usize,
+    #[serde(deserialize_with = "words::deserialize", default)]
+    #[param(schema = r#"{"type":"string","maxLength":20,"description":"Words."}"#)]
+    more: usize,
+}
+
+mod words {
+    use serde::{Deserialize, Deserializer};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<usize, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(text.split_whitespace().count())
+    }
+}
+
+#[test]
+fn conversions_and_replacement_schemas() {
+    let subject = subject!(Even);
+    subject.schema(json!({"type": "integer", "minimum": 0, "maximum": 255}));
+    subject.accepts(json!(4.0), "Even(4)");
+    let odd = subject.call(&json!(3));
+    assert!(
+        odd.content()
+            .ends_with("\n- value: 3 is odd; expected an integer from 0 to 255"),
+        "{}",
+        odd.content()
+    );
+    subject!(Unit).accepts(json!(null), "Unit");
+    let subject = subject!(Transparent);
+    subject.schema(json!({"type": "integer", "minimum": 0, "maximum": 255}));
+    subject.accepts(
+        json!(1),
+        "Transparent { inner: Some(1), marker: PhantomData<alloc::string::String> }",
+    );
+    let subject = subject!(Skipping);
+    subject.schema(json!({"type": "object", "properties": {"shown": {"type": "boolean"}, "count": {"type": "string"},
+        "more": {"type": "string", "maxLength": 20, "description": "Words."}}, "required": ["shown", "count"], "additionalProperties": false}));
+    subject.accepts(
+        json!({"shown": true, "count": "a b c"}),
+        "Skipping { shown: true, hidden: 0, count: 3, more: 0 }",
+    );
+    subject.refuses(
+        json!({"shown": true, "count": 3}),
+        "value.count: expected a string",
+    );
+    subject.refuses(
+        json!({"shown": true, "count": "", "more": "a".repeat(21)}),
+        "value.more: expected a string of at most 20 characters",
+    );
+}
+
+#[derive(Debug, Deserialize, Serialize, ToolType, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Key {
+    Low,
+    High,
+}
+
+#[test]
+fn maps_by_the_type_of_their_keys() {
+    let boolean = json!({"type": "boolean"});
+    let subject = subject!(BTreeMap<Key, bool>);
+    subject.schema(json!({"type": "object", "properties": {"low": boolean, "high": boolean}, "additionalProperties": false}));
+    subject.accepts(json!({"high": true}), "{High: true}");
+    subject.refuses(
+        json!({"higher": true}),
+        "value.higher: unknown; a key must be \"low\" or \"high\"",
+    );
+    let subject = subject!(BTreeMap<i32, bool>);
+    subject.schema(json!({"type": "object", "patternProperties": {"^(0|-?[1-9][0-9]*)$": boolean}, "additionalProperties": false}));
+    subject.accepts(json!({"-7": true, "0": false}), "{-7: true, 0: false}");
+    for key in ["07", "+7", "7.0", "", "-0", " 7"] {
+        subject.refuses(json!({key: true}), "a key must be an integer");
+    }
+    let subject = subject!(BTreeMap<char, bool>);
+    subject.accepts(json!({"é": true, "\n": false}), "{'\\n': false, 'é': true}");
+    subject.refuses(
+        json!({"ab": true}),
+        "a key must be a string of exactly 1 character",
+    );
+}

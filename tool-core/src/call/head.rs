@@ -1,0 +1,21 @@
+//! [`CallHead`]: identifies a call in its result.
+
+/// A call without its arguments.
+#[derive(Clone, Default)]
+pub(crate) struct CallHead {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) wire_id: WireId,
+}
+
+/// The form of a call's id in the provider's message. The result uses the same form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum WireId {
+    /// A string.
+    #[default]
+    Text,
+    /// A JSON number, as JSON-RPC allows.
+    Number,
+    /// Missing, as in Gemini's calls. The id of the call is made up.
+    Absent,
+}

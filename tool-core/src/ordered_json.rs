@@ -1,0 +1,294 @@
+//! A JSON value that keeps the order of keys and the spelling of numbers.
+//!
+//! People and models read schemas, so the order of keys matters, and a bound may have more digits
+//! than a float holds. `serde_json::Value` keeps neither.
+
+pub(crate) mod keywords;
+
+use std::fmt;
+
+use crate::schema::cursor::Cursor;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Boolean(bool),
+    /// A number as spelled in the source.
+    Number(String),
+    String(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// Parses a whole text. Of members with the same name the last wins, as in `serde_json`.
+    pub(crate) fn parse(text: &str) -> Result<Json, serde_json::Error> {
+        // The cursor requires valid JSON. This also limits the depth.
+        serde_json::from_str::<serde_json::Value>(text)?;
+        Ok(read(&mut Cursor::new(text)))
+    }
+
+    /// Creates an object from the members that have a value.
+    pub(crate) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Option<Json>)>) -> Json {
+        let members = members.into_iter();
+        let members = members.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        Json::Object(members.collect())
+    }
+
+    /// The members of an object; empty for any other value.
+    pub(crate) fn members(&self) -> &[(String, Json)] {
+        match self {
+            Json::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// The items of an array; empty for any other value.
+    pub(crate) fn items(&self) -> &[Json] {
+        match self {
+            Json::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The spelling of a number.
+    pub(crate) fn as_number(&self) -> Option<&str> {
+        match self {
+            Json::Number(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of an object's member.
+    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+        let found = self.members().iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_str(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    pub(crate) fn get_number(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_number()
+    }
+
+    pub(crate) fn get_items(&self, key: &str) -> &[Json] {
+        self.get(key).map_or(&[], Json::items)
+    }
+
+    pub(crate) fn get_members(&self, key: &str) -> &[(String, Json)] {
+        self.get(key).map_or(&[], Json::members)
+    }
+
+    /// Resolves a JSON pointer, such as `/$defs/Node`.
+    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
+        let mut value = self;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            value = match value {
+                Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                _ => value.get(&step)?,
+            };
+        }
+        Some(value)
+    }
+
+    /// The indented text, with each string written by `quote`.
+    pub(crate) fn pretty(&self, quote: &dyn Fn(&str) -> String) -> String {
+        let mut out = String::new();
+        self.write(&mut out, Some(0), quote);
+        out
+    }
+
+    /// Writes on one line, or indented if a depth is given.
+    fn write(&self, out: &mut String, indent: Option<usize>, quote: &dyn Fn(&str) -> String) {
+        let inner = indent.map(|depth| depth + 1);
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
+            Json::Number(text) => out.push_str(text),
+            Json::String(text) => out.push_str(&quote(text)),
+            Json::Array(items) if indent.is_none() || fits_one_line(items) => {
+                let separator = if indent.is_some() { ", " } else { "," };
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { separator } else { "" });
+                    item.write(out, None, quote);
+                }
+                out.push(']');
+            }
+            Json::Array(items) => {
+                enclose(out, indent, ['[', ']'], items, |out, item| {
+                    item.write(out, inner, quote);
+                });
+            }
+            Json::Object(members) => {
+                enclose(out, indent, ['{', '}'], members, |out, (key, value)| {
+                    out.push_str(&quote(key));
+                    out.push_str(if indent.is_some() { ": " } else { ":" });
+                    value.write(out, inner, quote);
+                });
+            }
+        }
+    }
+}
+
+/// The compact text.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        self.write(&mut out, None, &quote);
+        f.write_str(&out)
+    }
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Json {
+        Json::String(text.to_owned())
+    }
+}
+
+/// Returns `true` if an array consists of few, short scalars.
+fn fits_one_line(items: &[Json]) -> bool {
+    let width = items.iter().map(|item| match item {
+        Json::String(text) | Json::Number(text) => text.len() + 4,
+        _ => 6,
+    });
+    let is_scalar = |item: &Json| !matches!(item, Json::Array(_) | Json::Object(_));
+    items.iter().all(is_scalar) && width.sum::<usize>() <= 80
+}
+
+fn enclose<T>(
+    out: &mut String,
+    indent: Option<usize>,
+    [open, close]: [char; 2],
+    parts: &[T],
+    write: impl Fn(&mut String, &T),
+) {
+    out.push(open);
+    for (at, part) in parts.iter().enumerate() {
+        out.push_str(if at > 0 { "," } else { "" });
+        if let Some(depth) = indent {
+            new_line(out, depth + 1);
+        }
+        write(out, part);
+    }
+    if let Some(depth) = indent.filter(|_| !parts.is_empty()) {
+        new_line(out, depth);
+    }
+    out.push(close);
+}
+
+fn new_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.push_str(&"  ".repeat(depth));
+}
+
+/// A JSON string in quotes. Bidirectional control characters are escaped: people read the text,
+/// and such a character can show what follows in another order.
+pub(crate) fn quote(text: &str) -> String {
+    let plain = serde_json::Value::from(text).to_string();
+    if !plain.contains(is_bidi_control) {
+        return plain;
+    }
+    let escaped = plain.chars().map(|character| match character {
+        _ if is_bidi_control(character) => format!("\\u{:04x}", u32::from(character)),
+        _ => character.to_string(),
+    });
+    escaped.collect()
+}
+
+/// Returns `true` for an invisible character that changes the direction of the text around it.
+pub(crate) fn is_bidi_control(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn read(cursor: &mut Cursor<'_>) -> Json {
+    match cursor.peek() {
+        b'{' => {
+            let mut members: Vec<(String, Json)> = Vec::new();
+            cursor.eat(b'{');
+            while !cursor.eat(b'}') && cursor.peek() != 0 {
+                let key = cursor.key().text().unwrap_or_default().into_owned();
+                let value = read(cursor);
+                match members.iter_mut().find(|(name, _)| *name == key) {
+                    Some(member) => member.1 = value,
+                    None => members.push((key, value)),
+                }
+                cursor.eat(b',');
+            }
+            Json::Object(members)
+        }
+        b'[' => {
+            let mut items = Vec::new();
+            cursor.eat(b'[');
+            while !cursor.eat(b']') && cursor.peek() != 0 {
+                items.push(read(cursor));
+                cursor.eat(b',');
+            }
+            Json::Array(items)
+        }
+        b'"' => Json::String(cursor.string().text().unwrap_or_default().into_owned()),
+        _ => match cursor.scalar() {
+            "null" => Json::Null,
+            word @ ("true" | "false") => Json::Boolean(word == "true"),
+            number => Json::Number(number.to_owned()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_spelling_are_kept() {
+        let text = r#"{"z":[1.0,-170141183460469231731687303715884105728,1e2],"a":{"b":null,"":true},"é\n":[{}]}"#;
+        let json = Json::parse(text).unwrap();
+        assert_eq!(json.to_string(), text);
+        assert_eq!(json.pointer("/z/2").and_then(Json::as_number), Some("1e2"));
+        assert_eq!(json.pointer("/a/b"), Some(&Json::Null));
+        assert_eq!(json.pointer("/a/c"), None);
+        assert_eq!(Json::parse(&json.pretty(&quote)).unwrap(), json);
+    }
+
+    #[test]
+    fn invalid_or_deeply_nested_json_is_rejected() {
+        for text in ["", "{", "[1,]", "{\"a\":1}}", "'a'", "\"\\ud800\""] {
+            assert!(Json::parse(text).is_err(), "{text}");
+        }
+        assert!(Json::parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn the_last_member_of_a_name_wins() {
+        let json = Json::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        assert_eq!(json.to_string(), r#"{"a":3,"b":2}"#);
+    }
+
+    #[test]
+    fn short_arrays_of_scalars_are_written_on_one_line() {
+        let json = Json::parse(r#"{"a":["x","y"],"b":{},"c":[],"d":[{"e":1}]}"#).unwrap();
+        assert_eq!(
+            json.pretty(&quote),
+            "{\n  \"a\": [\"x\", \"y\"],\n  \"b\": {},\n  \"c\": [],\n  \"d\": [\n    {\n      \
+             \"e\": 1\n    }\n  ]\n}"
+        );
+    }
+
+    #[test]
+    fn bidirectional_control_characters_are_escaped() {
+        let json = Json::from("a\u{202e}b");
+        assert_eq!(json.to_string(), r#""a\u202eb""#);
+        assert_eq!(Json::parse(&json.to_string()).unwrap(), json);
+    }
+}

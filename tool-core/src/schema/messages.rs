@@ -1,0 +1,257 @@
+//! The wording of messages for the model: what was expected and what was received.
+//!
+//! The functions append to the message, so that no part of it is copied.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+pub(crate) use super::nearest::nearest;
+use super::{Bound, IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
+
+/// The most characters of the model's text that a message repeats.
+const SHOWN: usize = 40;
+/// The most enum values or keys that a message lists.
+const LISTED: usize = 12;
+
+/// Builds a string with a function that appends to it.
+pub(crate) fn text(write: impl FnOnce(&mut String)) -> String {
+    let mut out = String::new();
+    write(&mut out);
+    out
+}
+
+/// Appends a displayable value.
+pub(crate) fn push(out: &mut String, shown: impl Display) {
+    write!(out, "{shown}").expect("writing to a string does not fail");
+}
+
+/// Appends what `schema` expects, to follow "expected".
+pub(crate) fn expected(out: &mut String, schema: &Schema) {
+    match &schema.kind {
+        Kind::Any => out.push_str("any JSON value"),
+        Kind::Null => out.push_str("null"),
+        Kind::Boolean => out.push_str("true or false"),
+        Kind::Integer(range) => integer(out, range),
+        Kind::Number(range) => number(out, range),
+        Kind::String(rule) => string(out, rule),
+        Kind::Enum(strings) => one_of(out, strings.values.iter().map(Text::json), Some('"')),
+        Kind::Array(rule) => sized(out, "an array", rule.lengths, "item"),
+        Kind::Tuple(items) => sized(out, "an array", Lengths::exactly(items.len()), "item"),
+        Kind::Map(rule) => sized(out, "an object", rule.lengths, "member"),
+        Kind::Object(properties) => object(out, properties),
+        Kind::AnyOf(schemas) => {
+            let each = schemas
+                .iter()
+                .map(|schema| text(|out| expected(out, schema)));
+            let mut each: Vec<_> = each.collect();
+            each.dedup();
+            one_of(out, each.iter(), None);
+        }
+        Kind::Nullable(inner) => {
+            expected(out, inner);
+            out.push_str(" or null");
+        }
+        Kind::Reference(reference) => expected(out, (reference.target)()),
+    }
+}
+
+/// Names an object by what distinguishes it: its tag, or its only property if that is required.
+fn object(out: &mut String, properties: &[Property]) {
+    for property in properties {
+        if let Kind::Enum(strings) = property.schema.kind
+            && strings.is_tag
+        {
+            let (key, value) = (property.name(), strings.values[0].json());
+            return push(out, format_args!("an object with \"{key}\": \"{value}\""));
+        }
+    }
+    match properties {
+        [only] if only.required => {
+            push(out, format_args!("an object with \"{}\"", only.name()));
+        }
+        _ => out.push_str("an object"),
+    }
+}
+
+fn string(out: &mut String, rule: &StringRule) {
+    match rule.format {
+        "" => sized(out, "a string", rule.lengths, "character"),
+        format => {
+            let what = format!("a string in {format} format");
+            sized(out, &what, rule.lengths, "character");
+        }
+    }
+    pattern(out, rule.pattern.as_str());
+}
+
+/// Appends the pattern that a string must match, if there is one.
+pub(crate) fn pattern(out: &mut String, pattern: &str) {
+    if !pattern.is_empty() {
+        out.push_str(" that matches ");
+        out.push_str(pattern);
+    }
+}
+
+fn number(out: &mut String, range: &NumberRange) {
+    let end = |bound: Option<Bound>| bound.map(|bound| (bound.json, bound.is_exclusive));
+    let step = range.multiple_of.map(|step| step.json);
+    number_between(out, end(range.minimum), end(range.maximum), step);
+}
+
+/// Appends a number with its limits, each with `true` if it is exclusive, and its step.
+pub(crate) fn number_between(
+    out: &mut String,
+    minimum: Option<(&str, bool)>,
+    maximum: Option<(&str, bool)>,
+    step: Option<&str>,
+) {
+    out.push_str("a number");
+    let ends = [
+        (minimum, "at least", "above"),
+        (maximum, "at most", "below"),
+    ];
+    let mut link = "";
+    for (end, inclusive, exclusive) in ends {
+        if let Some((limit, is_exclusive)) = end {
+            let relation = if is_exclusive { exclusive } else { inclusive };
+            push(out, format_args!("{link} {relation} {limit}"));
+            link = " and";
+        }
+    }
+    if let Some(step) = step {
+        push(out, format_args!(", a multiple of {step}"));
+    }
+}
+
+/// Appends an integer with its limits and its step.
+pub(crate) fn integer(out: &mut String, range: &IntegerRange) {
+    out.push_str("an integer");
+    let (minimum, maximum) = (range.minimum, range.maximum);
+    match (range.shows_minimum, range.shows_maximum) {
+        (true, true) => push(out, format_args!(" from {minimum} to {maximum}")),
+        (true, false) => push(out, format_args!(" of at least {minimum}")),
+        (false, true) => push(out, format_args!(" of at most {maximum}")),
+        (false, false) => {}
+    }
+    if range.multiple_of != 0 {
+        push(out, format_args!(", a multiple of {}", range.multiple_of));
+    }
+}
+
+/// Appends `what` with its lengths, counted in units.
+pub(crate) fn sized(out: &mut String, what: &str, lengths: Lengths, unit: &str) {
+    out.push_str(what);
+    let last = match (lengths.minimum, lengths.maximum) {
+        (0, usize::MAX) => return,
+        (least, most) if least == most => {
+            out.push_str(" of exactly ");
+            most
+        }
+        (least, usize::MAX) => {
+            out.push_str(" of at least ");
+            least
+        }
+        (0, most) => {
+            out.push_str(" of at most ");
+            most
+        }
+        (least, most) => {
+            push(out, format_args!(" of {least} to "));
+            most
+        }
+    };
+    let plural = if last == 1 { "" } else { "s" };
+    push(out, format_args!("{last} {unit}{plural}"));
+}
+
+/// Appends `a, b or c`, each between two quotes, limited to the first dozen.
+pub(crate) fn one_of<T: AsRef<str>>(
+    out: &mut String,
+    values: impl ExactSizeIterator<Item = T>,
+    quote: Option<char>,
+) {
+    let total = values.len();
+    for (at, value) in values.enumerate().take(LISTED) {
+        match at {
+            0 => {}
+            _ if at + 1 == total => out.push_str(" or "),
+            _ => out.push_str(", "),
+        }
+        if let Some(quote) = quote {
+            out.push(quote);
+        }
+        out.push_str(value.as_ref());
+        if let Some(quote) = quote {
+            out.push(quote);
+        }
+    }
+    if total > LISTED {
+        push(out, format_args!(" or one of {} others", total - LISTED));
+    }
+}
+
+/// Appends the message for a key that is not one of `names`.
+pub(crate) fn unknown<'a>(
+    out: &mut String,
+    key: &str,
+    names: impl ExactSizeIterator<Item = &'a str> + Clone,
+) {
+    out.push_str("unknown; ");
+    if let Some(name) = nearest(key, names.clone()) {
+        return push(out, format_args!("did you mean \"{name}\"?"));
+    }
+    if names.len() == 0 {
+        return out.push_str("no properties are expected here");
+    }
+    out.push_str("expected ");
+    one_of(out, names, Some('"'));
+}
+
+/// Appends the value that was most likely meant, if one is close to `text`.
+pub(crate) fn did_you_mean<'a>(
+    out: &mut String,
+    text: &str,
+    values: impl Iterator<Item = &'a str>,
+) {
+    if let Some(value) = nearest(text, values) {
+        let value = serde_json::Value::from(value);
+        push(out, format_args!("; did you mean {value}?"));
+    }
+}
+
+/// Truncates a value for display.
+pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
+    // At most `SHOWN` bytes are at most `SHOWN` characters.
+    if json.len() <= SHOWN {
+        return json.into();
+    }
+    match json.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &json[..end]).into(),
+        None => json.into(),
+    }
+}
+
+/// Truncates a name that the model wrote, for display.
+///
+/// The name also goes into the operator's log, so one with characters that break lines or change
+/// the direction of text is quoted and escaped.
+pub(crate) fn name(written: &str) -> Cow<'_, str> {
+    if written.len() <= SHOWN && written.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return written.into();
+    }
+    let name = shorten(written);
+    if name.chars().any(affects_layout) {
+        format!("{name:?}").into()
+    } else {
+        name
+    }
+}
+
+/// Returns `true` if a character changes the layout of the text around it.
+fn affects_layout(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}

@@ -1,0 +1,264 @@
+//! The parts of a schema: texts, bounds and the rules of each kind of node.
+
+use crate::schema::Schema;
+
+/// Text in a schema, in plain form and escaped for JSON.
+///
+/// The macro writes the escaped form, so that rendering at compile time only copies slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    pub(crate) plain: &'static str,
+    /// The content of the JSON string; empty if it equals `plain`. Most texts need no escapes, and
+    /// every pointer to a text costs a relocation.
+    pub(crate) escaped: &'static str,
+}
+
+impl Text {
+    /// The empty text.
+    pub const EMPTY: Text = Text::new("");
+
+    /// Creates a text that needs no JSON escapes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `text` contains a quote, a backslash or a control character. In a constant this
+    /// is a compile error.
+    pub const fn new(text: &'static str) -> Text {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            assert!(
+                bytes[at] >= 0x20 && bytes[at] != b'"' && bytes[at] != b'\\',
+                "this text needs JSON escapes; leave out quotes, backslashes and control characters"
+            );
+            at += 1;
+        }
+        Text::escaped(text, "")
+    }
+
+    /// Creates a text from both forms, unchecked. `escaped` may be empty if it equals `plain`.
+    pub(crate) const fn escaped(plain: &'static str, escaped: &'static str) -> Text {
+        Text { plain, escaped }
+    }
+
+    /// Returns `true` if both forms are equal.
+    pub(crate) const fn is_plain(&self) -> bool {
+        // `is_empty` would cost the compiler nested calls.
+        size_of_val(self.escaped) == 0
+    }
+
+    /// Returns the content of the JSON string, without its quotes.
+    pub(crate) const fn json(&self) -> &'static str {
+        if self.is_plain() {
+            self.plain
+        } else {
+            self.escaped
+        }
+    }
+
+    /// Returns the text in plain form.
+    pub const fn as_str(&self) -> &'static str {
+        self.plain
+    }
+
+    /// Returns `true` if the text is empty.
+    pub const fn is_empty(&self) -> bool {
+        self.plain.is_empty()
+    }
+}
+
+/// The integers that a node accepts.
+///
+/// A limit of `i128::MIN` or `i128::MAX` means unbounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntegerRange {
+    pub(crate) minimum: i128,
+    pub(crate) maximum: i128,
+    /// `true` if the schema shows the minimum. The limits of `i64` are only noise to a model.
+    pub(crate) shows_minimum: bool,
+    /// `true` if the schema shows the maximum.
+    pub(crate) shows_maximum: bool,
+    /// Accepted numbers are multiples of this; 0 for any.
+    pub(crate) multiple_of: i128,
+}
+
+impl IntegerRange {
+    /// Creates a range whose limits the schema shows.
+    pub(crate) const fn between(minimum: i128, maximum: i128) -> IntegerRange {
+        IntegerRange {
+            minimum,
+            maximum,
+            shows_minimum: true,
+            shows_maximum: true,
+            multiple_of: 0,
+        }
+    }
+}
+
+/// The numbers that a node accepts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NumberRange {
+    pub(crate) minimum: Option<Bound>,
+    pub(crate) maximum: Option<Bound>,
+    pub(crate) multiple_of: Option<Bound>,
+    /// The greatest magnitude that the Rust type holds. The schema does not show it.
+    pub(crate) magnitude: f64,
+}
+
+impl NumberRange {
+    /// Creates the range of a type that holds numbers up to this magnitude.
+    pub(crate) const fn up_to(magnitude: f64) -> NumberRange {
+        NumberRange {
+            minimum: None,
+            maximum: None,
+            multiple_of: None,
+            magnitude,
+        }
+    }
+}
+
+/// One end of a range of numbers, as a value and as JSON text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    pub(crate) value: f64,
+    pub(crate) json: &'static str,
+    /// `true` if the range does not include the bound itself.
+    pub(crate) is_exclusive: bool,
+}
+
+impl Bound {
+    /// Returns `true` if `number` violates this minimum.
+    pub(crate) const fn is_above(&self, number: f64) -> bool {
+        number < self.value || self.is_exclusive && number <= self.value
+    }
+
+    /// Returns `true` if `number` violates this maximum.
+    pub(crate) const fn is_below(&self, number: f64) -> bool {
+        number > self.value || self.is_exclusive && number >= self.value
+    }
+}
+
+/// The accepted length of a string (in characters), an array (in items) or a map (in members).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    pub(crate) minimum: usize,
+    pub(crate) maximum: usize,
+}
+
+impl Lengths {
+    /// Any length.
+    pub const ANY: Lengths = Lengths {
+        minimum: 0,
+        maximum: usize::MAX,
+    };
+
+    /// Exactly this length.
+    pub const fn exactly(length: usize) -> Lengths {
+        Lengths {
+            minimum: length,
+            maximum: length,
+        }
+    }
+
+    pub(crate) const fn accepts(self, length: usize) -> bool {
+        self.minimum <= length && length <= self.maximum
+    }
+
+    pub(crate) const fn is_any(self) -> bool {
+        self.minimum == 0 && self.maximum == usize::MAX
+    }
+}
+
+/// The strings that a node accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringRule {
+    pub(crate) lengths: Lengths,
+    /// A regular expression to be found in the string; empty if there is none.
+    pub(crate) pattern: Text,
+    /// The pattern in the syntax of the `regex` crate, translated by the macro.
+    pub(crate) regex: &'static str,
+    /// The name of a format, such as `date-time`; empty if there is none. It informs the model;
+    /// the decoded type enforces it.
+    pub(crate) format: &'static str,
+}
+
+impl StringRule {
+    pub(crate) const ANY: StringRule = StringRule {
+        lengths: Lengths::ANY,
+        pattern: Text::EMPTY,
+        regex: "",
+        format: "",
+    };
+}
+
+/// The strings of an enum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strings {
+    pub(crate) values: &'static [Text],
+    /// Other accepted names, which the schema does not show (`#[serde(alias)]`).
+    pub(crate) aliases: &'static [&'static str],
+    /// `true` if any other string is accepted too, which the schema does not show
+    /// (`#[serde(other)]`).
+    pub(crate) is_open: bool,
+    /// `true` for the tag of a variant, rendered as `const`.
+    pub(crate) is_tag: bool,
+}
+
+impl Strings {
+    pub(crate) const fn of(values: &'static [Text]) -> Strings {
+        Strings {
+            values,
+            aliases: &[],
+            is_open: false,
+            is_tag: false,
+        }
+    }
+
+    pub(crate) fn accepts(self, text: &str) -> bool {
+        self.contains(text) || self.is_open
+    }
+
+    /// Returns `true` if `text` is one of the values or aliases.
+    pub(crate) fn contains(self, text: &str) -> bool {
+        self.values.iter().any(|value| value.as_str() == text) || self.aliases.contains(&text)
+    }
+
+    /// Returns the value that equals `text` except for case, if there is exactly one. Anthropic's
+    /// strict mode sends such values.
+    pub(crate) fn match_ignoring_case(self, text: &str) -> Option<Text> {
+        let folded = text.to_lowercase();
+        let mut same = self
+            .values
+            .iter()
+            .filter(|value| value.as_str().to_lowercase() == folded);
+        let found = same.next().copied();
+        found.filter(|_| same.next().is_none())
+    }
+}
+
+/// The arrays that a node accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayRule {
+    pub(crate) items: &'static Schema,
+    pub(crate) lengths: Lengths,
+    /// `true` if the items must be unique.
+    pub(crate) is_unique: bool,
+}
+
+/// The objects with free keys that a node accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct MapRule {
+    /// The schema of a key: any string, an enum, an integer in quotes or one character.
+    pub(crate) keys: &'static Schema,
+    pub(crate) values: &'static Schema,
+    pub(crate) lengths: Lengths,
+}
+
+/// A reference from a recursive type to its schema further up the tree.
+///
+/// The schema is behind a function, because a constant would need itself to be computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    pub(crate) name: &'static str,
+    pub(crate) target: fn() -> &'static Schema,
+}

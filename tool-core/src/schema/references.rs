@@ -1,0 +1,206 @@
+//! References between recursive types: the names that a schema defines and what they refer to.
+
+use crate::schema::check::same;
+use crate::schema::{Kind, Property, Schema};
+
+/// The most recursive types in one schema.
+const RECURSIVE: usize = 16;
+
+/// The names that references in a tree use.
+#[derive(Clone, Copy)]
+pub(crate) struct Names {
+    pub(super) names: [&'static str; RECURSIVE],
+    pub(crate) count: usize,
+}
+
+impl Names {
+    pub(super) const NONE: Names = Names {
+        names: [""; RECURSIVE],
+        count: 0,
+    };
+
+    /// Collects the names of all references in `schema`.
+    pub(crate) const fn of(schema: &Schema) -> Names {
+        let mut names = Names::NONE;
+        names.collect(schema);
+        names
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static str> {
+        self.names.into_iter().take(self.count)
+    }
+
+    const fn collect(&mut self, schema: &Schema) {
+        if let Kind::Reference(reference) = schema.kind
+            && !self.contains(reference.name)
+        {
+            assert!(
+                self.count < RECURSIVE,
+                "more than 16 recursive types in one schema; split the tool"
+            );
+            self.names[self.count] = reference.name;
+            self.count += 1;
+        }
+        let mut at = 0;
+        while let Some(child) = schema.child(at) {
+            self.collect(child);
+            at += 1;
+        }
+    }
+
+    pub(crate) const fn contains(&self, name: &str) -> bool {
+        let mut at = 0;
+        while at < self.count {
+            if same(self.names[at], name) {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
+    const fn resolve_in(&self, schema: &Schema) {
+        let mut at = 0;
+        while at < self.count {
+            let name = self.names[at];
+            let Some(definition) = find(schema, name) else {
+                panic!(
+                    "a recursive type is referred to but not defined in this schema; add \
+                     `#[param(recursive)]` to the field that leads back to the tool's own type"
+                )
+            };
+            check_same(schema, name, definition);
+            at += 1;
+        }
+    }
+}
+
+/// Checks the references in a tool's schemas.
+///
+/// Most schemas have none, which costs one look at each parameter.
+///
+/// # Panics
+///
+/// Panics if a name is not defined in the same schema, or is defined by two different types.
+pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'static Schema>) {
+    let mut names = Names::NONE;
+    let mut at = 0;
+    while at < parameters.len() {
+        let is_leaf = matches!(
+            parameters[at].schema.kind,
+            Kind::Any
+                | Kind::Null
+                | Kind::Boolean
+                | Kind::Integer(_)
+                | Kind::Number(_)
+                | Kind::String(_)
+                | Kind::Enum(_)
+        );
+        if !is_leaf {
+            names.collect(parameters[at].schema);
+        }
+        at += 1;
+    }
+    if names.count > 0 {
+        names.resolve_in(&Schema::object(parameters));
+    }
+    if let Some(output) = output {
+        Names::of(output).resolve_in(output);
+    }
+}
+
+/// Finds the schema with this name in a tree.
+pub(crate) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
+    if same(schema.name, name) {
+        return Some(schema);
+    }
+    let mut at = 0;
+    while let Some(child) = schema.child(at) {
+        if let Some(found) = find(child, name) {
+            return Some(found);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Checks that all types with this name are the same: a reference to one would describe the others.
+const fn check_same(schema: &Schema, name: &str, definition: &Schema) {
+    if same(schema.name, name) {
+        assert!(
+            is_same_schema(schema, definition),
+            "two different recursive types have the same name in this schema, perhaps one type \
+             with different parameters; wrap one of them in a type with another name"
+        );
+        return;
+    }
+    let mut at = 0;
+    while let Some(child) = schema.child(at) {
+        check_same(child, name, definition);
+        at += 1;
+    }
+}
+
+/// Returns `true` if two schemas describe the same values, as far as types of one name can differ.
+const fn is_same_schema(left: &Schema, right: &Schema) -> bool {
+    let is_same_node = match (&left.kind, &right.kind) {
+        (Kind::Any, Kind::Any)
+        | (Kind::Null, Kind::Null)
+        | (Kind::Boolean, Kind::Boolean)
+        | (Kind::Array(_), Kind::Array(_))
+        | (Kind::AnyOf(_), Kind::AnyOf(_))
+        | (Kind::Tuple(_), Kind::Tuple(_))
+        | (Kind::Nullable(_), Kind::Nullable(_)) => true,
+        (Kind::Integer(left), Kind::Integer(right)) => {
+            left.minimum == right.minimum
+                && left.maximum == right.maximum
+                && left.multiple_of == right.multiple_of
+        }
+        (Kind::Number(left), Kind::Number(right)) => {
+            left.minimum.is_some() == right.minimum.is_some()
+                && left.maximum.is_some() == right.maximum.is_some()
+        }
+        (Kind::String(left), Kind::String(right)) => {
+            same(left.pattern.as_str(), right.pattern.as_str())
+                && same(left.format, right.format)
+                && left.lengths.minimum == right.lengths.minimum
+                && left.lengths.maximum == right.lengths.maximum
+        }
+        (Kind::Enum(left), Kind::Enum(right)) => {
+            let mut at = 0;
+            while at < left.values.len() && at < right.values.len() {
+                if !same(left.values[at].as_str(), right.values[at].as_str()) {
+                    return false;
+                }
+                at += 1;
+            }
+            left.values.len() == right.values.len()
+        }
+        (Kind::Map(left), Kind::Map(right)) => is_same_schema(left.keys, right.keys),
+        (Kind::Object(left), Kind::Object(right)) => {
+            let mut at = 0;
+            while at < left.len() && at < right.len() {
+                let is_same = same(left[at].name(), right[at].name())
+                    && left[at].required == right[at].required;
+                if !is_same {
+                    return false;
+                }
+                at += 1;
+            }
+            left.len() == right.len()
+        }
+        (Kind::Reference(left), Kind::Reference(right)) => same(left.name, right.name),
+        _ => false,
+    };
+    if !is_same_node {
+        return false;
+    }
+    let mut at = 0;
+    loop {
+        match (left.child(at), right.child(at)) {
+            (Some(left), Some(right)) if is_same_schema(left, right) => at += 1,
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}

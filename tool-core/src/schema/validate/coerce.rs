@@ -1,0 +1,82 @@
+//! Conversions of a lenient registry: values in quotes, and single values for arrays.
+
+use super::unions::may_be_kind;
+use super::{Path, Validator};
+use crate::schema::cursor::unquote;
+use crate::schema::violation::Coercion;
+use crate::schema::{Kind, Schema};
+
+impl Validator<'_> {
+    /// Converts a value of another kind if its meaning is clear, and records the coercion.
+    pub(super) fn coerce(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        let start = self.cursor.clone();
+        let text = self.skip_value();
+        if let Some(inner) = unquote(text)
+            && let inner = inner.trim_ascii()
+            && spells(schema, inner)
+        {
+            let (found, coercions) = (self.violations.mark(), self.coercions.len());
+            let mut validator = Validator::new(inner, self.output.is_some());
+            validator.is_lenient = true;
+            validator.budget = self.budget / 2;
+            validator.value(schema, path, depth);
+            self.note(path, text, "converted a string to the value it contains");
+            self.violations.append(validator.violations);
+            self.coercions.append(&mut validator.coercions);
+            if let Some(rewritten) = validator.output {
+                self.rewrite_since(start.position(), &rewritten.finish());
+            }
+            if self.violations.mark() != found {
+                self.coercions.truncate(coercions);
+            }
+            return;
+        }
+        // Wraps a value only once: an array of arrays is not clearly meant, and a type that is an
+        // array of itself would never end.
+        if let Kind::Array(rule) = &without_null(schema).kind
+            && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
+            && self.wrapped_at != Some(start.position())
+        {
+            self.wrapped_at = Some(start.position());
+            let first = start.clone().peek();
+            self.cursor = start;
+            self.note(path, text, "wrapped a single value in an array");
+            self.rewrite_since(self.cursor.position(), "[");
+            let found = self.violations.mark();
+            self.value(rule.items, path, depth + 1);
+            if self.violations.mark() != found && !may_be_kind(without_null(rule.items), first) {
+                // The value is not an item either: report that an array was expected.
+                self.violations.split_off(found);
+                self.report_mismatch(schema, text, path);
+            }
+            return self.rewrite_since(self.cursor.position(), "]");
+        }
+        self.report_mismatch(schema, text, path);
+    }
+
+    fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {
+        self.coercions.push(Coercion::new(path.text(), text, what));
+    }
+}
+
+/// Returns the schema of the values other than `null`.
+fn without_null(schema: &Schema) -> &Schema {
+    match schema.kind {
+        Kind::Nullable(inner) => inner,
+        _ => schema,
+    }
+}
+
+/// Returns `true` if the text is JSON of the kind of `schema`.
+fn spells(schema: &Schema, text: &str) -> bool {
+    let first = text.bytes().next().unwrap_or(0);
+    let is_kind = match schema.kind {
+        Kind::Boolean => return text == "true" || text == "false",
+        Kind::Nullable(inner) => return spells(inner, text),
+        Kind::Integer(_) | Kind::Number(_) => matches!(first, b'-' | b'0'..=b'9'),
+        Kind::Array(_) | Kind::Tuple(_) => first == b'[',
+        Kind::Object(_) | Kind::Map(_) => first == b'{',
+        _ => false,
+    };
+    is_kind && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}

@@ -1,0 +1,40 @@
+//! Telemetry without the feature `tracing`: does nothing.
+
+#![allow(clippy::unused_self)] // Matches the signatures of `enabled`.
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::dialect::Rendered;
+use crate::spec::ToolSpec;
+
+pub(crate) struct Telemetry(Scope);
+
+#[derive(Clone)]
+pub(crate) struct Scope;
+
+impl Scope {
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+}
+
+impl Telemetry {
+    pub(crate) fn new(_call: &ToolCall, _tool: Option<&ToolSpec>) -> Telemetry {
+        Telemetry(Scope)
+    }
+
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.0.clone()
+    }
+
+    pub(crate) fn instrument<F: Future>(&self, running: F) -> F {
+        running
+    }
+
+    pub(crate) fn finish(self, _result: &ToolResult) {}
+}
+
+pub(crate) fn rendered(_: &Rendered) {}

@@ -1,0 +1,102 @@
+//! Schemas of small crates' types, each behind the feature of the crate's name.
+
+#![allow(unused_imports, reason = "each feature uses some of them")]
+
+use super::{ToolType, described_string};
+use crate::schema::{Property, Schema, Text};
+use crate::types::borrow::BorrowArg;
+
+// They would accept the bytes of a string too, which validation rejects.
+#[cfg(feature = "bytes")]
+schemas! {
+    bytes::Bytes => Schema::array(u8::SCHEMA).with_several_forms();
+    bytes::BytesMut => Schema::array(u8::SCHEMA).with_several_forms();
+}
+
+// It would also read a number, but through an `f64`, which loses digits; validation rejects that. The
+// crate's feature `serde-float`, which writes it as a number, is not supported.
+#[cfg(feature = "rust_decimal")]
+schemas! {
+    rust_decimal::Decimal => described_string("Decimal number as a string, such as 12.50.").with_several_forms();
+}
+
+#[cfg(feature = "semver")]
+schemas! {
+    semver::Version => described_string("Semantic version, such as 1.4.0-beta.2.");
+    semver::VersionReq => described_string("Requirement on a semantic version, such as ^1.2 or >=1.2, <3.");
+    semver::Comparator => described_string("Single requirement on a semantic version, such as ^1.2.");
+}
+
+// The format `uri` allows URIs that the URL standard rejects, such as `http://a:99999/`.
+#[cfg(feature = "url")]
+schemas! {
+    url::Url => described_string("Absolute URL, such as https://example.com/path.");
+}
+
+#[cfg(feature = "uuid")]
+schemas! {
+    uuid::Uuid => Schema::format("uuid");
+}
+
+macro_rules! strings {
+    ($($feature:literal $type:ty;)*) => {$(
+        #[cfg(feature = $feature)]
+        impl ToolType for $type {
+            const SCHEMA: &'static Schema = &Schema::STRING;
+            const EXACT: bool = true;
+        }
+    )*};
+}
+
+strings! {
+    "camino" camino::Utf8Path;
+    "camino" camino::Utf8PathBuf;
+    "camino" Box<camino::Utf8Path>;
+    "smol_str" smol_str::SmolStr;
+}
+
+#[cfg(feature = "camino")]
+impl BorrowArg for camino::Utf8Path {
+    type Owned<'de> = camino::Utf8PathBuf;
+
+    fn borrow(owned: &camino::Utf8PathBuf) -> &camino::Utf8Path {
+        owned
+    }
+}
+
+// serde writes it as an object with one key.
+#[cfg(feature = "either")]
+impl<L: ToolType, R: ToolType> ToolType for either::Either<L, R> {
+    const SCHEMA: &'static Schema = &Schema::any_of(
+        const {
+            &[
+                &Schema::object(const { &[side("Left", L::SCHEMA)] }),
+                &Schema::object(const { &[side("Right", R::SCHEMA)] }),
+            ]
+        },
+    );
+}
+
+/// The value of a side, which is required even if it may be `null`.
+#[cfg(feature = "either")]
+const fn side(name: &'static str, schema: &'static Schema) -> Property {
+    Property {
+        schema,
+        required: true,
+        nullable: false,
+        ..Property::new(Text::new(name), Text::EMPTY, schema)
+    }
+}
+
+// Maps are not exact, because serde lets a later duplicate key replace an earlier one.
+#[cfg(feature = "indexmap")]
+impl<K: ToolType, V: ToolType, S> ToolType for indexmap::IndexMap<K, V, S> {
+    const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
+}
+
+// A set accepts duplicate items, since nothing is lost.
+#[cfg(feature = "indexmap")]
+impl<T: ToolType, S> ToolType for indexmap::IndexSet<T, S> {
+    const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
+    const EXACT: bool = T::EXACT;
+}

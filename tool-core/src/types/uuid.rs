@@ -1,9 +1,0 @@
-//! The schema of `Uuid`.
-
-use uuid::Uuid;
-
-use crate::schema::Schema;
-
-schemas! {
-    Uuid => Schema::format("uuid");
-}
