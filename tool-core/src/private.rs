@@ -121,7 +121,7 @@ pub const fn checked<T: ToolType + ?Sized>(tool: &'static str, property: Propert
 
 /// Returns the property, whose schema is written as JSON. Stops the build if it breaks a provider rule.
 pub const fn checked_schema(tool: &'static str, property: Property) -> Property {
-    provider_check::parameter(tool, property, &provider_check::verdict(property.schema))
+    provider_check::parameter(tool, property)
 }
 
 /// Converts the property of a `T` to that of an `Option<&T>`.

@@ -186,7 +186,7 @@ fn limits_of(tool: &ToolSpec) -> Vec<ProviderLimit> {
     let limits = Target::ALL.into_iter().filter_map(|target| {
         let message = check(&tool.parameters(), target).err()?;
         Some(ProviderLimit {
-            provider: name(target),
+            provider: target.profile().title,
             text: without_remedy(&message).to_owned(),
         })
     });
@@ -200,7 +200,7 @@ fn limits_of_all(tools: &[ToolEntry]) -> Vec<ProviderLimit> {
     let limits = Target::ALL.into_iter().flat_map(|target| {
         let broken = broken(target, tools).into_iter();
         broken.map(move |rule| ProviderLimit {
-            provider: name(target),
+            provider: target.profile().title,
             text: rule.to_string(),
         })
     });
@@ -212,16 +212,4 @@ fn without_remedy(message: &str) -> &str {
     message
         .split_once("); ")
         .map_or(message, |(head, _)| &message[..=head.len()])
-}
-
-fn name(target: Target) -> &'static str {
-    match target {
-        Target::OpenAiStrict => "OpenAI, strict",
-        Target::AnthropicStrict => "Anthropic, strict",
-        Target::Gemini => "Gemini",
-        Target::Bedrock => "Amazon Bedrock",
-        Target::XAi => "xAI",
-        Target::Cohere => "Cohere, `strict_tools`",
-        Target::Mistral => "Mistral",
-    }
 }
