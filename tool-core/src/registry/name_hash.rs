@@ -52,7 +52,7 @@ impl NameHasher {
         let product = u128::from(self.state ^ word) * u128::from(self.factor);
         #[allow(clippy::cast_possible_truncation)] // The two halves.
         let (low, high) = (product as u64, (product >> 64) as u64);
-        self.state = low ^ high.rotate_left(23);
+        self.state = low ^ high;
     }
 }
 
