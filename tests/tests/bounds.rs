@@ -1,5 +1,7 @@
 //! A call always ends, in bounded time, with one result, whatever the code of the application does.
 
+#![allow(clippy::unused_self)] // Methods must have a receiver to be tools.
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
