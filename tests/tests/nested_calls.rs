@@ -161,6 +161,7 @@ async fn a_nested_call_inherits_context_values_and_the_token() {
 /// Makes a call that outlives this one.
 #[tool(unlinked)]
 async fn call_later(call: &CallContext) {
+    tokio::task::yield_now().await;
     let call = call.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(5)).await;
