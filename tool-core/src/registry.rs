@@ -32,7 +32,7 @@ use crate::tool::{StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
-pub use hooks::{Gate, PendingCall};
+pub use hooks::{Answer, Gate, HookCall};
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]

@@ -122,6 +122,14 @@ impl CallContext {
         get_value(self.extensions.as_deref(), &self.registry)
     }
 
+    /// Returns `true` if there is a context value of this type, or if it is the context itself.
+    pub(crate) fn has(&self, id: TypeId) -> bool {
+        let extensions = self.extensions.as_deref();
+        id == TypeId::of::<CallContext>()
+            || extensions.is_some_and(|extensions| extensions.values.contains(id))
+            || self.registry.contains(id)
+    }
+
     /// Returns `true` if the call was cancelled, timed out, or its future was dropped. A blocking
     /// tool should check this regularly, because nothing else can stop it.
     pub fn is_cancelled(&self) -> bool {

@@ -82,6 +82,9 @@ pub struct ToolError {
 /// Appended to the message of a retryable error.
 const RETRY: &str = "; retrying the same call may succeed";
 
+/// Appended to the message of a tool that timed out and whose repetition may do harm.
+const NO_RETRY: &str = "; it may have had an effect, so check before you repeat the call";
+
 impl ToolError {
     /// Returns the reference shared by the model's text and the log: six characters that can be
     /// read out over a telephone.
@@ -105,8 +108,9 @@ impl ToolError {
         self.original.as_deref().unwrap_or(&self.message)
     }
 
-    /// Returns `true` if retrying the same call may succeed: it timed out, or the tool's error is
-    /// [`Transient`](crate::Transient). The message says so too.
+    /// Returns `true` if retrying the same call may succeed: the tool's error is
+    /// [`Transient`](crate::Transient), or a tool that is `read_only` or `idempotent` timed out. The
+    /// message says so too.
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
     }
@@ -233,14 +237,22 @@ impl ToolError {
         error
     }
 
-    pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
-        let body = format!(": it did not finish within {timeout:?}");
-        let mut error = ToolError::new(
-            ToolErrorKind::TimedOut,
-            [tool, " timed out"],
-            [&body, RETRY],
-        );
-        error.is_retryable = true;
+    pub(crate) fn timed_out(
+        tool: &str,
+        after: Duration,
+        may_retry: bool,
+        may_continue: bool,
+    ) -> ToolError {
+        let running = if may_continue {
+            " and may still be running"
+        } else {
+            ""
+        };
+        let body = format!(": it did not finish within {after:?}{running}");
+        let hint = if may_retry { RETRY } else { NO_RETRY };
+        let mut error =
+            ToolError::new(ToolErrorKind::TimedOut, [tool, " timed out"], [&body, hint]);
+        error.is_retryable = may_retry;
         error
     }
 

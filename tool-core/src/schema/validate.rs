@@ -60,7 +60,8 @@ pub(crate) enum ValidateError {
 /// Validates arguments and rewrites them into the form that serde accepts. Returns all violations.
 ///
 /// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
-/// an optional property, an absent `Option` in a newtype, an enum value in another case.
+/// an optional property, an absent `Option` in a newtype, an enum value in another case. Aliases of
+/// properties are replaced too, so that hooks see one name.
 /// `is_lenient` adds the conversions in [`coerce`].
 pub(crate) fn normalise(
     schema: &Schema,
@@ -460,6 +461,11 @@ impl<'t> Validator<'t> {
                 let place = known.iter().position(|property| property.has_name(&key));
                 if let Some(place) = place {
                     let (property, is_new) = (&known[place], seen.insert(place));
+                    let is_removed = property.ignores_null() && self.cursor.peek() == b'n';
+                    if key != property.name() && !is_removed {
+                        let name = property.name.json();
+                        self.rewrite_since(start, &format!("\"{name}\":"));
+                    }
                     self.member(property, start, is_new, &path.key(&key), depth);
                     next = place + 1;
                 } else if let Some(values) = others {
