@@ -97,9 +97,10 @@ struct Validator<'t> {
     is_plain_json: bool,
     /// The result of checking the text with `serde_json`, once that was necessary.
     json_check: Option<serde_json::Result<IgnoredAny>>,
-    /// `true` if an enum value may differ in case: only where it can be rewritten, and in a union
-    /// only after nothing has matched as it is.
-    ignores_case: bool,
+    /// `true` if an enum value may differ in case and an integer may be spelled `20.0`: only where
+    /// they can be rewritten, and in a union only after nothing has matched as it is, because serde
+    /// chooses by the spelling.
+    respells: bool,
     coercions: Vec<Coercion>,
     /// The position of the value that was last wrapped in an array.
     wrapped_at: Option<usize>,
@@ -118,7 +119,7 @@ impl<'t> Validator<'t> {
             is_lenient: false,
             is_plain_json: rewrites,
             json_check: None,
-            ignores_case: rewrites,
+            respells: rewrites,
             coercions: Vec::new(),
             wrapped_at: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
@@ -216,7 +217,9 @@ impl<'t> Validator<'t> {
             Some(number) => (i128::from(number), Cow::Borrowed("")),
             None => {
                 let text = self.scalar();
-                let Some(digits) = whole_number(text) else {
+                let digits = whole_number(text);
+                let digits = digits.filter(|digits| self.respells || digits == text);
+                let Some(digits) = digits else {
                     return self.report_mismatch(schema, text, path);
                 };
                 // Beyond 128 bits only the sign matters.
@@ -336,7 +339,7 @@ impl<'t> Validator<'t> {
         if strings.contains(&text) {
             return;
         }
-        if self.ignores_case
+        if self.respells
             && let Some(value) = strings.match_ignoring_case(&text)
         {
             return self.rewrite_since(start, &format!("\"{}\"", value.json()));
