@@ -55,13 +55,16 @@ mod transcript;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, join_all, select};
 use serde_json::Value;
 
 pub use self::transcript::{Round, Transcript};
 use crate::Registry;
-use crate::call::ToolCall;
+use crate::call::context::CancellationToken;
+use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered, ResponseError};
 use crate::runtime::block_on::block_on;
 
@@ -97,6 +100,7 @@ pub struct Agent<D> {
     dialect: D,
     most_rounds: usize,
     prepare: Option<Prepare>,
+    cancellation: Option<CancellationToken>,
 }
 
 /// What is done to every call before it is run.
@@ -104,6 +108,7 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunOutcome {
     /// The model called nothing more, and said this. It is empty when the provider let nothing
     /// through, and may end in the middle of a sentence: the reason is in the response, which
@@ -112,6 +117,9 @@ pub enum RunOutcome {
     /// The model was asked as often as it may be, and called tools to the last. They were run, and
     /// it has not seen their results: another run goes on from there.
     OutOfRounds,
+    /// The token of the [agent](Agent::cancel_with) was cancelled. The transcript has whole rounds
+    /// only, so another run can continue it.
+    Cancelled,
 }
 
 impl<D: Dialect> Agent<D> {
@@ -122,6 +130,7 @@ impl<D: Dialect> Agent<D> {
             dialect,
             most_rounds: 16,
             prepare: None,
+            cancellation: None,
         }
     }
 
@@ -131,22 +140,53 @@ impl<D: Dialect> Agent<D> {
         self
     }
 
-    /// The same agent, which does this to every call before it runs it: gives it the user that it is
-    /// for, or a token that ends it. One agent serves many users by a clone for each.
+    /// Ends a run with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
+    /// the model is dropped. Running calls are cancelled, and their round is added to the transcript
+    /// with the results so far. As always, a sync tool and an `after` hook run to their end.
     ///
     /// ```
-    /// use tool_core::agent::Agent;
+    /// use std::convert::Infallible;
+    /// use serde_json::Value;
+    /// use tool_core::agent::{Agent, Model, Request, RunOutcome, Transcript};
     /// use tool_core::dialect::Anthropic;
     /// use tool_core::{CancellationToken, Registry};
     ///
-    /// #[derive(Clone)]
+    /// /// Never responds.
+    /// struct Silent;
+    ///
+    /// impl Model for Silent {
+    ///     type Error = Infallible;
+    ///
+    ///     async fn ask(&self, _: Request<'_>) -> Result<Value, Infallible> {
+    ///         std::future::pending().await
+    ///     }
+    /// }
+    ///
+    /// let stop = CancellationToken::new();
+    /// let agent = Agent::new(Registry::new(), Anthropic::default()).cancel_with(&stop);
+    /// let thread = std::thread::spawn(move || {
+    ///     agent.run_blocking(&Silent, &mut Transcript::new()).unwrap()
+    /// });
+    /// stop.cancel();
+    /// assert_eq!(thread.join().unwrap(), RunOutcome::Cancelled);
+    /// ```
+    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
+        self.cancellation = Some(token.clone());
+        self
+    }
+
+    /// Prepares every call with this closure before it runs: attaches the current user, or a token
+    /// that cancels this call alone. One agent serves many users with a clone for each.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    ///
     /// struct User(&'static str);
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default());
-    /// let stop = CancellationToken::new();
-    /// let of_ada = agent
-    ///     .clone()
-    ///     .each_call(move |call| call.with(User("Ada")).cancel_with(&stop));
+    /// let of_ada = agent.clone().each_call(|call| call.with(User("Ada")));
     /// # let _ = of_ada;
     /// ```
     pub fn each_call(
@@ -195,23 +235,24 @@ impl<D: Dialect> Agent<D> {
         model: &M,
         transcript: &mut Transcript,
     ) -> Result<RunOutcome, AgentError> {
+        let token = self.cancellation.clone().unwrap_or_default();
         for _ in 0..self.most_rounds {
+            if token.is_cancelled() {
+                return Ok(RunOutcome::Cancelled);
+            }
             let tools = self.registry.render(&self.dialect);
             let request = Request {
                 messages: transcript.messages(),
                 tools: &tools,
             };
-            let response = model
-                .ask(request)
-                .await
-                .map_err(|error| AgentError::Model(error.into()))?;
+            let Some(response) = until_cancelled(&token, model.ask(request)).await else {
+                return Ok(RunOutcome::Cancelled);
+            };
+            let response = response.map_err(|error| AgentError::Model(error.into()))?;
             let calls = self.dialect.calls(&response)?;
             let is_last = calls.is_empty() && !self.dialect.is_paused(&response);
-            let prepared = calls.iter().cloned().map(|call| match &self.prepare {
-                Some(prepare) => prepare(call),
-                None => call,
-            });
-            let results = self.registry.call_all(prepared).await;
+            let running = calls.iter().map(|call| self.call(call.clone(), &token));
+            let results = join_all(running).await;
             let follow_up = self.dialect.follow_up(&response, &results);
             let text = self.dialect.text(&response);
             transcript.add(
@@ -228,7 +269,52 @@ impl<D: Dialect> Agent<D> {
                 return Ok(RunOutcome::Answered(text.unwrap_or_default()));
             }
         }
-        Ok(RunOutcome::OutOfRounds)
+        Ok(if token.is_cancelled() {
+            RunOutcome::Cancelled
+        } else {
+            RunOutcome::OutOfRounds
+        })
+    }
+
+    /// Runs one call, cancelled by the token of the run and by its own.
+    fn call(&self, call: ToolCall, token: &CancellationToken) -> impl Future<Output = ToolResult> {
+        let mut call = match &self.prepare {
+            Some(prepare) => prepare(call),
+            None => call,
+        };
+        let own = call.take_cancellation();
+        let both = if own.is_some() {
+            token.child()
+        } else {
+            token.clone()
+        };
+        let running = match self.cancellation {
+            None if own.is_none() => self.registry.call(call),
+            _ => self.registry.call(call.cancel_with(&both)),
+        };
+        async move {
+            let Some(own) = own else {
+                return running.await;
+            };
+            match select(own.cancelled(), pin!(running)).await {
+                Either::Left((_, running)) => {
+                    both.cancel();
+                    running.await
+                }
+                Either::Right((result, _)) => result,
+            }
+        }
+    }
+}
+
+/// Waits for the future, or returns `None` when the token is cancelled.
+async fn until_cancelled<T>(
+    token: &CancellationToken,
+    running: impl Future<Output = T>,
+) -> Option<T> {
+    match select(token.cancelled(), pin!(running)).await {
+        Either::Left(_) => None,
+        Either::Right((value, _)) => Some(value),
     }
 }
 

@@ -172,6 +172,12 @@ impl ToolCall {
         }
     }
 
+    /// Removes the cancellation token.
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_cancellation(&mut self) -> Option<CancellationToken> {
+        self.extensions.as_mut()?.cancellation.take()
+    }
+
     fn extensions_mut(&mut self) -> &mut CallExtensions {
         self.extensions.get_or_insert_default()
     }
