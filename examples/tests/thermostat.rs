@@ -218,7 +218,7 @@ fn bad_input_exits_with_2() {
     rejected(
         &["--script", "-"],
         r#"[{"weather": "fine"}]"#,
-        "the model gave no response",
+        "the request to the model failed",
     );
 }
 

@@ -60,7 +60,7 @@ fn a_missing_context_value_is_named_without_its_reference() {
     let error = Registry::linked().unwrap_err().to_string();
     assert!(error.contains("`find_notes`: context::Db, "), "{error}");
     testing::assert_linked(["find_notes"]);
-    testing::assert_linked_alone(["find_notes"]);
+    testing::assert_linked_only(["find_notes"]);
 }
 
 #[test]

@@ -168,17 +168,14 @@ fn a_test_can_require_linked_tools() {
 
 #[test]
 fn a_test_can_reject_other_linked_tools() {
-    testing::assert_linked_alone(["get_temperature", "meet", "roll_die"]);
-    let other = said(|| testing::assert_linked_alone(["get_temperature", "meet"]));
-    assert!(
-        other.starts_with("these tools are linked and not expected; "),
-        "{other}"
-    );
+    testing::assert_linked_only(["get_temperature", "meet", "roll_die"]);
+    let other = said(|| testing::assert_linked_only(["get_temperature", "meet"]));
+    assert!(other.starts_with("unexpected tools; "), "{other}");
     assert!(
         other.contains("\n  roll_die, tests/tests/registry.rs:"),
         "{other}"
     );
-    let missing = said(|| testing::assert_linked_alone(["search_web"]));
+    let missing = said(|| testing::assert_linked_only(["search_web"]));
     assert!(
         missing.contains("not in the registry: search_web; "),
         "{missing}"

@@ -1,17 +1,28 @@
-//! The loop around a model: ask it, run its calls, tell it their results, until it calls nothing.
+//! The loop around a model: send a request, run the tools it calls, send their results, until it
+//! calls no more tools.
 //!
-//! An [`Agent`] is a [`Registry`] and a [`Dialect`] with
-//! a limit of rounds. The model is whatever can be asked: a [`Model`] sends a request over the HTTP
-//! client of your choice, and adds what the request needs besides, such as the model's name or a
-//! system prompt. The tools are rendered for every request anew, so that those that were added in
-//! the meantime are there.
+//! An [`Agent`] combines a [`Registry`], a [`Dialect`] and a limit of rounds. You implement
+//! [`Model`] over the HTTP client of your choice. It adds the rest of the request, such as the name
+//! of the model or a system prompt.
+//!
+//! The loop:
+//!
+//! - renders the tools for every request, so tools that were added in the meantime are included,
+//! - runs the calls of one response concurrently,
+//! - sends rejected arguments and tool errors to the model as results, so that it can correct them,
+//! - continues after a response in which the provider [paused](Dialect::is_paused),
+//! - stops with an answer, at the limit of rounds, or when its future is dropped.
+//!
+//! It does not stream responses, retry failed requests, trim a long conversation, or store
+//! anything. Retry in [`Model::ask`]. To store a conversation, save
+//! [`Transcript::messages`] and collect them into a new [`Transcript`] later.
 //!
 //! ```
 //! use std::convert::Infallible;
 //! use std::sync::atomic::{AtomicU32, Ordering};
 //!
 //! use serde_json::{Value, json};
-//! use tool_core::agent::{Agent, RunOutcome, Model, Request, Transcript};
+//! use tool_core::agent::{Agent, Model, Request, RunOutcome, Transcript};
 //! use tool_core::dialect::OpenAiChat;
 //! use tool_core::{Registry, tool, tools};
 //!
@@ -21,7 +32,7 @@
 //!     a + b
 //! }
 //!
-//! /// Stands for a provider.
+//! /// A scripted provider.
 //! struct Scripted(AtomicU32);
 //!
 //! impl Model for Scripted {
@@ -43,14 +54,12 @@
 //! let agent = Agent::new(registry, OpenAiChat::default());
 //! let mut transcript = Transcript::new();
 //! transcript.push(json!({"role": "user", "content": "What is 2 + 3?"}));
-//! let ended = agent.run_blocking(&Scripted(AtomicU32::new(0)), &mut transcript)?;
-//! assert_eq!(ended, RunOutcome::Answered("It is 5.".into()));
+//! let outcome = agent.run_blocking(&Scripted(AtomicU32::new(0)), &mut transcript)?;
+//! assert_eq!(outcome, RunOutcome::Answered("It is 5.".into()));
 //! assert_eq!(transcript.rounds()[0].results[0].content(), "5");
 //! assert_eq!(transcript.messages().len(), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-mod transcript;
 
 use std::error::Error;
 use std::fmt;
@@ -61,82 +70,81 @@ use std::sync::Arc;
 use futures_util::future::{Either, join_all, select};
 use serde_json::Value;
 
-pub use self::transcript::{Round, Transcript};
 use crate::Registry;
 use crate::call::context::CancellationToken;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered, ResponseError};
 use crate::runtime::block_on::block_on;
 
-/// Whoever answers a request: a provider, or a script in a test.
+/// A model that answers requests: a provider's API, or a script in a test.
 pub trait Model {
-    /// Why there is no response: an error, a box of one, or a text.
+    /// The error of a failed request.
     type Error: Into<Box<dyn Error + Send + Sync>>;
 
-    /// Sends the request and gives back the whole response, as the provider wrote it.
+    /// Sends a request and returns the provider's whole response.
     ///
     /// # Errors
     ///
-    /// When none came. What is worth another try is tried again here, or around this.
+    /// Returns an error if there is no response. The agent does not retry.
     fn ask(&self, request: Request<'_>) -> impl Future<Output = Result<Value, Self::Error>> + Send;
 }
 
-/// What is asked of a model in one round.
+/// The agent's part of a request.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'r> {
-    /// The conversation so far, in the provider's own form.
+    /// The conversation, in the provider's format.
     pub messages: &'r [Value],
     /// The value of the request's `tools` field.
     pub tools: &'r Rendered,
 }
 
-/// A registry and a dialect, and how often a model is asked.
+/// A registry, a dialect and a limit of rounds.
 ///
-/// The [module](self) shows one at work.
+/// See the [module](self) for an example.
 #[derive(Clone)]
 pub struct Agent<D> {
     registry: Registry,
     dialect: D,
-    most_rounds: usize,
+    max_rounds: usize,
     prepare: Option<Prepare>,
     cancellation: Option<CancellationToken>,
 }
 
-/// What is done to every call before it is run.
+/// A function that is applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// The model called nothing more, and said this. It is empty when the provider let nothing
-    /// through, and may end in the middle of a sentence: the reason is in the response, which
-    /// [`Model::ask`] has seen.
+    /// The model called no more tools and answered with this text. The text may be empty or end
+    /// mid-sentence if the provider filtered or truncated it; the response passed through
+    /// [`Model::ask`] has the reason.
     Answered(String),
-    /// The model was asked as often as it may be, and called tools to the last. They were run, and
-    /// it has not seen their results: another run goes on from there.
+    /// The limit of rounds was reached while the model still called tools. Their results are in
+    /// the transcript, and another run continues from there.
     OutOfRounds,
-    /// The token of the [agent](Agent::cancel_with) was cancelled. The transcript has whole rounds
-    /// only, so another run can continue it.
+    /// The token of the [agent](Agent::cancel_with) was cancelled. The transcript ends with a
+    /// complete round, and another run can continue it.
     Cancelled,
 }
 
 impl<D: Dialect> Agent<D> {
-    /// An agent that asks a model sixteen times at most.
+    /// Creates an agent with a limit of 16 rounds.
     pub fn new(registry: Registry, dialect: D) -> Agent<D> {
         Agent {
             registry,
             dialect,
-            most_rounds: 16,
+            max_rounds: 16,
             prepare: None,
             cancellation: None,
         }
     }
 
-    /// The same agent, which asks a model so many times at most in one run.
-    pub fn rounds(mut self, most: usize) -> Self {
-        self.most_rounds = most;
+    /// Limits the number of requests in one run.
+    pub fn rounds(mut self, max: usize) -> Self {
+        self.max_rounds = max;
         self
     }
 
@@ -175,8 +183,8 @@ impl<D: Dialect> Agent<D> {
         self
     }
 
-    /// Prepares every call with this closure before it runs: attaches the current user, or a token
-    /// that cancels this call alone. One agent serves many users with a clone for each.
+    /// Applies a function to every call before it runs, such as to add the current user, or a token
+    /// that cancels this call alone. Clone an agent to serve several users.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -186,8 +194,8 @@ impl<D: Dialect> Agent<D> {
     /// struct User(&'static str);
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default());
-    /// let of_ada = agent.clone().each_call(|call| call.with(User("Ada")));
-    /// # let _ = of_ada;
+    /// let agent_for_ada = agent.clone().each_call(|call| call.with(User("Ada")));
+    /// # let _ = agent_for_ada;
     /// ```
     pub fn each_call(
         mut self,
@@ -197,21 +205,21 @@ impl<D: Dialect> Agent<D> {
         self
     }
 
-    /// The tools. They may be added and removed at any time.
+    /// Returns the registry. Tools may be added and removed during a run.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// How the provider writes.
+    /// Returns the dialect.
     pub fn dialect(&self) -> &D {
         &self.dialect
     }
 
-    /// The same as [`run`](Agent::run) on this thread, for programs without an async runtime.
+    /// Runs [`run`](Agent::run) on this thread, for programs without an async runtime.
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Agent::run).
+    /// Returns the errors of [`run`](Agent::run).
     pub fn run_blocking<M: Model>(
         &self,
         model: &M,
@@ -220,32 +228,32 @@ impl<D: Dialect> Agent<D> {
         block_on(self.run(model, transcript))
     }
 
-    /// Asks the model and runs its calls, those of one response side by side, until it calls
-    /// nothing and has not [paused](Dialect::is_paused). The transcript grows with every round.
+    /// Sends requests and runs the calls of each response concurrently, until the model calls no
+    /// more tools and has not [paused](Dialect::is_paused). Each round is added to the transcript.
     ///
-    /// Dropping the future stops the run. The transcript then holds whole rounds alone, no call
-    /// without its result.
+    /// Dropping the future stops the run. The transcript then ends with a complete round, in which
+    /// every call has a result.
     ///
     /// # Errors
     ///
-    /// When the model has no response, or one that the dialect can't read. The transcript is then
-    /// as the last round left it, and the run can be tried again.
+    /// Returns an error if a request fails or the dialect can't read the response. The transcript
+    /// is then as after the last complete round, and the run can be repeated.
     pub async fn run<M: Model>(
         &self,
         model: &M,
         transcript: &mut Transcript,
     ) -> Result<RunOutcome, AgentError> {
         let token = self.cancellation.clone().unwrap_or_default();
-        for _ in 0..self.most_rounds {
+        for _ in 0..self.max_rounds {
             if token.is_cancelled() {
                 return Ok(RunOutcome::Cancelled);
             }
             let tools = self.registry.render(&self.dialect);
-            let request = Request {
+            let response = model.ask(Request {
                 messages: transcript.messages(),
                 tools: &tools,
-            };
-            let Some(response) = until_cancelled(&token, model.ask(request)).await else {
+            });
+            let Some(response) = until_cancelled(&token, response).await else {
                 return Ok(RunOutcome::Cancelled);
             };
             let response = response.map_err(|error| AgentError::Model(error.into()))?;
@@ -255,18 +263,15 @@ impl<D: Dialect> Agent<D> {
             let results = join_all(running).await;
             let follow_up = self.dialect.follow_up(&response, &results);
             let text = self.dialect.text(&response);
-            transcript.add(
-                Round {
-                    calls,
-                    results,
-                    text,
-                },
-                follow_up,
-            );
-            if is_last {
-                let rounds = transcript.rounds().last();
-                let text = rounds.map(|round| round.text.clone());
-                return Ok(RunOutcome::Answered(text.unwrap_or_default()));
+            transcript.messages.extend(follow_up);
+            let answer = is_last.then(|| text.clone());
+            transcript.rounds.push(Round {
+                calls,
+                results,
+                text,
+            });
+            if let Some(answer) = answer {
+                return Ok(RunOutcome::Answered(answer));
             }
         }
         Ok(if token.is_cancelled() {
@@ -323,18 +328,78 @@ impl<D: fmt::Debug> fmt::Debug for Agent<D> {
         f.debug_struct("Agent")
             .field("registry", &self.registry)
             .field("dialect", &self.dialect)
-            .field("most_rounds", &self.most_rounds)
+            .field("max_rounds", &self.max_rounds)
             .finish_non_exhaustive()
     }
 }
 
-/// Why a run stopped before its end.
+/// A conversation: its messages, and the calls and results of each round.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::agent::Transcript;
+///
+/// let mut transcript = Transcript::new();
+/// transcript.push(json!({"role": "user", "content": "What time is it?"}));
+/// assert_eq!(transcript.messages().len(), 1);
+/// assert!(transcript.rounds().is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct Transcript {
+    messages: Vec<Value>,
+    rounds: Vec<Round>,
+}
+
+/// One request with its response and results.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Round {
+    /// The calls of the response; empty if the model answered or the provider paused.
+    pub calls: Vec<ToolCall>,
+    /// The results, in the order of the calls.
+    pub results: Vec<ToolResult>,
+    /// The text of the response.
+    pub text: String,
+}
+
+impl Transcript {
+    /// Creates an empty conversation.
+    pub fn new() -> Transcript {
+        Transcript::default()
+    }
+
+    /// Adds a message in the provider's format, such as the user's next question.
+    pub fn push(&mut self, message: Value) {
+        self.messages.push(message);
+    }
+
+    /// Returns the messages of the next request, in the provider's format.
+    pub fn messages(&self) -> &[Value] {
+        &self.messages
+    }
+
+    /// Returns the rounds of all runs, in order.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+}
+
+impl FromIterator<Value> for Transcript {
+    fn from_iter<I: IntoIterator<Item = Value>>(messages: I) -> Self {
+        Transcript {
+            messages: messages.into_iter().collect(),
+            rounds: Vec::new(),
+        }
+    }
+}
+
+/// The error of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// The model gave no response.
+    /// The request failed.
     Model(Box<dyn Error + Send + Sync>),
-    /// The response is none of the dialect's.
+    /// The dialect can't read the response.
     Response(ResponseError),
 }
 
@@ -347,7 +412,7 @@ impl From<ResponseError> for AgentError {
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AgentError::Model(error) => write!(f, "the model gave no response: {error}"),
+            AgentError::Model(error) => write!(f, "the request to the model failed: {error}"),
             AgentError::Response(error) => error.fmt(f),
         }
     }

@@ -1,6 +1,6 @@
-//! [`Budget`]: how much of a request the tools are (feature `docs`).
+//! [`Budget`]: the size of the tools in a request (feature `docs`).
 //!
-//! Every request repeats all tools, so that a long description is paid for in every turn.
+//! Every request repeats all tools, so a long description costs tokens in every turn.
 //!
 //! ```
 //! use tool_core::{Registry, tool, tools};
@@ -18,7 +18,7 @@
 //! # Ok::<(), tool_core::RegistryError>(())
 //! ```
 
-use std::fmt;
+use std::{fmt, slice};
 
 use crate::provider::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
@@ -28,17 +28,17 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
-/// The cost of some tools: what each of them is in bytes, and all of them in each dialect.
+/// The size of a set of tools: of each tool in bytes, and of all tools in each dialect.
 ///
-/// A tool is counted as what all providers are told of it: an object with its name, its text and
-/// the schema of its arguments. Its `Display` is a table, the costliest tool first.
+/// A tool is counted as an object with its name, its description and the schema of its parameters,
+/// which every provider receives. `Display` writes a table, the largest tool first.
 #[derive(Clone, Debug)]
 pub struct Budget {
     tools: Vec<Cost>,
     dialects: Vec<(&'static str, usize)>,
 }
 
-/// What one tool costs in every request.
+/// The size of one tool in a request.
 #[derive(Clone, Debug)]
 pub struct Cost {
     name: String,
@@ -47,17 +47,17 @@ pub struct Cost {
 }
 
 impl Registry {
-    /// What the tools cost in every request.
+    /// Measures the size of the tools in a request.
     pub fn budget(&self) -> Budget {
         let tools = self.specs();
         let dialects = by_dialect(&tools, &self.hosted());
-        let mut tools: Vec<_> = tools.iter().map(Cost::of).collect();
+        let mut tools: Vec<_> = tools.iter().map(Cost::new).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
     }
 }
 
-/// The bytes of the `tools` field of a request by dialect.
+/// The bytes of a request's `tools` field in each dialect.
 fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, usize)> {
     let dialects: [(&'static str, &dyn Dialect); 12] = [
         ("OpenAI Chat", &OpenAiChat::default()),
@@ -81,23 +81,23 @@ fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, 
 }
 
 impl Budget {
-    /// Each tool, the costliest first.
+    /// Returns the tools, the largest first.
     pub fn tools(&self) -> &[Cost] {
         &self.tools
     }
 
-    /// The bytes of all tools.
+    /// Returns the number of bytes of all tools.
     pub fn bytes(&self) -> usize {
         self.tools.iter().map(Cost::bytes).sum()
     }
 
-    /// The bytes of the `tools` field of a request by dialect, with its
+    /// Returns the bytes of a request's `tools` field in each dialect, including
     /// [hosted tools](crate::HostedTool).
     pub fn dialects(&self) -> &[(&'static str, usize)] {
         &self.dialects
     }
 
-    /// The tokens of all tools.
+    /// Returns the number of tokens of all tools.
     #[cfg(feature = "tokens")]
     pub fn tokens(&self) -> usize {
         self.tools.iter().map(Cost::tokens).sum()
@@ -105,7 +105,7 @@ impl Budget {
 }
 
 impl Cost {
-    fn of(tool: &ToolEntry) -> Cost {
+    fn new(tool: &ToolEntry) -> Cost {
         let mut out = JsonWriter::new();
         out.object(|out| {
             out.key("name").string(&tool.name);
@@ -115,27 +115,27 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(std::slice::from_ref(tool), &[]),
+            dialects: by_dialect(slice::from_ref(tool), &[]),
         }
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The bytes that say what it is.
+    /// Returns the number of bytes of the tool.
     pub fn bytes(&self) -> usize {
         self.json.len()
     }
 
-    /// The bytes of the `tools` field of a request with this tool alone, by dialect.
+    /// Returns the bytes of a request's `tools` field with only this tool, in each dialect.
     pub fn dialects(&self) -> &[(&'static str, usize)] {
         &self.dialects
     }
 
-    /// The tokens that say what it is, by the encoding `o200k_base`. What a provider makes of its
-    /// tools before a model reads them is not known, so this is near the truth and not the truth.
+    /// Returns the number of tokens of the tool in the encoding `o200k_base`. This is an estimate:
+    /// providers don't document how they present tools to a model.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -158,15 +158,10 @@ impl Cost {
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.tools.iter().map(|tool| (tool.name(), Line::of(tool)));
-        let total = Line {
-            bytes: self.bytes(),
-            #[cfg(feature = "tokens")]
-            tokens: self.tokens(),
-        };
-        for (name, line) in rows.chain([("all of them", total)]) {
-            writeln!(f, "{name:<32} {line}")?;
+        for tool in &self.tools {
+            write_row(f, tool.name(), slice::from_ref(tool))?;
         }
+        write_row(f, "all tools", &self.tools)?;
         for (name, bytes) in &self.dialects {
             write!(f, "\n{name:<32} {bytes:>7} bytes")?;
         }
@@ -174,28 +169,13 @@ impl fmt::Display for Budget {
     }
 }
 
-/// The figures of a line.
-struct Line {
-    bytes: usize,
+fn write_row(f: &mut fmt::Formatter<'_>, name: &str, tools: &[Cost]) -> fmt::Result {
+    let bytes: usize = tools.iter().map(Cost::bytes).sum();
+    write!(f, "{name:<32} {bytes:>7} bytes")?;
     #[cfg(feature = "tokens")]
-    tokens: usize,
-}
-
-impl Line {
-    fn of(tool: &Cost) -> Line {
-        Line {
-            bytes: tool.bytes(),
-            #[cfg(feature = "tokens")]
-            tokens: tool.tokens(),
-        }
+    {
+        let tokens: usize = tools.iter().map(Cost::tokens).sum();
+        write!(f, " {tokens:>6} tokens")?;
     }
-}
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>7} bytes", self.bytes)?;
-        #[cfg(feature = "tokens")]
-        write!(f, " {:>6} tokens", self.tokens)?;
-        Ok(())
-    }
+    writeln!(f)
 }

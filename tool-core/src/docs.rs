@@ -1,4 +1,4 @@
-//! [`Docs`]: a catalogue of all tools, as Markdown or as one HTML page (feature `docs`).
+//! [`Docs`]: a catalogue of all tools, as Markdown or HTML (feature `docs`).
 //!
 //! ```
 //! use tool_core::{Registry, tool, tools};
@@ -18,36 +18,35 @@
 //! let registry = Registry::builder().tools(tools![search_notes]).build()?;
 //! let docs = registry.docs().title("Notes");
 //! let markdown = docs.to_markdown();
-//! // It is shown as it was written, not as markup.
+//! // Markup in descriptions is escaped.
 //! assert!(markdown.contains(r"Finds a word in the \*notes\*."));
 //! assert!(markdown.contains("```json\n{\n  \"word\": \"milk\",\n  \"limit\": 10\n}\n```"));
 //! assert!(docs.to_html().starts_with("<!DOCTYPE html>"));
 //! # Ok::<(), tool_core::RegistryError>(())
 //! ```
 //!
-//! A catalogue that is kept in version control stays true by [`Docs::check`] in a test.
+//! To keep a committed catalogue up to date, call [`Docs::check`] in a test.
 
-mod error;
 mod example;
 mod html;
 mod markdown;
-mod notes;
 mod page;
 mod rows;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{error, fmt, io};
 
 use self::page::Page;
-use crate::generated_file;
-use crate::json::Json;
+use crate::generated_file::{self, UPDATE};
+use crate::ordered_json::{Json, is_bidi_control};
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
-pub use error::{DocsError, DocsErrorKind};
-
-/// A catalogue of tools: an index by group, and a section a tool with what a model reads of it, its
-/// parameters at every depth, an example call that fits the schema, and what providers say to it.
+/// A catalogue of tools.
+///
+/// It has an index by group and a section for each tool: its description, its parameters at every
+/// depth, a valid example call, and the provider limits that it exceeds.
 #[derive(Clone, Debug)]
 pub struct Docs {
     tools: Vec<ToolEntry>,
@@ -56,7 +55,7 @@ pub struct Docs {
 }
 
 impl Registry {
-    /// A catalogue of the tools that there are now.
+    /// Creates a catalogue of the current tools.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -73,13 +72,13 @@ impl Registry {
 }
 
 impl Docs {
-    /// The same catalogue under another title than "Tools".
+    /// Sets the title. The default is "Tools".
     pub fn title(mut self, title: impl Into<String>) -> Docs {
         self.title = title.into();
         self
     }
 
-    /// The same catalogue with a text before its index, in paragraphs.
+    /// Sets the text before the index. Blank lines separate paragraphs.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -92,21 +91,22 @@ impl Docs {
         self
     }
 
-    /// Markdown for GitHub or mdBook. Whatever could be markup in the texts is escaped.
+    /// Returns the catalogue as Markdown for GitHub or mdBook. Markup in the texts is escaped.
     pub fn to_markdown(&self) -> String {
-        markdown::write(&self.title, &self.introduction, &Page::of(&self.tools))
+        markdown::write(&self.title, &self.introduction, &Page::new(&self.tools))
     }
 
-    /// One HTML page that needs no other file. It is read without a script; with one it has a
-    /// search box and buttons that copy.
-    pub fn to_html(&self) -> String {
-        html::write(&self.title, &self.introduction, &Page::of(&self.tools))
-    }
-
-    /// Checks that a file says the same; in a test, its path is relative to the package. A name
-    /// that ends in `.html` is that of a page, any other that of Markdown.
+    /// Returns the catalogue as one self-contained HTML page.
     ///
-    /// With `TOOL_CORE_UPDATE=1` in the environment it writes the file instead.
+    /// It is readable without JavaScript, which adds a search box and copy buttons.
+    pub fn to_html(&self) -> String {
+        html::write(&self.title, &self.introduction, &Page::new(&self.tools))
+    }
+
+    /// Checks that a file is up to date: HTML if its name ends in `.html`, otherwise Markdown.
+    ///
+    /// In a test, the path is relative to the package. If the environment variable
+    /// `TOOL_CORE_UPDATE=1` is set, this writes the file instead.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -117,43 +117,127 @@ impl Docs {
     ///
     /// # Errors
     ///
-    /// When the file says something else or does not exist; the first line that differs is told.
+    /// Returns an error if the file is missing, can't be read or written, or is out of date. The
+    /// error then shows the first line that differs.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), DocsError> {
-        self.check_or_update(path.as_ref(), generated_file::is_updating())
-    }
-
-    fn check_or_update(&self, path: &Path, is_updating: bool) -> Result<(), DocsError> {
+        let path = path.as_ref();
         let is_html = path
             .extension()
             .is_some_and(|name| name.eq_ignore_ascii_case("html"));
-        let text = match is_html {
-            true => self.to_html(),
-            false => self.to_markdown(),
+        let text = if is_html {
+            self.to_html()
+        } else {
+            self.to_markdown()
         };
         let failed = |kind| DocsError {
             path: path.to_owned(),
             kind,
         };
-        let found = generated_file::read(path).map_err(|error| failed(DocsErrorKind::Io(error)))?;
-        let kind = match found {
-            Some(found) => match DocsErrorKind::stale(&found, &text) {
-                Some(kind) => kind,
-                None => return Ok(()),
-            },
-            None => DocsErrorKind::Missing,
+        let io_failed = |error| failed(DocsErrorKind::Io(error));
+        let difference = match generated_file::read(path).map_err(io_failed)? {
+            Some(found) => first_difference(&found, &text),
+            None => Some(DocsErrorKind::Missing),
         };
-        if !is_updating {
-            return Err(failed(kind));
+        match difference {
+            None => Ok(()),
+            Some(_) if generated_file::is_updating() => {
+                generated_file::replace(path, &text).map_err(io_failed)
+            }
+            Some(kind) => Err(failed(kind)),
         }
-        generated_file::replace(path, &text).map_err(|error| failed(DocsErrorKind::Io(error)))
     }
 }
 
-/// The arguments of a call that a tool takes, as JSON, or why there are none to show.
+/// The error of [`Docs::check`]. Its text says how to fix it.
+#[derive(Debug)]
+pub struct DocsError {
+    path: PathBuf,
+    kind: DocsErrorKind,
+}
+
+/// The kinds of [`DocsError`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DocsErrorKind {
+    /// The file is out of date.
+    #[non_exhaustive]
+    Stale {
+        /// The first line that differs, counted from 1.
+        line: usize,
+        /// The line in the file; empty after its end.
+        found: String,
+        /// The expected line; empty after the end of the expected text.
+        expected: String,
+    },
+    /// The file does not exist.
+    Missing,
+    /// The file can't be read or written.
+    Io(io::Error),
+}
+
+impl DocsError {
+    /// Returns the kind of error.
+    pub fn kind(&self) -> &DocsErrorKind {
+        &self.kind
+    }
+}
+
+impl fmt::Display for DocsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            DocsErrorKind::Stale {
+                line,
+                found,
+                expected,
+            } => write!(
+                f,
+                "{path} is out of date; run this test with {UPDATE}=1 and commit the file. \
+                 Line {line}:\n  found     {found}\n  expected  {expected}"
+            ),
+            DocsErrorKind::Missing => write!(
+                f,
+                "{path} does not exist; run this test with {UPDATE}=1 to create it, and commit it"
+            ),
+            DocsErrorKind::Io(error) => write!(f, "{path} can't be read or written: {error}"),
+        }
+    }
+}
+
+impl error::Error for DocsError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match &self.kind {
+            DocsErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the first line that differs, ignoring how lines end.
+fn first_difference(found: &str, expected: &str) -> Option<DocsErrorKind> {
+    let (mut found, mut expected) = (found.lines(), expected.lines());
+    let mut line = 0;
+    loop {
+        line += 1;
+        match (found.next(), expected.next()) {
+            (None, None) => return None,
+            (left, right) if left == right => {}
+            (left, right) => {
+                return Some(DocsErrorKind::Stale {
+                    line,
+                    found: left.unwrap_or_default().to_owned(),
+                    expected: right.unwrap_or_default().to_owned(),
+                });
+            }
+        }
+    }
+}
+
+/// Returns valid arguments for a tool as JSON.
 ///
-/// They are made from the examples, defaults, enums and bounds of its schema, and from what its
-/// descriptions name ("such as `Lisbon`"). What has a pattern needs an example of its own: none is
-/// shown that the registry would refuse.
+/// They are made from the schema's examples, defaults, enums and bounds, and from examples in its
+/// descriptions ("such as `Lisbon`"). A parameter with a pattern needs an explicit example. The
+/// arguments are validated as in a call.
 ///
 /// ```
 /// use tool_core::{Tool, docs, tool};
@@ -175,28 +259,33 @@ impl Docs {
 ///
 /// # Errors
 ///
-/// When none could be made, with the parameter that needs an example.
+/// Returns an error that names the parameter that needs an example, if none can be generated.
 pub fn example(tool: &ToolSpec) -> Result<String, String> {
     let schema = Json::parse(tool.parameters_json()).map_err(|error| error.to_string())?;
     example::arguments(tool, &schema).map(|arguments| arguments.to_string())
 }
 
-/// Whether a text has letters that run from right to left, or marks that make others do so.
-fn runs_to_the_left(text: &str) -> bool {
+/// Returns `true` if a text has right-to-left letters or bidirectional control characters.
+fn has_right_to_left(text: &str) -> bool {
     text.chars().any(|character| {
-        crate::json::is_bidi_control(character)
+        is_bidi_control(character)
             || matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'
                 | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
     })
 }
 
-/// Whether a character makes letters run against their own direction. No text needs it, and one
-/// that is shown so can't be read for what it is.
-fn is_override(character: char) -> bool {
+/// Returns `true` for a character that overrides the direction of letters. No text needs one, and
+/// it can make a text read as something else.
+fn is_bidi_override(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}')
 }
 
-/// A character that must not be one: `[U+202E]`.
+/// A visible replacement for a character: `[U+202E]`.
 fn code_point(character: char) -> String {
     format!("[U+{:04X}]", u32::from(character))
+}
+
+/// The paragraphs of a text, separated by blank lines.
+fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n\n").filter(|text| !text.trim().is_empty())
 }

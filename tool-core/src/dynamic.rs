@@ -1,14 +1,10 @@
-//! [`DynamicTool`]: a tool that comes while the program runs.
+//! [`DynamicTool`]: a tool that is defined at run time.
 
 mod builder;
 mod check;
-mod error;
-mod implied;
-mod portable;
-mod schema_input;
+mod expected;
 mod unions;
 mod violations;
-mod words;
 
 use std::error::Error;
 use std::fmt;
@@ -28,16 +24,15 @@ use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
 use crate::tool::{AsyncStart, ToolEntry};
 
-pub use builder::DynamicToolBuilder;
-pub use error::DynamicToolError;
+pub use builder::{DynamicToolBuilder, DynamicToolError};
 
-/// A tool that only the running program knows: of a server of the Model Context Protocol, of a
-/// configuration, of a user. Its name, its texts and its JSON Schema are values, and an async
-/// closure runs it.
+/// A tool that is defined at run time, such as by a server of the Model Context Protocol, a
+/// configuration or a user. Its name, texts and JSON Schema are values, and an async closure runs
+/// it.
 ///
-/// It is checked as strictly as a function is by `#[tool]`, but when it is made, and all that is
-/// wrong with it is told at once: [`DynamicToolError`]. Its calls are checked as those of functions
-/// are, and refused in the same words.
+/// It is checked as strictly as a `#[tool]` function, when it is built. [`DynamicToolError`] lists
+/// all problems at once. Its calls are validated like those of functions, with the same error
+/// messages.
 ///
 /// ```
 /// use serde_json::json;
@@ -79,30 +74,29 @@ pub use error::DynamicToolError;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Where it differs from a function
+/// # Differences from a function
 ///
-/// - The schema means what it says: an object without `additionalProperties: false` takes unknown
-///   keys, and they reach the closure. `null` is no way to leave something out, and the values of an
-///   enum don't fold their case. A [lenient](crate::RegistryBuilder::lenient) registry makes no
-///   difference to it.
-/// - Its annotations are taken as they come: a server may call a tool both read-only and destructive.
-/// - `format` is enforced where the crate `jsonschema` knows it, whatever the version of JSON Schema.
-/// - Dialects send the schema as it came, and in strict modes as a tool that is not strict. The order
-///   of its keys means something to a model: [`parameters_json`](DynamicToolBuilder::parameters_json)
-///   keeps it, where a [`Value`] mostly sorts them.
-/// - [`ToolSpec::parameters`] is [`Kind::Any`](crate::schema::Kind::Any);
-///   [`ToolSpec::parameters_json`] has the schema. Only a tool without parameters is the empty
-///   object, and so fits everywhere.
+/// - The schema applies as written. An object without `additionalProperties: false` accepts unknown
+///   keys and passes them to the closure. `null` does not omit a value, and enum values are
+///   case-sensitive. A [lenient](crate::RegistryBuilder::lenient) registry has no effect on it.
+/// - Its annotations are not checked: a server may call a tool both read-only and destructive.
+/// - `format` is enforced if the crate `jsonschema` knows it, in every version of JSON Schema.
+/// - Dialects send the schema unchanged, and without strict mode. The order of its keys matters to a
+///   model: [`parameters_json`](DynamicToolBuilder::parameters_json) keeps it, while a [`Value`]
+///   usually sorts keys.
+/// - [`ToolSpec::parameters`] is [`Kind::Any`](crate::schema::Kind::Any), and
+///   [`ToolSpec::parameters_json`] returns the schema. A tool without parameters has the empty
+///   object as its schema, which works in every dialect and mode.
 #[derive(Clone)]
 pub struct DynamicTool(ToolEntry);
 
 impl DynamicTool {
-    /// A tool of this name.
+    /// Creates a builder for a tool with this name.
     pub fn builder(name: impl Into<String>) -> DynamicToolBuilder {
         DynamicToolBuilder::new(name.into())
     }
 
-    /// What the tool is.
+    /// Returns the tool's specification.
     pub fn spec(&self) -> &ToolSpec {
         self.0.spec()
     }
@@ -124,31 +118,28 @@ impl fmt::Debug for DynamicTool {
 
 type Run = Box<dyn Fn(Value, CallContext) -> BoxFuture<Outcome> + Send + Sync>;
 
-/// What runs a tool: the receiver of its calls.
+/// The receiver of a dynamic tool's calls.
 struct Body {
-    parameters: Checked,
+    parameters: CompiledSchema,
     run: Run,
 }
 
-/// A schema, and what checks values against it.
-struct Checked {
+struct CompiledSchema {
     schema: Value,
     validator: Validator,
 }
 
-impl Checked {
-    fn judge(&self, value: &Value) -> Result<(), Violations> {
-        match self.validator.is_valid(value) {
-            true => Ok(()),
-            false => {
-                let errors = self.validator.iter_errors(value);
-                Err(violations(errors, &self.schema, value))
-            }
+impl CompiledSchema {
+    fn validate(&self, value: &Value) -> Result<(), Violations> {
+        if self.validator.is_valid(value) {
+            return Ok(());
         }
+        let errors = self.validator.iter_errors(value);
+        Err(violations(errors, &self.schema, value))
     }
 }
 
-/// Begins a call of any of these tools.
+/// Starts a call of a dynamic tool.
 fn invoke(input: &Input) -> AsyncStart<'_> {
     let body: &Body = input.receiver();
     let arguments = read(input.text(), &body.parameters)?;
@@ -157,90 +148,89 @@ fn invoke(input: &Input) -> AsyncStart<'_> {
     Ok((body.run)(arguments, call.clone()))
 }
 
-/// The arguments as a value, when they fit.
-fn read(text: &str, parameters: &Checked) -> Result<Value, ArgumentError> {
-    // What no value shows: keys that come twice, half surrogate pairs, numbers out of range.
-    let mut found = match normalise(&Schema::ANY, text, false) {
+/// Parses and validates arguments.
+fn read(text: &str, parameters: &CompiledSchema) -> Result<Value, ArgumentError> {
+    // A `Value` does not show duplicate keys, lone surrogates, or numbers out of range.
+    let mut violations = match normalise(&Schema::ANY, text, false) {
         Ok(_) => Violations::default(),
-        Err(ValidateError::Invalid(found)) => found,
-        Err(unfit) => return Err(unfit.into()),
+        Err(ValidateError::Invalid(violations)) => violations,
+        Err(error) => return Err(error.into()),
     };
     let arguments = serde_json::from_str(text);
     if let Ok(arguments) = &arguments {
-        found.append(parameters.judge(arguments).err().unwrap_or_default());
-        // Some drafts pass over what stands beside a reference, the type of a root too.
-        if found.is_empty() && !arguments.is_object() {
+        violations.append(parameters.validate(arguments).err().unwrap_or_default());
+        // Some drafts ignore keywords next to a reference, such as the type of the root.
+        if violations.is_empty() && !arguments.is_object() {
             let got = shorten(text.trim_ascii());
-            found = Violations::one(String::new(), &format!("expected an object, got {got}"));
+            violations = Violations::one(String::new(), &format!("expected an object, got {got}"));
         }
     }
-    if !found.is_empty() {
-        return Err(ValidateError::Invalid(found).into());
+    if !violations.is_empty() {
+        return Err(ValidateError::Invalid(violations).into());
     }
     let mut arguments = arguments.map_err(|error| ArgumentError::Malformed(error.to_string()))?;
-    respell(&mut arguments);
+    to_integers(&mut arguments);
     Ok(arguments)
 }
 
-/// Judges arguments by the JSON text of a tool's schema.
+/// Validates arguments against the JSON text of a schema.
 #[cfg(feature = "docs")]
-pub(crate) fn judge(schema: &str, arguments: &str) -> Result<(), Violations> {
+pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
     let parse = |text| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
-    let checked = parse(schema).and_then(|schema| {
+    let compiled = parse(schema).and_then(|schema| {
         let validator = check::compile(&schema)?;
-        Ok(Checked { schema, validator })
+        Ok(CompiledSchema { schema, validator })
     });
-    let judged = checked.and_then(|checked| Ok(checked.judge(&parse(arguments)?)));
-    judged.unwrap_or_else(|problem| Err(Violations::one(String::new(), &problem)))
+    let result = compiled.and_then(|compiled| Ok(compiled.validate(&parse(arguments)?)));
+    result.unwrap_or_else(|problem| Err(Violations::one(String::new(), &problem)))
 }
 
-/// Spells whole numbers as integers: `20.0` is one to JSON Schema, and none to `Value::as_i64`.
-fn respell(value: &mut Value) {
+/// Replaces whole floats by integers: `20.0` is an integer to JSON Schema, but not to
+/// `Value::as_i64`.
+fn to_integers(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            // Up to here floats hold every integer.
+            // Floats represent every integer up to 2^53.
             let whole = number.as_f64().filter(|float| {
                 number.is_f64() && float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0
             });
             if let Some(whole) = whole {
-                #[allow(clippy::cast_possible_truncation)] // it is whole and in range
+                #[allow(clippy::cast_possible_truncation)] // whole and in range
                 let integer = whole as i64;
                 *number = Number::from(integer);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(respell),
-        Value::Object(members) => members.values_mut().for_each(respell),
+        Value::Array(items) => items.iter_mut().for_each(to_integers),
+        Value::Object(members) => members.values_mut().for_each(to_integers),
         _ => {}
     }
 }
 
-/// The result of a tool that has an output schema, if it is what that describes.
-fn held_to(outcome: Outcome, output: &Checked) -> Outcome {
-    let judged = match &outcome {
+/// Turns a result that does not match the output schema into a failure.
+fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
+    let error = |problem: &str| Err(Violations::one(String::new(), problem));
+    let result = match &outcome {
         Outcome::Json(json) => match serde_json::from_str(json) {
-            Ok(value) => output.judge(&value),
-            Err(error) => Err(Violations::one(String::new(), &error.to_string())),
+            Ok(value) => output.validate(&value),
+            Err(problem) => error(&problem.to_string()),
         },
-        Outcome::Text(_) => Err(Violations::one(
-            String::new(),
-            "expected an object, got text",
-        )),
+        Outcome::Text(_) => error("expected an object, got text"),
         Outcome::Failed { .. } => Ok(()),
     };
-    match judged {
+    match result {
         Ok(()) => outcome,
         Err(violations) => Outcome::Failed {
-            message: "its result is not what its output schema describes".into(),
-            source: Some(Box::new(BadResult(violations))),
+            message: "its result does not match its output schema".into(),
+            source: Some(Box::new(InvalidOutput(violations))),
         },
     }
 }
 
-/// What is wrong with a result, for the operator.
+/// The violations of a result, for the operator.
 #[derive(Debug)]
-struct BadResult(Violations);
+struct InvalidOutput(Violations);
 
-impl fmt::Display for BadResult {
+impl fmt::Display for InvalidOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (listed, more) = self.0.clone().into_parts();
         let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
@@ -252,4 +242,4 @@ impl fmt::Display for BadResult {
     }
 }
 
-impl Error for BadResult {}
+impl Error for InvalidOutput {}

@@ -1,20 +1,19 @@
-//! Files that are made from the tools and kept in version control: a test compares them, and
-//! writes them anew when it is asked to.
+//! Generated files kept in version control: a test compares them, and rewrites them on request.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, io};
 
-/// The variable that asks for it.
+/// The environment variable that requests a rewrite.
 pub(crate) const UPDATE: &str = "TOOL_CORE_UPDATE";
 
-/// Whether files are to be written anew.
+/// Returns `true` if files are to be rewritten.
 pub(crate) fn is_updating() -> bool {
     env::var_os(UPDATE).is_some_and(|value| value != "0" && !value.is_empty())
 }
 
-/// The text of a file, if there is one.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -23,7 +22,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Puts a text in the place of a file at once, so that no reader ever sees half of it.
+/// Replaces a file atomically: a reader never sees a half-written one.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

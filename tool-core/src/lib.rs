@@ -34,7 +34,7 @@ mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
 #[cfg(feature = "docs")]
-mod json;
+mod ordered_json;
 mod output;
 mod provider;
 mod registry;

@@ -1,69 +1,66 @@
-//! [`Lock`]: what all tools look like, in a file, so that no spec changes unseen.
+//! [`Lock`]: a lock file of all tools, so that no change to a tool goes unnoticed.
 //!
-//! It needs the feature `docs`, which the tests of a program turn on:
+//! It needs the feature `docs`, which a program enables for its tests:
 //!
 //! ```toml
 //! [dev-dependencies]
 //! tool-core = { version = "0.1", features = ["docs"] }
 //! ```
 //!
-//! The file is committed. A test compares it with the tools of the program:
+//! Commit the file, and compare it with the program's tools in a test:
 //!
 //! ```no_run
 //! #[test]
-//! fn no_tool_changes_unseen() -> Result<(), Box<dyn std::error::Error>> {
+//! fn the_tools_match_the_lock_file() -> Result<(), Box<dyn std::error::Error>> {
 //!     tool_core::Registry::linked()?.lock().check("tools.lock.json")?;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! With `TOOL_CORE_UPDATE=1` in its environment the same test writes the file, unless what is
-//! there is no lock file, or one of a later version.
+//! With `TOOL_CORE_UPDATE=1` in its environment, the same test writes the file. It never overwrites
+//! a file that is not a lock file or has a later version.
 //!
-//! # What breaks
+//! # Classes of changes
 //!
-//! [`compare`] tells three classes apart, by the JSON texts of the schemas.
+//! [`compare`] assigns each change one of three classes, based on the JSON Schemas.
 //!
-//! - *Breaking*: some call that was taken is refused now. A tool or a parameter is removed or
-//!   renamed, something is newly required, a type, an enum or a bound is narrower. So is a promise
-//!   that is taken back: a tool that was `read_only` and isn't.
-//! - *Compatible*: every call that was taken is still taken. Something optional was added, a type,
-//!   an enum or a bound is wider. Another `default` belongs here: calls without that parameter are
-//!   taken as before, though they mean something else.
+//! - *Breaking*: some calls that were accepted are now rejected. A tool or parameter was removed or
+//!   renamed, something became required, or a type, an enum or a bound became narrower. A withdrawn
+//!   guarantee is breaking too, such as a tool that is no longer `read_only`.
+//! - *Compatible*: all calls that were accepted still are. Something optional was added, or a type,
+//!   an enum or a bound became wider. A changed `default` is compatible: calls without the
+//!   parameter are still accepted, though they mean something else.
 //! - *Wording*: titles, descriptions, examples, and the order of keys.
 //!
-//! For results it is the other way round, since it is their readers who rely on them: a result may
-//! become narrower, and breaks its readers when it becomes wider. But a member more is compatible,
-//! as readers of JSON pass over members that they don't know.
+//! For results the rule is reversed: a narrower result is compatible, and a wider one breaks its
+//! readers. An additional property is compatible, as JSON readers ignore properties that they don't
+//! know.
 //!
-//! What can't be compared part by part (`oneOf`, `not`, `if`, patterns, references to elsewhere) is
-//! breaking when it is different at all. "Compatible" is never a guess.
+//! Keywords that can't be compared in detail (`oneOf`, `not`, `if`, patterns, external references)
+//! are breaking if they differ at all. "Compatible" is never a guess.
 
-mod change;
+mod changes;
 mod compare;
-mod error;
 mod schemas;
 
-use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::{error, fmt, io};
 
-use crate::generated_file;
-use crate::json::{Json, quoted};
+use crate::generated_file::{self, UPDATE};
+use crate::ordered_json::{Json, quote};
 use crate::registry::Registry;
 use crate::spec::{Annotations, ToolSpec};
-use crate::tool::ToolEntry;
 
-pub use change::{Change, Changes, Class};
+pub use changes::{Change, Changes, Class};
 pub use compare::compare;
-pub use error::{LockError, LockErrorKind};
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
-/// What some tools look like: their names, texts and schemas.
+/// The names, texts and schemas of a set of tools.
 ///
-/// It is made by [`Registry::lock`] or read from a text, and written by `Display`.
+/// [`Registry::lock`] creates it, `FromStr` parses it, and `Display` writes it.
 ///
 /// ```
 /// use tool_core::Registry;
@@ -76,12 +73,12 @@ const VERSION: u32 = 1;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lock {
-    /// By name, in its order.
+    /// The tools by name, sorted.
     tools: Vec<(String, Json)>,
 }
 
 impl Registry {
-    /// What the tools look like now, to be compared with a file.
+    /// Creates a lock of the current tools, to compare with a file.
     ///
     /// ```
     /// use tool_core::{Registry, lock::compare};
@@ -90,25 +87,24 @@ impl Registry {
     /// assert!(compare(&registry.lock(), &registry.lock()).is_empty());
     /// ```
     pub fn lock(&self) -> Lock {
-        Lock::of(&self.specs())
+        let tools = self.specs();
+        let tools = tools.iter().map(|tool| (tool.name.to_string(), spec(tool)));
+        Lock::new(tools.collect())
     }
 }
 
 impl Lock {
-    fn of(tools: &[ToolEntry]) -> Lock {
-        let mut tools: Vec<_> = tools
-            .iter()
-            .map(|tool| (tool.name.to_string(), spec(tool)))
-            .collect();
+    fn new(mut tools: Vec<(String, Json)>) -> Lock {
         tools.sort_by(|(left, _), (right, _)| left.cmp(right));
         Lock { tools }
     }
 
-    /// The lock in a file.
+    /// Reads a lock file.
     ///
     /// # Errors
     ///
-    /// When there is no file, when it can't be read, is no lock file, or one of a later version.
+    /// Returns an error if the file is missing, can't be read, is not a lock file, or has a later
+    /// version.
     pub fn read(path: impl AsRef<Path>) -> Result<Lock, LockError> {
         let path = path.as_ref();
         let lock = generated_file::read(path).map_err(LockError::from);
@@ -116,15 +112,15 @@ impl Lock {
         lock.map_err(|error: LockError| error.at(path))
     }
 
-    /// Checks that a file says the same; in a test, its path is relative to the package.
+    /// Checks that a lock file matches these tools. In a test, the path is relative to the package.
     ///
-    /// With `TOOL_CORE_UPDATE=1` in the environment it writes the file instead, if it is missing
-    /// or says something else.
+    /// If the environment variable `TOOL_CORE_UPDATE=1` is set, this writes the file instead if it
+    /// is missing or differs.
     ///
     /// # Errors
     ///
-    /// When the tools have changed, with every change and its class, and when there is no file that
-    /// could be compared, which is then left as it is.
+    /// Returns an error if the tools have changed, listing every change and its class, or if the
+    /// file is missing or not a valid lock file. An invalid file is never overwritten.
     ///
     /// ```
     /// let error = tool_core::Registry::new().lock().check("no/such/file.json").unwrap_err();
@@ -163,7 +159,7 @@ impl fmt::Display for Lock {
             ("version", Some(Json::Number(VERSION.to_string()))),
             ("tools", Some(Json::Object(self.tools.clone()))),
         ]);
-        writeln!(f, "{}", json.lines(&quoted))
+        writeln!(f, "{}", json.pretty(&quote))
     }
 }
 
@@ -171,39 +167,37 @@ impl FromStr for Lock {
     type Err = LockError;
 
     fn from_str(text: &str) -> Result<Lock, LockError> {
-        let corrupt = |why: &str| LockError::from(LockErrorKind::Corrupt(why.into()));
+        let corrupt = |problem: &str| LockError::from(LockErrorKind::Corrupt(problem.into()));
         let json = Json::parse(text).map_err(|error| corrupt(&error.to_string()))?;
-        let version = json.get("version").and_then(Json::number);
+        let version = json.get_number("version");
         let version = version.ok_or_else(|| corrupt("`version` is missing"))?;
         match version.parse::<u64>() {
             Ok(version) if version == u64::from(VERSION) => {}
             Ok(version) if version > u64::from(VERSION) => {
                 return Err(LockErrorKind::Newer(version.to_string()).into());
             }
-            _ => return Err(corrupt("there never was such a `version`")),
+            _ => return Err(corrupt("`version` is invalid")),
         }
         let Some(Json::Object(tools)) = json.get("tools") else {
             return Err(corrupt("`tools` is missing"));
         };
-        let mut tools = tools.clone();
-        for (name, spec) in &tools {
-            let has_all = spec.get("description").and_then(Json::text).is_some()
+        for (name, spec) in tools {
+            let is_complete = spec.get_str("description").is_some()
                 && matches!(spec.get("parameters"), Some(Json::Object(_)));
-            if !has_all {
+            if !is_complete {
                 return Err(corrupt(&format!(
-                    "the tool {name} has no `description` or no `parameters`"
+                    "the tool `{name}` lacks `description` or `parameters`"
                 )));
             }
         }
-        tools.sort_by(|(left, _), (right, _)| left.cmp(right));
-        Ok(Lock { tools })
+        Ok(Lock::new(tools.clone()))
     }
 }
 
-/// All of a tool that its callers see.
+/// Everything about a tool that its callers see.
 fn spec(tool: &ToolSpec) -> Json {
     let text = |text: Option<&str>| text.map(Json::from);
-    let schema = |text| Json::parse(text).expect("the schema of a tool is JSON");
+    let schema = |text| Json::parse(text).expect("a tool's schema is valid JSON");
     Json::object([
         ("title", text(tool.title())),
         ("description", Some(Json::from(&*tool.description))),
@@ -224,6 +218,99 @@ fn annotations(annotations: Annotations) -> Option<Json> {
         ("open_world", hint(annotations.open_world)),
     ]);
     Some(json).filter(|json| !json.members().is_empty())
+}
+
+/// The error of [`Lock::check`] and [`Lock::read`]. Its text says how to fix it.
+#[derive(Debug)]
+pub struct LockError {
+    path: Option<PathBuf>,
+    kind: LockErrorKind,
+}
+
+/// The kinds of [`LockError`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LockErrorKind {
+    /// The tools differ from the file.
+    Changed(Changes),
+    /// The file does not exist.
+    Missing,
+    /// The file is not a lock file, for this reason.
+    Corrupt(String),
+    /// The file has this version, which is later than this crate supports.
+    Newer(String),
+    /// The file can't be read or written.
+    Io(io::Error),
+}
+
+impl LockError {
+    /// Returns the kind of error.
+    pub fn kind(&self) -> &LockErrorKind {
+        &self.kind
+    }
+
+    /// Returns the changes, if the tools differ from the file.
+    pub fn changes(&self) -> Option<&Changes> {
+        match &self.kind {
+            LockErrorKind::Changed(changes) => Some(changes),
+            _ => None,
+        }
+    }
+
+    fn at(mut self, path: &Path) -> LockError {
+        self.path = Some(path.to_owned());
+        self
+    }
+}
+
+impl From<LockErrorKind> for LockError {
+    fn from(kind: LockErrorKind) -> LockError {
+        LockError { path: None, kind }
+    }
+}
+
+impl From<io::Error> for LockError {
+    fn from(error: io::Error) -> LockError {
+        LockErrorKind::Io(error).into()
+    }
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.as_deref();
+        let path = path.map_or_else(|| "the lock".into(), |path| path.display().to_string());
+        match &self.kind {
+            LockErrorKind::Changed(changes) => write!(
+                f,
+                "the tools differ from {path}: {changes}\nIf this is intended, run this test with \
+                 {UPDATE}=1 and commit the file."
+            ),
+            LockErrorKind::Missing => write!(
+                f,
+                "{path} does not exist; run this test with {UPDATE}=1 to create it, and commit it"
+            ),
+            LockErrorKind::Corrupt(problem) => write!(
+                f,
+                "{path} is not a lock file: {problem}; the file was left unchanged: restore it \
+                 from version control, or delete it and run this test with {UPDATE}=1"
+            ),
+            LockErrorKind::Newer(version) => write!(
+                f,
+                "{path} has version {version}, but this version of tool-core supports at most \
+                 {VERSION}; the file was left unchanged: update tool-core"
+            ),
+            LockErrorKind::Io(error) => write!(f, "{path} can't be read or written: {error}"),
+        }
+    }
+}
+
+impl error::Error for LockError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match &self.kind {
+            LockErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

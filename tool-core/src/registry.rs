@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
@@ -26,7 +25,6 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::block_on::block_on;
-use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
@@ -95,10 +93,9 @@ impl Registry {
     /// Creates a registry of every linked tool for inspection only: it ignores missing context values
     /// and runtimes.
     pub(crate) fn linked_specs() -> Result<Registry, RegistryError> {
-        let mut builder = Registry::builder().linked();
-        let needs = builder.tools.iter().flat_map(|tool| tool.needs());
-        builder.policy.per_call = needs.map(|need| need.id()).collect();
-        builder.runtime(UnusedRuntime).build()
+        let tools = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
+        let snapshot = Snapshot::new(tools.collect(), Vec::new(), None)?;
+        Ok(Registry::from_parts(snapshot, Policy::default()))
     }
 
     /// Creates a builder, to choose the tools and settings of a registry.
@@ -207,7 +204,7 @@ impl Registry {
         let _guard = lock.unwrap_or_else(PoisonError::into_inner);
         let current = self.0.current.load();
         let (tools, value) = next(&current.tools);
-        let snapshot = Snapshot::new(tools, current.hosted.clone(), &self.0.policy)?;
+        let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
         self.0.current.store(Arc::new(snapshot));
         Ok(value)
     }
@@ -282,7 +279,7 @@ impl Registry {
             .collect();
         let policy = self.0.policy.clone();
         // A subset of valid tools is valid, so this never fails.
-        let snapshot = Snapshot::new(tools, Vec::new(), &policy).unwrap_or_default();
+        let snapshot = Snapshot::new(tools, Vec::new(), Some(&policy)).unwrap_or_default();
         Registry::from_parts(snapshot, policy)
     }
 
@@ -436,18 +433,5 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let snapshot = self.0.current.load();
         f.debug_set().entries(snapshot.names()).finish()
-    }
-}
-
-/// The runtime of a registry that makes no calls.
-struct UnusedRuntime;
-
-impl Runtime for UnusedRuntime {
-    fn sleep(&self, _: Duration) -> Result<BoxFuture<()>, NoRuntime> {
-        Err(NoRuntime)
-    }
-
-    fn spawn_blocking(&self, _: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
-        Err(NoRuntime)
     }
 }

@@ -124,12 +124,14 @@ impl ToolSpec {
     /// Returns the text that a model reads: the description, when to use the tool, and what it
     /// returns.
     pub fn prompt(&self) -> Cow<'_, str> {
-        let sections = [
-            ("When to use", self.when_to_use()),
-            ("Returns", self.returns()),
-        ];
         let mut text = Cow::Borrowed(&*self.description);
-        for (label, section) in sections {
+        let Some(details) = self.details() else {
+            return text;
+        };
+        for (label, section) in [
+            ("When to use", &details.when_to_use),
+            ("Returns", &details.returns),
+        ] {
             if let Some(section) = section {
                 let text = text.to_mut();
                 text.push_str("\n\n");

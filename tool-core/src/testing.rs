@@ -1,5 +1,5 @@
-//! For the tests of a program with tools: one line each, or with the feature `docs` all of them in
-//! one, which begins with `testing::check`.
+//! Assertions for the tests of a program with tools. With the feature `docs`, `testing::check`
+//! combines all checks in one test.
 
 #[cfg(feature = "docs")]
 mod check;
@@ -9,7 +9,7 @@ use crate::Registry;
 #[cfg(feature = "docs")]
 pub use check::{Check, check};
 
-/// Checks that the tools are no more than so many tokens together, as [`Budget`] counts them.
+/// Asserts that all tools together have at most this many tokens, as counted by [`Budget`].
 ///
 /// ```
 /// use tool_core::{Registry, testing};
@@ -32,7 +32,7 @@ pub use check::{Check, check};
 ///
 /// # Panics
 ///
-/// When they are more, with what each of them is.
+/// Panics if they have more, with the cost of each tool.
 ///
 /// [`Budget`]: crate::budget::Budget
 #[cfg(feature = "tokens")]
@@ -41,11 +41,11 @@ pub fn assert_budget(registry: &Registry, tokens: usize) {
     check(registry).budget(tokens).run();
 }
 
-/// Checks that these tools are linked into the program, as [`Registry::linked`] finds them. What
-/// they borrow from the application need not be given here.
+/// Asserts that these tools are linked into the program, so that [`Registry::linked`] finds them.
+/// Context values that they borrow are not needed.
 ///
-/// A crate that nothing names is not linked, and its tools are then missing without a word. This
-/// line in a test of the program says so.
+/// Tools in a crate that the program never references are not linked, and silently absent. Call
+/// this in a test to detect it.
 ///
 /// ```
 /// use tool_core::{testing, tool};
@@ -61,15 +61,15 @@ pub fn assert_budget(registry: &Registry, tokens: usize) {
 ///
 /// # Panics
 ///
-/// When some are missing, with their names and the reason. When two tools have one name, or all are
-/// more than a target of the build takes.
+/// Panics if tools are missing, if two tools have the same name, or if the tools together exceed
+/// the limits of a build target.
 #[track_caller]
 pub fn assert_linked<'n>(names: impl IntoIterator<Item = &'n str>) {
-    assert_missing_none(linked(), names);
+    expect_linked(names);
 }
 
-/// Checks that these tools are linked into the program, and no others: a tool that a model could
-/// call because some dependency brought it is a surprise.
+/// Asserts that exactly these tools are linked into the program. This detects a tool that a
+/// dependency adds without notice.
 ///
 /// ```
 /// use tool_core::{testing, tool};
@@ -80,37 +80,41 @@ pub fn assert_linked<'n>(names: impl IntoIterator<Item = &'n str>) {
 ///     4
 /// }
 ///
-/// testing::assert_linked_alone(["roll_die"]);
+/// testing::assert_linked_only(["roll_die"]);
 /// ```
 ///
 /// # Panics
 ///
-/// When some are missing, or when there are others: they are named, with their places.
+/// Panics if tools are missing, or if there are others, with their names and locations.
 #[track_caller]
-pub fn assert_linked_alone<'n>(names: impl IntoIterator<Item = &'n str>) {
+pub fn assert_linked_only<'n>(names: impl IntoIterator<Item = &'n str>) {
     let names: Vec<_> = names.into_iter().collect();
-    let tools = assert_missing_none(linked(), names.iter().copied()).specs();
-    let others = tools.iter().filter(|tool| !names.contains(&&*tool.name));
-    let others: Vec<_> = others
-        .map(|tool| format!("{}, {}", tool.name, tool.location))
-        .collect();
-    assert!(
-        others.is_empty(),
-        "these tools are linked and not expected; expect them too, or mark them \
-         `#[tool(unlinked)]`:\n  {}",
-        others.join("\n  ")
-    );
-}
-
-/// The linked tools. None is called, so what they borrow need not be there.
-#[track_caller]
-fn linked() -> Registry {
-    Registry::linked_specs().unwrap_or_else(|error| panic!("{error}"))
+    let registry = expect_linked(names.iter().copied());
+    if let Some(message) = unexpected_tools(&registry, &names) {
+        panic!("{message}");
+    }
 }
 
 #[track_caller]
-fn assert_missing_none<'n>(tools: Registry, names: impl IntoIterator<Item = &'n str>) -> Registry {
-    tools
+fn expect_linked<'n>(names: impl IntoIterator<Item = &'n str>) -> Registry {
+    let registry = Registry::linked_specs().unwrap_or_else(|error| panic!("{error}"));
+    registry
         .expect(names)
         .unwrap_or_else(|missing| panic!("{missing}"))
+}
+
+/// Lists the tools with other names than these.
+fn unexpected_tools(registry: &Registry, names: &[&str]) -> Option<String> {
+    let mut tools = registry.specs();
+    tools.retain(|tool| !names.contains(&&*tool.name));
+    let tools: Vec<_> = tools
+        .iter()
+        .map(|tool| format!("\n  {}, {}", tool.name, tool.location))
+        .collect();
+    (!tools.is_empty()).then(|| {
+        format!(
+            "unexpected tools; expect them too, or mark them `#[tool(unlinked)]`:{}",
+            tools.concat()
+        )
+    })
 }

@@ -26,7 +26,7 @@ fn every_example_call_is_accepted() {
         let text = match docs::example(&subject.row.tool) {
             Ok(text) => text,
             Err(why) => {
-                assert!(why.ends_with("; give it an example"), "{name}: {why}");
+                assert!(why.ends_with("; add an example"), "{name}: {why}");
                 without.push(name);
                 continue;
             }

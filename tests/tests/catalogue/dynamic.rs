@@ -44,13 +44,13 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
     for part in [
         "\nDoes \\<b\\>things\\</b\\>.\n",
         "| <code>kind</code> | value | yes | one of \"b\", \"a\" |  |\n",
-        "| <code>list</code> | array of item | yes | at least 2 items<br>no item twice |  |\n",
+        "| <code>list</code> | array of item | yes | at least 2 items<br>no duplicate items |  |\n",
         "\n**item**\n",
     ] {
         assert!(markdown.contains(part), "{part} is missing in\n{markdown}");
     }
     // The schema is sent as written, so it breaks no rule of a strict mode.
-    assert!(!markdown.contains("**Providers**"), "{markdown}");
+    assert!(!markdown.contains("**Provider limits**"), "{markdown}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn no_example_is_generated_for_a_complex_schema() {
     ] {
         let why = of(object(intricate.clone())).expect_err("nothing is known to fit");
         assert!(
-            why.starts_with("`p` has ") && why.ends_with("; give it an example"),
+            why.starts_with("`p` has ") && why.ends_with("; add an example"),
             "{why}"
         );
         let mut told = intricate;

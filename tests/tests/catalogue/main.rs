@@ -113,22 +113,22 @@ fn a_markdown_catalogue_describes_every_part_of_a_tool() {
         "| <code>from</code> | object | yes |  | A place. |\n",
         "| <code>from.latitude</code> | number | yes | -90 to 90 | Degrees north. |\n",
         "| <code>from.name</code> | string | no |  | A name for people. |\n",
-        "| <code>stops</code> | array of one of 2 forms | yes |  | Where to halt. |\n",
+        "| <code>stops</code> | array of one of 2 variants | yes |  | Where to halt. |\n",
         "| <code>stops\\[\\] (2 of 2)</code> | object |  |  | Anywhere with a bed. |\n",
         "| <code>stops\\[\\].kind</code> | \"night\" | yes |  |  |\n",
         "| <code>stops\\[\\].beds</code> | array of integer | yes | 1 to 3 items |  |\n",
         "| <code>ways</code> | integer | no | 1 to 9<br>default 3 |  |\n",
         "| <code>code</code> | string | no | pattern ^\\[A-Z\\]+\\$<br>for example \"ABC\" |  |\n",
-        "\n**Returns**\n\nThe shortest.\n\n| Name | Type | Always there |",
+        "\n**Returns**\n\nThe shortest.\n\n| Name | Type | Always present |",
         "| <code>length</code> | number | yes |  | In kilometres. |\n",
         "| <code>toll</code> | integer or null | no |",
         "\n**Tree**\n\n| Name | Type | Required |",
         "| <code>children</code> | array of Tree | no |",
-        "None that is sure to be taken: \\`code\\` has a pattern; give it an example.\n",
+        "Not available: \\`code\\` has a pattern; add an example.\n",
         "- OpenAI, strict: parameter \\`anything\\`: OpenAI's strict mode takes no value of any type \
          (rule openai.strict.types)\n",
         "No parameters.\n",
-        "<details>\n<summary>Schema of the arguments</summary>\n\n```json\n{\n  \"type\": \"object\",",
+        "<details>\n<summary>JSON Schema of the parameters</summary>\n\n```json\n{\n  \"type\": \"object\",",
     ] {
         assert!(text.contains(part), "{part}\n\nis missing in\n\n{text}");
     }
@@ -145,7 +145,7 @@ fn a_page_has_the_same_content_and_is_well_formed() {
         "<title>All</title>",
         "<li data-tool=\"tool-wait\"><a href=\"#tool-wait\"><code>wait</code></a> Waits.</li>",
         "<article id=\"tool-find_way\">",
-        "<td data-name=\"Type\">array of one of 2 forms</td>",
+        "<td data-name=\"Type\">array of one of 2 variants</td>",
         "<li>read-only</li><li>closed world</li>",
         "default-src 'none'",
         "prefers-color-scheme: dark",
@@ -179,7 +179,7 @@ fn a_missing_or_stale_file_is_reported() {
             .title("Other")
             .check(&path)
             .expect_err("the title is another");
-        assert!(stale.to_string().contains("is not up to date"), "{stale}");
+        assert!(stale.to_string().contains("is out of date"), "{stale}");
         assert!(stale.to_string().contains("Other"), "{stale}");
     }
     std::fs::remove_dir_all(&folder).expect("a removable folder");

@@ -187,7 +187,7 @@ fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
     let error = run().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the model gave no response: connection refused"
+        "the request to the model failed: connection refused"
     );
     let error = run().unwrap_err();
     assert!(matches!(error, AgentError::Response(_)), "{error}");

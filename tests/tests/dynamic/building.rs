@@ -103,21 +103,21 @@ fn every_problem_of_a_tool_is_reported_at_once() {
     assert_eq!(
         text,
         "\
-its name is none that every provider takes
+its name is not valid for every provider
 it has no description
-its schema at `/properties/days/minimum`: expected a number, got \"one\"
-its schema at `/properties/type/type`: expected \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\" or \"string\", or an array, got \"objekt\"
-its schema: it describes no object
-its schema at `/anyOf`: stands at the root, and some providers refuse the whole request
-its schema at `/properties/city name`: the key is none that every provider takes
-its schema at `/properties/far/$ref`: refers to `https://example.com/far.json`, which is not in the schema, and nothing is fetched
-its schema at `/properties/shape/pattern`: `(` is no regular expression
-its schema at `/properties/size/enum`: has no values
-its schema at `/properties/stops`: an array without `items`, which some providers refuse
-its schema at `/properties/unit/enum`: `Celsius` and `celsius` differ by case alone, and some providers mix them up
-its schema at `/properties/when/oneOf`: some providers refuse it
-its schema at `/properties/where/$ref`: refers to `#/$defs/Place`, which is not in the schema, and nothing is fetched
-its output schema: it describes no object
+its parameter schema at `/properties/days/minimum`: expected a number, got \"one\"
+its parameter schema at `/properties/type/type`: expected \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\" or \"string\", or an array, got \"objekt\"
+its parameter schema: it does not describe an object
+its parameter schema at `/anyOf`: some providers reject this keyword at the root
+its parameter schema at `/properties/city name`: the key is not valid for every provider
+its parameter schema at `/properties/far/$ref`: `https://example.com/far.json` is not in the schema, and nothing is fetched
+its parameter schema at `/properties/shape/pattern`: `(` is not a valid regular expression
+its parameter schema at `/properties/size/enum`: it has no values
+its parameter schema at `/properties/stops`: some providers reject an array without `items`
+its parameter schema at `/properties/unit/enum`: `Celsius` and `celsius` differ only in case, and some providers confuse them
+its parameter schema at `/properties/when/oneOf`: some providers reject this keyword
+its parameter schema at `/properties/where/$ref`: `#/$defs/Place` is not in the schema, and nothing is fetched
+its output schema: it does not describe an object
 "
     );
 }
@@ -125,22 +125,22 @@ its output schema: it describes no object
 #[test]
 fn values_that_are_not_a_schema_are_rejected() {
     for (schema, told) in [
-        (json!(true), "its schema: is no object; a schema is one"),
+        (json!(true), "its parameter schema: it is not a JSON object"),
         (
             json!({"$schema": "https://example.com/mine", "type": "object"}),
-            "its schema at `/$schema`: \"https://example.com/mine\" is no version of JSON Schema; leave it out, or name one",
+            "its parameter schema at `/$schema`: \"https://example.com/mine\" is not a known version of JSON Schema; remove it, or use a known one",
         ),
         (
             json!({"type": "object", "required": "city"}),
-            "its schema at `/required`: expected an array, got \"city\"",
+            "its parameter schema at `/required`: expected an array, got \"city\"",
         ),
         (
             json!({"type": "object", "properties": {"a": 7}}),
-            "its schema at `/properties/a`: expected true or false or an object, got 7",
+            "its parameter schema at `/properties/a`: expected true or false or an object, got 7",
         ),
         (
             json!({}),
-            "its schema: it describes no object; say `\"type\": \"object\"`",
+            "its parameter schema: it does not describe an object; add `\"type\": \"object\"`",
         ),
     ] {
         let error = builder("echo", schema).build(async |_, _| Ok::<_, Infallible>(()));
@@ -153,16 +153,16 @@ fn text_that_is_not_a_schema_is_rejected() {
     for (schema, told) in [
         (
             "",
-            "its schema: is no JSON: EOF while parsing a value at line 1 column 0",
+            "its parameter schema: it is not valid JSON: EOF while parsing a value at line 1 column 0",
         ),
         (
             "{\"type\": object}",
-            "its schema: is no JSON: expected value at line 1 column 10",
+            "its parameter schema: it is not valid JSON: expected value at line 1 column 10",
         ),
-        ("[]", "its schema: is no object; a schema is one"),
+        ("[]", "its parameter schema: it is not a JSON object"),
         (
             r#"{"type": "object", "properties": {"a": {"type": "string", "type": "integer"}}}"#,
-            "its schema at `properties.a.type`: given twice; give it once",
+            "its parameter schema at `properties.a.type`: given twice; give it once",
         ),
     ] {
         let tool = DynamicTool::builder("echo").description("Echoes.");

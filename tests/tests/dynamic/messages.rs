@@ -215,7 +215,7 @@ fn every_keyword_has_a_message() {
         (json!({"pair": [1]}), "pair[0]: expected a string, got 1"),
         (
             json!({"some": [2]}),
-            "some: has not the right number of items that are 1",
+            "some: has too few or too many items that are 1",
         ),
         (
             json!({"free": {"a": 1}}),

@@ -1,11 +1,10 @@
-//! The catalogue as one HTML file that needs no other and no script to be read.
+//! The catalogue as one self-contained HTML page that is readable without JavaScript.
 //!
-//! Every text goes through [`text`], which leaves no character that could begin markup, and stands
-//! in an element of its own direction. The page may load nothing.
+//! Every text passes through [`escape`]. The content security policy forbids loading anything.
 
-use super::page::{Page, Section};
-use super::rows::Row;
-use crate::json::{Json, is_bidi_control, quoted};
+use super::page::{Page, ProviderLimit, Section};
+use super::rows::{Fields, Row};
+use crate::ordered_json::{Json, is_bidi_control, quote};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -18,13 +17,13 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        text(title)
+        escape(title)
     );
     out.push_str(&format!(
         "<header>\n<h1 dir=\"auto\">{}</h1>\n",
-        text(title)
+        escape(title)
     ));
-    push_text(&mut out, introduction);
+    push_paragraphs(&mut out, introduction);
     out.push_str(
         "</header>\n<p class=\"search\" hidden><label>Search <input type=\"search\" id=\"search\" \
          autocomplete=\"off\" spellcheck=\"false\"></label> <output id=\"count\"></output></p>\n",
@@ -35,7 +34,7 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     for (group, sections) in &page.groups {
         out.push_str("<section class=\"group\">\n");
         if has_groups {
-            out.push_str(&format!("<h2>{}</h2>\n", apart(group)));
+            out.push_str(&format!("<h2>{}</h2>\n", isolate(group)));
         }
         for section in sections {
             push_section(&mut out, section, if has_groups { 3 } else { 2 });
@@ -53,17 +52,15 @@ fn push_index(out: &mut String, page: &Page) {
     for (group, sections) in &page.groups {
         out.push_str("<div class=\"part\">\n");
         if page.groups.len() > 1 {
-            out.push_str(&format!("<h2>{}</h2>\n", apart(group)));
+            out.push_str(&format!("<h2>{}</h2>\n", isolate(group)));
         }
         out.push_str("<ul>\n");
         for section in sections {
-            let first = section.description.lines().next().unwrap_or_default();
+            let anchor = &section.anchor;
             out.push_str(&format!(
-                "<li data-tool=\"{}\"><a href=\"#{}\"><code>{}</code></a> {}</li>\n",
-                section.anchor,
-                section.anchor,
-                apart(&section.name),
-                apart(first),
+                "<li data-tool=\"{anchor}\"><a href=\"#{anchor}\"><code>{}</code></a> {}</li>\n",
+                isolate(&section.name),
+                isolate(section.summary()),
             ));
         }
         out.push_str("</ul>\n</div>\n");
@@ -71,9 +68,9 @@ fn push_index(out: &mut String, page: &Page) {
     if page.groups.is_empty() {
         out.push_str("<p>There are no tools.</p>\n");
     }
-    if !page.together.is_empty() {
-        out.push_str("<h2>All tools together</h2>\n");
-        push_notes(out, &page.together);
+    if !page.limits.is_empty() {
+        out.push_str("<h2>Provider limits for all tools together</h2>\n");
+        push_limits(out, &page.limits);
     }
     out.push_str("</nav>\n");
 }
@@ -81,107 +78,103 @@ fn push_index(out: &mut String, page: &Page) {
 fn push_section(out: &mut String, section: &Section, level: u8) {
     let anchor = &section.anchor;
     let below = level + 1;
-    let head = |text: &str| format!("<h{below}>{text}</h{below}>\n");
+    let heading = |text: &str| format!("<h{below}>{text}</h{below}>\n");
     out.push_str(&format!(
         "<article id=\"{anchor}\">\n<h{level} class=\"name\"><a href=\"#{anchor}\"><code>{}</code></a>",
-        apart(&section.name)
+        isolate(&section.name)
     ));
     if let Some(title) = &section.title {
-        out.push_str(&format!(" <span class=\"title\">{}</span>", apart(title)));
+        out.push_str(&format!(" <span class=\"title\">{}</span>", isolate(title)));
     }
     out.push_str(&format!("</h{level}>\n"));
-    if !section.flags.is_empty() {
-        out.push_str("<ul class=\"flags\">");
-        for flag in &section.flags {
-            out.push_str(&format!("<li>{flag}</li>"));
+    if !section.hints.is_empty() {
+        out.push_str("<ul class=\"hints\">");
+        for hint in &section.hints {
+            out.push_str(&format!("<li>{hint}</li>"));
         }
         out.push_str("</ul>\n");
     }
-    push_text(out, &section.description);
+    push_paragraphs(out, &section.description);
     if let Some(text) = &section.when_to_use {
-        out.push_str(&head("When to use"));
-        push_text(out, text);
+        out.push_str(&heading("When to use"));
+        push_paragraphs(out, text);
     }
-    if section.parameters.is_empty() {
+    if section.parameters.rows.is_empty() {
         out.push_str("<p>No parameters.</p>\n");
     } else {
-        out.push_str(&head("Parameters"));
-        push_table(out, &section.parameters, "Required");
+        out.push_str(&heading("Parameters"));
     }
-    push_types(out, &section.types, "Required", level + 2);
+    push_fields(out, &section.parameters, "Required", level + 2);
     if section.returns.is_some() || section.output.is_some() {
-        out.push_str(&head("Returns"));
+        out.push_str(&heading("Returns"));
     }
     if let Some(text) = &section.returns {
-        push_text(out, text);
+        push_paragraphs(out, text);
     }
-    if let Some(rows) = &section.output {
-        push_table(out, rows, "Always there");
+    if let Some(fields) = &section.output {
+        if fields.rows.is_empty() {
+            out.push_str("<p>No properties.</p>\n");
+        }
+        push_fields(out, fields, "Always present", level + 2);
     }
-    push_types(out, &section.output_types, "Always there", level + 2);
-    out.push_str(&head("Example call"));
+    out.push_str(&heading("Example call"));
     match &section.example {
         Ok(arguments) => push_json(out, arguments),
-        Err(why) => {
-            out.push_str(&format!(
-                "<p>None that is sure to be taken: {}.</p>\n",
-                apart(why)
-            ));
+        Err(reason) => {
+            out.push_str(&format!("<p>Not available: {}.</p>\n", isolate(reason)));
         }
     }
-    if !section.notes.is_empty() {
-        out.push_str(&head("Providers"));
-        push_notes(out, &section.notes);
+    if !section.limits.is_empty() {
+        out.push_str(&heading("Provider limits"));
+        push_limits(out, &section.limits);
     }
-    out.push_str("<details>\n<summary>Schema of the arguments</summary>\n");
+    out.push_str("<details>\n<summary>JSON Schema of the parameters</summary>\n");
     push_json(out, &section.schema);
     out.push_str("</details>\n</article>\n");
 }
 
-fn push_notes(out: &mut String, notes: &[super::notes::Note]) {
+fn push_limits(out: &mut String, limits: &[ProviderLimit]) {
     out.push_str("<ul>\n");
-    for note in notes {
+    for limit in limits {
         out.push_str(&format!(
             "<li>{}: {}</li>\n",
-            text(note.provider),
-            apart(&note.text)
+            escape(limit.provider),
+            isolate(&limit.text)
         ));
     }
     out.push_str("</ul>\n");
 }
 
-fn push_types(out: &mut String, types: &[(String, Vec<Row>)], must: &str, level: u8) {
-    for (name, rows) in types {
+fn push_fields(out: &mut String, fields: &Fields, required: &str, level: u8) {
+    if !fields.rows.is_empty() {
+        push_table(out, &fields.rows, required);
+    }
+    for (name, rows) in &fields.types {
         out.push_str(&format!(
             "<h{level}><code>{}</code></h{level}>\n",
-            apart(name)
+            isolate(name)
         ));
-        push_table(out, rows, must);
+        push_table(out, rows, required);
     }
 }
 
-/// A table whose cells name their columns, for narrow screens.
-fn push_table(out: &mut String, rows: &[Row], must: &str) {
+/// Adds a table. Each cell also names its column, for narrow screens.
+fn push_table(out: &mut String, rows: &[Row], required: &str) {
     out.push_str(&format!(
-        "<table>\n<thead><tr><th>Name</th><th>Type</th><th>{must}</th><th>Rules</th>\
+        "<table>\n<thead><tr><th>Name</th><th>Type</th><th>{required}</th><th>Constraints</th>\
          <th>Description</th></tr></thead>\n<tbody>\n"
     ));
     for row in rows {
-        let rules: Vec<_> = row.rules.iter().map(|rule| apart(rule)).collect();
-        let is_required = match row.is_required {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "",
-        };
+        let constraints: Vec<_> = row.constraints.iter().map(|text| isolate(text)).collect();
         let cells = [
-            ("Type", apart(&row.kind)),
-            (must, is_required.to_owned()),
-            ("Rules", rules.join("<br>")),
-            ("Description", apart(&row.description)),
+            ("Type", isolate(&row.kind)),
+            (required, row.required().to_owned()),
+            ("Constraints", constraints.join("<br>")),
+            ("Description", isolate(&row.description)),
         ];
         out.push_str(&format!(
             "<tr><th scope=\"row\"><code>{}</code></th>",
-            apart(&row.name)
+            isolate(&row.name)
         ));
         for (name, cell) in cells {
             out.push_str(&format!("<td data-name=\"{name}\">{cell}</td>"));
@@ -192,32 +185,32 @@ fn push_table(out: &mut String, rows: &[Row], must: &str) {
 }
 
 fn push_json(out: &mut String, json: &Json) {
-    let json = json.lines(&|string| apart(&quoted(string)));
+    let json = json.pretty(&|string| isolate(&quote(string)));
     out.push_str(&format!(
         "<div class=\"code\"><pre dir=\"ltr\"><code>{json}</code></pre></div>\n"
     ));
 }
 
-/// Paragraphs, whose lines the style keeps.
-fn push_text(out: &mut String, whole: &str) {
-    for paragraph in whole.split("\n\n").filter(|text| !text.trim().is_empty()) {
+/// Adds a text as paragraphs. The style sheet preserves line breaks.
+fn push_paragraphs(out: &mut String, text: &str) {
+    for paragraph in super::paragraphs(text) {
         out.push_str(&format!(
             "<p dir=\"auto\" class=\"text\">{}</p>\n",
-            text(paragraph.trim())
+            escape(paragraph.trim())
         ));
     }
 }
 
-/// A text among others, which it can't reorder.
-fn apart(whole: &str) -> String {
-    match whole.is_ascii() {
-        true => text(whole),
-        false => format!("<bdi>{}</bdi>", text(whole)),
+/// Escapes a text and isolates its direction from the text around it.
+fn isolate(text: &str) -> String {
+    if text.is_ascii() {
+        escape(text)
+    } else {
+        format!("<bdi>{}</bdi>", escape(text))
     }
 }
 
-/// A text without markup.
-fn text(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         match character {
@@ -227,9 +220,11 @@ fn text(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
-            _ if super::is_override(character) => out.push_str(&super::code_point(character)),
+            _ if super::is_bidi_override(character) => {
+                out.push_str(&super::code_point(character));
+            }
             _ if character.is_control() => out.push('\u{fffd}'),
-            // What it does ends with the element that it stands in.
+            // Its effect ends with the element around it.
             _ if is_bidi_control(character) => {
                 out.push_str(&format!("&#x{:x};", u32::from(character)));
             }

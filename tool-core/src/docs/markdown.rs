@@ -1,15 +1,15 @@
-//! The catalogue as Markdown that every renderer shows alike: `CommonMark` with the tables of GitHub.
+//! The catalogue as `CommonMark` with GitHub's tables.
 //!
-//! Texts are shown, not run: whatever could be markup is escaped, down to the directives of
-//! mdBook. A text with letters that run from right to left is set apart by `<bdi>`.
+//! Markup in the texts is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
+//! text.
 
-use super::page::{Page, Section};
-use super::rows::Row;
-use crate::json::{Json, is_bidi_control, quoted};
+use super::page::{Page, ProviderLimit, Section};
+use super::rows::{Fields, Row};
+use crate::ordered_json::{Json, is_bidi_control, quote};
 
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     let mut out = format!("# {}\n", line(title));
-    push_text(&mut out, introduction);
+    push_paragraphs(&mut out, introduction);
     let has_groups = page.groups.len() > 1;
     for (group, sections) in &page.groups {
         if has_groups {
@@ -17,23 +17,17 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
         }
         out.push('\n');
         for section in sections {
-            let first = section.description.lines().next().unwrap_or_default();
             let (name, anchor) = (line(&section.name), &section.anchor);
-            out.push_str(&format!("- [{name}](#{anchor}): {}\n", line(first)));
+            let summary = line(section.summary());
+            out.push_str(&format!("- [{name}](#{anchor}): {summary}\n"));
         }
     }
     if page.groups.is_empty() {
         out.push_str("\nThere are no tools.\n");
     }
-    if !page.together.is_empty() {
-        out.push_str("\n**All tools together**\n\n");
-        for note in &page.together {
-            out.push_str(&format!(
-                "- {}: {}\n",
-                line(note.provider),
-                line(&note.text)
-            ));
-        }
+    if !page.limits.is_empty() {
+        out.push_str("\n**Provider limits for all tools together**\n\n");
+        push_limits(&mut out, &page.limits);
     }
     for (group, sections) in &page.groups {
         if has_groups {
@@ -52,128 +46,130 @@ fn push_section(out: &mut String, section: &Section, marks: &str) {
     if let Some(title) = &section.title {
         out.push_str(&format!("\n**{}**\n", line(title)));
     }
-    if !section.flags.is_empty() {
-        out.push_str(&format!("\n*{}*\n", section.flags.join(" · ")));
+    if !section.hints.is_empty() {
+        out.push_str(&format!("\n*{}*\n", section.hints.join(" · ")));
     }
-    push_text(out, &section.description);
+    push_paragraphs(out, &section.description);
     if let Some(text) = &section.when_to_use {
         out.push_str("\n**When to use**\n");
-        push_text(out, text);
+        push_paragraphs(out, text);
     }
-    if section.parameters.is_empty() {
+    if section.parameters.rows.is_empty() {
         out.push_str("\nNo parameters.\n");
     } else {
-        out.push_str("\n**Parameters**\n\n");
-        push_table(out, &section.parameters, "Required");
+        out.push_str("\n**Parameters**\n");
     }
-    push_types(out, &section.types, "Required");
+    push_fields(out, &section.parameters, "Required");
     if section.returns.is_some() || section.output.is_some() {
         out.push_str("\n**Returns**\n");
     }
     if let Some(text) = &section.returns {
-        push_text(out, text);
+        push_paragraphs(out, text);
     }
-    if let Some(rows) = &section.output {
-        out.push('\n');
-        push_table(out, rows, "Always there");
+    if let Some(fields) = &section.output {
+        if fields.rows.is_empty() {
+            out.push_str("\nNo properties.\n");
+        }
+        push_fields(out, fields, "Always present");
     }
-    push_types(out, &section.output_types, "Always there");
     out.push_str("\n**Example call**\n\n");
     match &section.example {
         Ok(arguments) => push_json(out, arguments),
-        Err(why) => out.push_str(&format!("None that is sure to be taken: {}.\n", line(why))),
+        Err(reason) => out.push_str(&format!("Not available: {}.\n", line(reason))),
     }
-    if !section.notes.is_empty() {
-        out.push_str("\n**Providers**\n\n");
-        for note in &section.notes {
-            out.push_str(&format!(
-                "- {}: {}\n",
-                line(note.provider),
-                line(&note.text)
-            ));
-        }
+    if !section.limits.is_empty() {
+        out.push_str("\n**Provider limits**\n\n");
+        push_limits(out, &section.limits);
     }
-    out.push_str("\n<details>\n<summary>Schema of the arguments</summary>\n\n");
+    out.push_str("\n<details>\n<summary>JSON Schema of the parameters</summary>\n\n");
     push_json(out, &section.schema);
     out.push_str("\n</details>\n");
 }
 
-fn push_types(out: &mut String, types: &[(String, Vec<Row>)], must: &str) {
-    for (name, rows) in types {
-        out.push_str(&format!("\n**{}**\n\n", line(name)));
-        push_table(out, rows, must);
+fn push_limits(out: &mut String, limits: &[ProviderLimit]) {
+    for limit in limits {
+        let (provider, text) = (line(limit.provider), line(&limit.text));
+        out.push_str(&format!("- {provider}: {text}\n"));
     }
 }
 
-fn push_table(out: &mut String, rows: &[Row], must: &str) {
-    out.push_str(&format!("| Name | Type | {must} | Rules | Description |\n"));
-    out.push_str("|---|---|---|---|---|\n");
+fn push_fields(out: &mut String, fields: &Fields, required: &str) {
+    if !fields.rows.is_empty() {
+        push_table(out, &fields.rows, required);
+    }
+    for (name, rows) in &fields.types {
+        out.push_str(&format!("\n**{}**\n", line(name)));
+        push_table(out, rows, required);
+    }
+}
+
+fn push_table(out: &mut String, rows: &[Row], required: &str) {
+    out.push_str(&format!(
+        "\n| Name | Type | {required} | Constraints | Description |\n|---|---|---|---|---|\n"
+    ));
     for row in rows {
-        let rules: Vec<_> = row.rules.iter().map(|rule| line(rule)).collect();
-        let must = match row.is_required {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "",
-        };
+        let constraints: Vec<_> = row.constraints.iter().map(|text| line(text)).collect();
         out.push_str(&format!(
-            "| <code>{}</code> | {} | {must} | {} | {} |\n",
+            "| <code>{}</code> | {} | {} | {} | {} |\n",
             line(&row.name),
             line(&row.kind),
-            rules.join("<br>"),
+            row.required(),
+            constraints.join("<br>"),
             line(&row.description),
         ));
     }
 }
 
-/// JSON in a fence that it can't close, without what mdBook would take for a directive.
+/// Adds JSON in a code fence longer than any in the text, without mdBook's directives.
 fn push_json(out: &mut String, json: &Json) {
-    let text = json.lines(&quoted).replace("{{", "{\\u007b");
+    let text = json.pretty(&quote).replace("{{", "{\\u007b");
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     out.push_str(&format!("{fence}json\n{text}\n{fence}\n"));
 }
 
-/// Paragraphs and lines, as they are.
-fn push_text(out: &mut String, text: &str) {
-    for paragraph in text.split("\n\n").filter(|text| !text.trim().is_empty()) {
+/// Adds a text as paragraphs and preserves its line breaks.
+fn push_paragraphs(out: &mut String, text: &str) {
+    for paragraph in super::paragraphs(text) {
         let lines: Vec<_> = paragraph
             .trim_matches('\n')
             .lines()
-            .map(|line| one_line(line, true))
+            .map(|line| escape(line, true))
             .collect();
-        out.push_str(&format!("\n{}\n", isolated(paragraph, &lines.join("\\\n"))));
+        out.push_str(&format!("\n{}\n", isolate(paragraph, &lines.join("\\\n"))));
     }
 }
 
-/// A text in one line, behind something else.
+/// Escapes a text for use within a line.
 fn line(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(|line| one_line(line, false)).collect();
-    isolated(text, &lines.join("<br>"))
+    let lines: Vec<_> = text.lines().map(|line| escape(line, false)).collect();
+    isolate(text, &lines.join("<br>"))
 }
 
-/// Sets apart what runs from right to left, so that what stands beside it keeps its place.
-fn isolated(text: &str, markdown: &str) -> String {
-    match super::runs_to_the_left(text) {
-        true => format!("<bdi>{markdown}</bdi>"),
-        false => markdown.to_owned(),
+/// Isolates right-to-left text, so that it does not reorder the text around it.
+fn isolate(text: &str, markdown: &str) -> String {
+    if super::has_right_to_left(text) {
+        format!("<bdi>{markdown}</bdi>")
+    } else {
+        markdown.to_owned()
     }
 }
 
-/// One line with everything escaped that could be markup, perhaps because it starts a line.
-fn one_line(line: &str, starts: bool) -> String {
+/// Escapes one line. At the start of a paragraph's line, more characters are markup.
+fn escape(line: &str, is_at_start: bool) -> String {
     let line = line.trim_end();
     let text = line.trim_start_matches([' ', '\t']);
     let mut out = String::with_capacity(line.len() + 8);
-    // Spaces at the start would begin code, or be dropped.
+    // Leading spaces would start a code block, or be dropped.
     for space in line[..line.len() - text.len()].chars() {
         out.push_str(&"&nbsp;".repeat(if space == '\t' { 4 } else { 1 }));
     }
     for (at, character) in text.char_indices() {
-        if is_markup(text, at, character, starts) {
+        if is_markup(text, at, character, is_at_start) {
             out.push('\\');
             out.push(character);
-        } else if super::is_override(character) {
-            out.push_str(&one_line(&super::code_point(character), false));
+        } else if super::is_bidi_override(character) {
+            out.push_str(&escape(&super::code_point(character), false));
         } else if is_bidi_control(character) {
             out.push_str(&format!("&#x{:x};", u32::from(character)));
         } else if character.is_control() {
@@ -185,22 +181,22 @@ fn one_line(line: &str, starts: bool) -> String {
     out
 }
 
-fn is_markup(line: &str, at: usize, character: char, starts: bool) -> bool {
+fn is_markup(line: &str, at: usize, character: char, is_at_start: bool) -> bool {
     let before = &line[..at];
     match character {
         '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '{' | '}' | '&' | '|' | '~' | '$' | '#'
         | '@' => true,
-        // Inside of a word it is none.
+        // Not within a word.
         '_' => {
             let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
             !is_letter(before.chars().next_back()) || !is_letter(line[at + 1..].chars().next())
         }
-        // Lists, rules, underlines of headings, definitions.
-        '-' | '+' | '=' => starts && at == 0,
-        // Addresses, which some renderers make links of.
-        ':' => starts && at == 0 || line[at..].starts_with("://"),
+        // Lists, rules, heading underlines, definitions.
+        '-' | '+' | '=' => is_at_start && at == 0,
+        // Some renderers turn addresses into links.
+        ':' => is_at_start && at == 0 || line[at..].starts_with("://"),
         '.' if before.ends_with("www") => true,
-        '.' | ')' => starts && at > 0 && before.bytes().all(|byte| byte.is_ascii_digit()),
+        '.' | ')' => is_at_start && at > 0 && before.bytes().all(|byte| byte.is_ascii_digit()),
         _ => false,
     }
 }

@@ -30,7 +30,7 @@
     if (navigator.clipboard) {
       return navigator.clipboard.writeText(text);
     }
-    // A page from a file has no clipboard in some browsers.
+    // Some browsers have no clipboard API on `file:` pages.
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);

@@ -1,20 +1,22 @@
-//! What a catalogue says, before it is put into Markdown or HTML.
+//! The content of a catalogue, independent of its format.
 
 use super::example;
-use super::notes::{self, Note};
-use super::rows::{self, Row};
-use crate::json::Json;
+use super::rows::{Fields, fields};
+use crate::ordered_json::Json;
+use crate::provider::check::check;
+use crate::provider::rules::{Target, broken};
+use crate::schema::Kind;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 pub(super) struct Page {
-    /// By the names of the groups.
+    /// The groups, sorted by name.
     pub(super) groups: Vec<(String, Vec<Section>)>,
-    /// What providers refuse of all tools together.
-    pub(super) together: Vec<Note>,
+    /// Provider limits that all tools of a request exceed together.
+    pub(super) limits: Vec<ProviderLimit>,
 }
 
-/// What is said of one tool.
+/// The section of one tool.
 pub(super) struct Section {
     pub(super) name: String,
     pub(super) anchor: String,
@@ -22,25 +24,30 @@ pub(super) struct Section {
     pub(super) description: String,
     pub(super) when_to_use: Option<String>,
     pub(super) returns: Option<String>,
-    pub(super) flags: Vec<&'static str>,
-    pub(super) parameters: Vec<Row>,
-    /// The types that refer to each other.
-    pub(super) types: Vec<(String, Vec<Row>)>,
-    /// The result, if its schema is known.
-    pub(super) output: Option<Vec<Row>>,
-    pub(super) output_types: Vec<(String, Vec<Row>)>,
-    /// The arguments of a call, or why there are none to show.
+    pub(super) hints: Vec<&'static str>,
+    pub(super) parameters: Fields,
+    /// The result, if the tool has an output schema.
+    pub(super) output: Option<Fields>,
+    /// The arguments of a call, or the reason why there are none.
     pub(super) example: Result<Json, String>,
-    pub(super) notes: Vec<Note>,
+    /// Provider limits that this tool exceeds.
+    pub(super) limits: Vec<ProviderLimit>,
     pub(super) schema: Json,
 }
 
+/// A provider limit that a tool exceeds. Its dialect then sends the tool in another form if it
+/// can, such as without strict mode.
+pub(super) struct ProviderLimit {
+    pub(super) provider: &'static str,
+    pub(super) text: String,
+}
+
 impl Page {
-    pub(super) fn of(tools: &[ToolEntry]) -> Page {
+    pub(super) fn new(tools: &[ToolEntry]) -> Page {
         let mut groups: Vec<(String, Vec<Section>)> = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
-            let section = Section::of(tool, number);
-            let name = group_of(tool);
+            let section = Section::new(tool, number);
+            let name = tool.group().unwrap_or(tool.location.krate());
             match groups.iter_mut().find(|(other, _)| other == name) {
                 Some((_, sections)) => sections.push(section),
                 None => groups.push((name.to_owned(), vec![section])),
@@ -49,56 +56,109 @@ impl Page {
         groups.sort_by(|(left, _), (right, _)| left.cmp(right));
         Page {
             groups,
-            together: notes::together(tools),
+            limits: limits_of_all(tools),
         }
     }
 }
 
 impl Section {
-    fn of(tool: &ToolSpec, number: usize) -> Section {
-        let json = |text| Json::parse(text).expect("the schema of a tool is JSON");
+    fn new(tool: &ToolSpec, number: usize) -> Section {
+        let json = |text| Json::parse(text).expect("a tool's schema is valid JSON");
         let schema = json(tool.parameters_json());
-        let output = tool.output_json().map(json);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let has_no_parameters = schema
+            .get("properties")
+            .is_some_and(|properties| properties.members().is_empty());
+        let mut parameters = fields(&schema, "arguments");
+        if has_no_parameters {
+            parameters.rows.clear();
+        }
         Section {
             name: tool.name.to_string(),
-            anchor: match tool.name.chars().all(is_plain) {
-                true => format!("tool-{}", tool.name),
-                false => format!("tool-{number}"),
+            anchor: if tool.name.chars().all(is_plain) {
+                format!("tool-{}", tool.name)
+            } else {
+                format!("tool-{number}")
             },
             title: tool.title().map(str::to_owned),
             description: tool.description.to_string(),
             when_to_use: tool.when_to_use().map(str::to_owned),
             returns: tool.returns().map(str::to_owned),
-            flags: flags(tool),
-            parameters: match schema.get("properties") {
-                Some(members) if members.members().is_empty() => Vec::new(),
-                _ => rows::of(&schema, "arguments"),
-            },
-            types: rows::definitions(&schema),
-            output_types: output.as_ref().map_or_else(Vec::new, rows::definitions),
-            output: output.as_ref().map(|output| rows::of(output, "result")),
+            hints: hints(tool),
+            parameters,
+            output: tool
+                .output_json()
+                .map(|output| fields(&json(output), "result")),
             example: example::arguments(tool, &schema),
-            notes: notes::of(tool),
+            limits: limits_of(tool),
             schema,
         }
     }
+
+    /// The first line of the description.
+    pub(super) fn summary(&self) -> &str {
+        self.description.lines().next().unwrap_or_default()
+    }
 }
 
-/// The group that a tool is listed in.
-fn group_of(tool: &ToolEntry) -> &str {
-    tool.group().unwrap_or(tool.location.krate())
-}
-
-fn flags(tool: &ToolSpec) -> Vec<&'static str> {
+/// The annotations that the tool sets.
+fn hints(tool: &ToolSpec) -> Vec<&'static str> {
     let annotations = tool.annotations;
-    let said = [
+    let hints = [
         (annotations.read_only, ["read-only", "not read-only"]),
         (annotations.destructive, ["destructive", "not destructive"]),
         (annotations.idempotent, ["idempotent", "not idempotent"]),
         (annotations.open_world, ["open world", "closed world"]),
     ];
-    let said = said.into_iter();
-    let said = said.filter_map(|(flag, [yes, no])| Some(if flag? { yes } else { no }));
-    said.collect()
+    let hints = hints.into_iter();
+    let hints = hints.filter_map(|(hint, [yes, no])| Some(if hint? { yes } else { no }));
+    hints.collect()
+}
+
+fn limits_of(tool: &ToolSpec) -> Vec<ProviderLimit> {
+    // A dynamic tool has no typed schema to check.
+    if !matches!(tool.parameters().kind(), Kind::Object(_)) {
+        return Vec::new();
+    }
+    let limits = Target::ALL.into_iter().filter_map(|target| {
+        let message = check(&tool.parameters(), target).err()?;
+        Some(ProviderLimit {
+            provider: name(target),
+            text: without_remedy(&message).to_owned(),
+        })
+    });
+    limits.collect()
+}
+
+fn limits_of_all(tools: &[ToolEntry]) -> Vec<ProviderLimit> {
+    if tools.is_empty() {
+        return Vec::new();
+    }
+    let limits = Target::ALL.into_iter().flat_map(|target| {
+        let broken = broken(target, tools).into_iter();
+        broken.map(move |rule| ProviderLimit {
+            provider: name(target),
+            text: rule.to_string(),
+        })
+    });
+    limits.collect()
+}
+
+/// Removes the advice to the tool's author, which follows the name of the rule.
+fn without_remedy(message: &str) -> &str {
+    message
+        .split_once("); ")
+        .map_or(message, |(head, _)| &message[..=head.len()])
+}
+
+fn name(target: Target) -> &'static str {
+    match target {
+        Target::OpenAiStrict => "OpenAI, strict",
+        Target::AnthropicStrict => "Anthropic, strict",
+        Target::Gemini => "Gemini",
+        Target::Bedrock => "Amazon Bedrock",
+        Target::XAi => "xAI",
+        Target::Cohere => "Cohere, `strict_tools`",
+        Target::Mistral => "Mistral",
+    }
 }

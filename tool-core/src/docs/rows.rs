@@ -1,41 +1,57 @@
-//! What a schema says, as the rows of a table: one for each member, at any depth.
+//! A schema as the rows of a table: one for each property, at every depth.
 
-use crate::json::Json;
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::is_annotation;
 
-/// A row.
+/// The fields of the arguments or of a result.
+pub(super) struct Fields {
+    pub(super) rows: Vec<Row>,
+    /// The definitions that the schema refers to.
+    pub(super) types: Vec<(String, Vec<Row>)>,
+}
+
 pub(super) struct Row {
-    /// The path: `stops[].name`.
+    /// The path, such as `stops[].name`.
     pub(super) name: String,
-    /// What kind of value it is.
     pub(super) kind: String,
-    /// Whether it must be there; `None` for what is no member.
+    /// `None` for anything but a property.
     pub(super) is_required: Option<bool>,
-    /// What is asked of it besides.
-    pub(super) rules: Vec<String>,
-    /// What it is, in the words that a model reads.
+    pub(super) constraints: Vec<String>,
     pub(super) description: String,
 }
 
-/// The rows of the members of a schema, and a row for itself where it has none.
-pub(super) fn of(schema: &Json, name: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
-    if schema.get("properties").is_some() {
-        inside(schema, "", &mut rows);
-    } else {
-        rows.push(row(schema, name.to_owned(), None));
-        inside(schema, name, &mut rows);
+impl Row {
+    /// The text of the "Required" column.
+    pub(super) fn required(&self) -> &'static str {
+        match self.is_required {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "",
+        }
     }
-    rows
 }
 
-/// The definitions that a schema refers to, each with its rows.
-pub(super) fn definitions(schema: &Json) -> Vec<(String, Vec<Row>)> {
-    let lists = ["$defs", "definitions"].into_iter();
-    let all = lists
-        .filter_map(|key| schema.get(key))
-        .flat_map(Json::members);
-    all.map(|(name, schema)| (name.clone(), of(schema, name)))
-        .collect()
+pub(super) fn fields(schema: &Json, name: &str) -> Fields {
+    let types = ["$defs", "definitions"].into_iter();
+    let types = types.flat_map(|key| schema.get_members(key));
+    Fields {
+        rows: rows(schema, name),
+        types: types
+            .map(|(name, schema)| (name.clone(), rows(schema, name)))
+            .collect(),
+    }
+}
+
+/// The rows of a schema's properties, after a row for the schema itself if it has none.
+fn rows(schema: &Json, name: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if schema.get("properties").is_some() {
+        push_children(schema, "", &mut rows);
+    } else {
+        rows.push(row(schema, name.to_owned(), None));
+        push_children(schema, name, &mut rows);
+    }
+    rows
 }
 
 fn row(schema: &Json, name: String, is_required: Option<bool>) -> Row {
@@ -43,118 +59,105 @@ fn row(schema: &Json, name: String, is_required: Option<bool>) -> Row {
         name,
         kind: kind(schema),
         is_required,
-        rules: rules(schema),
-        description: text(schema, "description"),
+        constraints: constraints(schema),
+        description: schema.get_str("description").unwrap_or_default().to_owned(),
     }
 }
 
-/// The rows of what is inside of a schema at a path.
-fn inside(schema: &Json, path: &str, rows: &mut Vec<Row>) {
-    let required = schema.get("required").map_or(&[][..], Json::items);
-    for (key, member) in schema.get("properties").map_or(&[][..], Json::members) {
-        let name = match path {
-            "" => key.clone(),
-            path => format!("{path}.{key}"),
-        };
-        let is_required = required.iter().any(|name| name.text() == Some(key));
-        rows.push(row(member, name.clone(), Some(is_required)));
-        inside(member, &name, rows);
+/// Adds the rows below the schema at a path.
+fn push_children(schema: &Json, path: &str, rows: &mut Vec<Row>) {
+    let required = schema.get_items("required");
+    for (key, property) in schema.get_members("properties") {
+        let name = join(path, key);
+        let is_required = required.iter().any(|name| name.as_str() == Some(key));
+        rows.push(row(property, name.clone(), Some(is_required)));
+        push_children(property, &name, rows);
     }
-    let prefix = schema.get("prefixItems").map_or(&[][..], Json::items);
-    for (at, item) in prefix.iter().enumerate() {
-        part(item, format!("{path}[{at}]"), true, rows);
+    for (at, item) in schema.get_items("prefixItems").iter().enumerate() {
+        push_part(item, &format!("{path}[{at}]"), true, rows);
     }
     if let Some(items) = schema.get("items") {
-        part(items, format!("{path}[]"), false, rows);
+        push_part(items, &format!("{path}[]"), false, rows);
     }
     if let Some(values) = schema.get("additionalProperties") {
-        part(values, join(path, "*"), false, rows);
+        push_part(values, &join(path, "*"), false, rows);
     }
-    for (pattern, values) in schema
-        .get("patternProperties")
-        .map_or(&[][..], Json::members)
-    {
-        part(values, join(path, pattern), false, rows);
+    for (pattern, values) in schema.get_members("patternProperties") {
+        push_part(values, &join(path, pattern), false, rows);
     }
     match union(schema) {
         Union::None => {}
-        Union::OrNull(inner) => inside(inner, path, rows),
-        Union::Of(members) => {
-            for (at, member) in members.iter().enumerate() {
-                let name = format!("{path} ({} of {})", at + 1, members.len());
-                rows.push(row(member, name, None));
-                inside(member, path, rows);
+        Union::OrNull(inner) => push_children(inner, path, rows),
+        Union::Of(variants) => {
+            for (at, variant) in variants.iter().enumerate() {
+                let name = format!("{path} ({} of {})", at + 1, variants.len());
+                rows.push(row(variant, name, None));
+                push_children(variant, path, rows);
             }
         }
     }
 }
 
-/// The row of a part that the row of the whole may say all of.
-fn part(schema: &Json, path: String, is_told: bool, rows: &mut Vec<Row>) {
+/// Adds the rows of items or values. Their own row is left out if the row above names their type,
+/// there is nothing else to say, and `is_shown` is `false`.
+fn push_part(schema: &Json, path: &str, is_shown: bool, rows: &mut Vec<Row>) {
     if matches!(schema, Json::Boolean(_)) {
         return;
     }
-    let row = row(schema, path.clone(), None);
-    if is_told || !row.rules.is_empty() || !row.description.is_empty() {
+    let row = row(schema, path.to_owned(), None);
+    if is_shown || !row.constraints.is_empty() || !row.description.is_empty() {
         rows.push(row);
     }
-    inside(schema, &path, rows);
+    push_children(schema, path, rows);
 }
 
-fn join(path: &str, key: &str) -> String {
+/// The path of a property of the object at `path`.
+pub(super) fn join(path: &str, key: &str) -> String {
     match path {
         "" => key.to_owned(),
         path => format!("{path}.{key}"),
     }
 }
 
-/// What a schema is a union of.
 enum Union<'s> {
     None,
-    /// One schema, or `null`.
+    /// One schema or `null`.
     OrNull(&'s Json),
     Of(&'s [Json]),
 }
 
 fn union(schema: &Json) -> Union<'_> {
-    let members = schema.get("anyOf").or(schema.get("oneOf"));
-    let Some(Json::Array(members)) = members else {
+    let Some(Json::Array(variants)) = schema.get("anyOf").or(schema.get("oneOf")) else {
         return Union::None;
     };
-    let is_null = |member: &Json| member.get("type").and_then(Json::text) == Some("null");
-    match &members[..] {
-        [inner, null] if is_null(null) => Union::OrNull(inner),
-        members => Union::Of(members),
+    match &variants[..] {
+        [inner, null] if null.get_str("type") == Some("null") => Union::OrNull(inner),
+        variants => Union::Of(variants),
     }
 }
 
-/// The kind of value that a schema describes, in a few words.
-pub(super) fn kind(schema: &Json) -> String {
-    if let Some(reference) = schema.get("$ref").and_then(Json::text) {
+/// The text of the "Type" column.
+fn kind(schema: &Json) -> String {
+    if let Some(reference) = schema.get_str("$ref") {
         return reference.rsplit('/').next().unwrap_or(reference).to_owned();
     }
     match union(schema) {
         Union::None => {}
         Union::OrNull(inner) => return format!("{} or null", kind(inner)),
-        Union::Of(members) => return format!("one of {} forms", members.len()),
+        Union::Of(variants) => return format!("one of {} variants", variants.len()),
     }
     if let Some(value) = schema.get("const") {
         return value.to_string();
     }
+    let mut keys = schema.members().iter().map(|(key, _)| key);
     let name = match schema.get("type") {
         Some(Json::String(name)) => name.clone(),
         Some(list) => {
-            let names: Vec<_> = list.items().iter().filter_map(Json::text).collect();
+            let names: Vec<_> = list.items().iter().filter_map(Json::as_str).collect();
             names.join(" or ")
         }
         None if schema.get("enum").is_some() => "value".to_owned(),
-        None if schema
-            .members()
-            .iter()
-            .all(|(key, _)| crate::json::keywords::is_word(key)) =>
-        {
-            "any value".to_owned()
-        }
+        None if keys.all(|key| is_annotation(key)) => "any value".to_owned(),
         None => "see the schema".to_owned(),
     };
     let values = ["additionalProperties", "items"].map(|key| schema.get(key));
@@ -163,60 +166,48 @@ pub(super) fn kind(schema: &Json) -> String {
             format!("array of {}", kind(items))
         }
         ("object", [Some(values @ Json::Object(_)), _]) if schema.get("properties").is_none() => {
-            format!("map to {}", kind(values))
+            format!("map of {}", kind(values))
         }
         _ => name,
     }
 }
 
-/// What a schema asks of a value besides its kind.
-fn rules(schema: &Json) -> Vec<String> {
-    let mut rules = Vec::new();
-    let number = |name: &str| schema.get(name).and_then(Json::number);
+/// The texts of the "Constraints" column.
+fn constraints(schema: &Json) -> Vec<String> {
+    let mut constraints = Vec::new();
+    let number = |key: &str| schema.get_number(key);
     if let Some(values) = schema.get("enum") {
-        rules.push(format!("one of {}", list(values.items())));
+        constraints.push(format!("one of {}", list(values.items())));
     }
-    rules.extend(match (number("minimum"), number("maximum")) {
-        (Some(least), Some(most)) => Some(format!("{least} to {most}")),
-        (Some(least), None) => Some(format!("at least {least}")),
-        (None, Some(most)) => Some(format!("at most {most}")),
+    constraints.extend(match (number("minimum"), number("maximum")) {
+        (Some(minimum), Some(maximum)) => Some(format!("{minimum} to {maximum}")),
+        (Some(minimum), None) => Some(format!("at least {minimum}")),
+        (None, Some(maximum)) => Some(format!("at most {maximum}")),
         (None, None) => None,
     });
-    rules.extend(number("exclusiveMinimum").map(|bound| format!("above {bound}")));
-    rules.extend(number("exclusiveMaximum").map(|bound| format!("below {bound}")));
-    rules.extend(number("multipleOf").map(|step| format!("a multiple of {step}")));
-    for (least, most, unit) in [
-        ("minLength", "maxLength", "character"),
-        ("minItems", "maxItems", "item"),
-        ("minProperties", "maxProperties", "member"),
+    constraints.extend(number("exclusiveMinimum").map(|bound| format!("greater than {bound}")));
+    constraints.extend(number("exclusiveMaximum").map(|bound| format!("less than {bound}")));
+    constraints.extend(number("multipleOf").map(|step| format!("multiple of {step}")));
+    for (minimum, maximum, units) in [
+        ("minLength", "maxLength", ["character", "characters"]),
+        ("minItems", "maxItems", ["item", "items"]),
+        ("minProperties", "maxProperties", ["property", "properties"]),
     ] {
-        rules.extend(lengths(number(least), number(most), unit));
+        constraints.extend(length(number(minimum), number(maximum), units));
     }
     if schema.get("uniqueItems") == Some(&Json::Boolean(true)) {
-        rules.push("no item twice".to_owned());
+        constraints.push("no duplicate items".to_owned());
     }
-    rules.extend(
-        schema
-            .get("pattern")
-            .and_then(Json::text)
-            .map(|p| format!("pattern {p}")),
-    );
-    rules.extend(
-        schema
-            .get("format")
-            .and_then(Json::text)
-            .map(|f| format!("format {f}")),
-    );
-    rules.extend(
-        schema
-            .get("default")
-            .map(|default| format!("default {default}")),
-    );
-    let examples = schema.get("examples").map_or(&[][..], Json::items);
+    for key in ["pattern", "format"] {
+        constraints.extend(schema.get_str(key).map(|text| format!("{key} {text}")));
+    }
+    let default = schema.get("default");
+    constraints.extend(default.map(|default| format!("default {default}")));
+    let examples = schema.get_items("examples");
     if !examples.is_empty() {
-        rules.push(format!("for example {}", list(examples)));
+        constraints.push(format!("for example {}", list(examples)));
     }
-    rules
+    constraints
 }
 
 fn list(values: &[Json]) -> String {
@@ -224,24 +215,15 @@ fn list(values: &[Json]) -> String {
     values.join(", ")
 }
 
-fn lengths(least: Option<&str>, most: Option<&str>, unit: &str) -> Option<String> {
-    let units = |count: &str| match count {
-        "1" => format!("1 {unit}"),
-        _ => format!("{count} {unit}s"),
-    };
-    match (least.filter(|least| *least != "0"), most) {
-        (Some(least), Some(most)) if least == most => Some(format!("exactly {}", units(most))),
-        (Some(least), Some(most)) => Some(format!("{least} to {}", units(most))),
-        (Some(least), None) => Some(format!("at least {}", units(least))),
-        (None, Some(most)) => Some(format!("at most {}", units(most))),
+fn length(minimum: Option<&str>, maximum: Option<&str>, [one, many]: [&str; 2]) -> Option<String> {
+    let units = |count: &str| format!("{count} {}", if count == "1" { one } else { many });
+    match (minimum.filter(|minimum| *minimum != "0"), maximum) {
+        (Some(minimum), Some(maximum)) if minimum == maximum => {
+            Some(format!("exactly {}", units(maximum)))
+        }
+        (Some(minimum), Some(maximum)) => Some(format!("{minimum} to {}", units(maximum))),
+        (Some(minimum), None) => Some(format!("at least {}", units(minimum))),
+        (None, Some(maximum)) => Some(format!("at most {}", units(maximum))),
         (None, None) => None,
     }
-}
-
-fn text(schema: &Json, key: &str) -> String {
-    schema
-        .get(key)
-        .and_then(Json::text)
-        .unwrap_or_default()
-        .to_owned()
 }

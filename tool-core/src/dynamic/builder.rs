@@ -1,7 +1,7 @@
-//! [`DynamicToolBuilder`]: collects what a tool is.
+//! [`DynamicToolBuilder`] and its error.
 
 use std::error::Error;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::future::Future;
 use std::panic;
 use std::sync::Arc;
@@ -10,18 +10,17 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::portable::Reader;
-use super::schema_input::SchemaInput;
-use super::{Body, Checked, DynamicTool, DynamicToolError, Run, check, held_to, invoke};
+use super::check::{self, Audience, SchemaInput};
+use super::{Body, CompiledSchema, DynamicTool, Run, check_output, invoke};
 use crate::call::context::CallContext;
 use crate::output::{Failure, Outcome};
 use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
-/// The schema of no arguments.
-const NOTHING: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+/// The schema of a tool without parameters.
+const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
-/// Collects what a [`DynamicTool`] is.
+/// Builds a [`DynamicTool`].
 #[derive(Clone, Debug)]
 pub struct DynamicToolBuilder {
     name: String,
@@ -45,76 +44,77 @@ impl DynamicToolBuilder {
             returns: None,
             annotations: Annotations::default(),
             timeout: None,
-            parameters: SchemaInput::Text(NOTHING.into()),
+            parameters: SchemaInput::Text(NO_PARAMETERS.into()),
             output: None,
         }
     }
 
-    /// A name for people.
+    /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What the tool does, for the model. Every tool has a description.
+    /// Sets the description for the model: what the tool does. It is required.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// When the model should call it.
+    /// Sets when the model should call the tool.
     pub fn when_to_use(mut self, when: impl Into<String>) -> Self {
         self.when_to_use = Some(when.into());
         self
     }
 
-    /// What comes back, in words.
+    /// Describes the result.
     pub fn returns(mut self, returns: impl Into<String>) -> Self {
         self.returns = Some(returns.into());
         self
     }
 
-    /// Whether it changes nothing, if that is known.
+    /// Sets whether the tool only reads; `None` if unknown.
     pub fn read_only(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.read_only = hint.into();
         self
     }
 
-    /// Whether it may delete or overwrite, if that is known.
+    /// Sets whether the tool may delete or overwrite; `None` if unknown.
     pub fn destructive(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.destructive = hint.into();
         self
     }
 
-    /// Whether doing it twice is doing it once, if that is known.
+    /// Sets whether repeating a call has no further effect; `None` if unknown.
     pub fn idempotent(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.idempotent = hint.into();
         self
     }
 
-    /// Whether it reaches out to a world that others change too, if that is known.
+    /// Sets whether the tool interacts with external systems, such as the web; `None` if unknown.
     pub fn open_world(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.open_world = hint.into();
         self
     }
 
-    /// How long a call may take. A registry needs a [`Runtime`](crate::Runtime) for that.
+    /// Sets the timeout of a call. It needs a registry with a [`Runtime`](crate::Runtime).
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// The JSON Schema of the arguments, an object. Without one, the tool takes none.
+    /// Sets the JSON Schema of the arguments, which must describe an object. Without one, the tool
+    /// has no parameters.
     ///
-    /// It is sent in the order of the value's keys, which `serde_json` sorts, unless a crate of the
-    /// program turns its feature `preserve_order` on.
+    /// Its keys are sent in the value's order. `serde_json` sorts them, unless a crate of the program
+    /// enables its feature `preserve_order`.
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
         self.parameters = SchemaInput::Value(schema.into());
         self
     }
 
-    /// The same as JSON text. It is sent as it is, but for the white space: its keys stay in their
-    /// order, which models and their caches look at.
+    /// Sets the JSON Schema of the arguments as JSON text. It is sent unchanged except for white
+    /// space. In particular, its keys keep their order, which affects models and prompt caches.
     ///
     /// ```
     /// use tool_core::DynamicTool;
@@ -137,7 +137,8 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// The JSON Schema of the result, an object. A result that is something else fails the call.
+    /// Sets the JSON Schema of the result, which must describe an object. A call fails if its result
+    /// does not match.
     ///
     /// ```
     /// use serde_json::json;
@@ -149,7 +150,7 @@ impl DynamicToolBuilder {
     ///     .build(async |_, _| Ok::<_, String>(json!({"count": "many"})))?;
     /// let registry = Registry::builder().tool(tool).build()?;
     /// let result = registry.call_blocking(ToolCall::new("call_1", "count", ""));
-    /// assert!(result.content().ends_with("its result is not what its output schema describes"));
+    /// assert!(result.content().ends_with("its result does not match its output schema"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
@@ -157,21 +158,21 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// The same as JSON text, which keeps its order: see
+    /// Sets the JSON Schema of the result as JSON text, which keeps the order of its keys as in
     /// [`parameters_json`](DynamicToolBuilder::parameters_json).
     pub fn output_json(mut self, schema: impl Into<String>) -> Self {
         self.output = Some(SchemaInput::Text(schema.into()));
         self
     }
 
-    /// The tool, which this closure runs: it has the arguments, which are what the schema says, and
-    /// the context of the call, which it may keep. What it gives is told to the model as the result
-    /// of a function is.
+    /// Builds the tool. The closure receives the valid arguments and the context of the call. The
+    /// model receives its result like that of a function.
     ///
     /// # Errors
     ///
-    /// When the name is not one that every provider takes, the description is empty, or a schema is
-    /// none, can't be resolved without fetching something, or is none that every provider takes.
+    /// Returns an error if the name is not valid for every provider, the description is empty, or a
+    /// schema is invalid, rejected by some provider, or has a reference that can't be resolved
+    /// without fetching something.
     #[track_caller]
     pub fn build<F, R, T, E>(self, run: F) -> Result<DynamicTool, DynamicToolError>
     where
@@ -197,7 +198,7 @@ impl DynamicToolBuilder {
                         Err(error) => Failure(error).outcome(),
                     };
                     match output {
-                        Some(output) => held_to(outcome, &output),
+                        Some(output) => check_output(outcome, &output),
                         None => outcome,
                     }
                 })
@@ -205,18 +206,16 @@ impl DynamicToolBuilder {
         })
     }
 
-    /// The same behind the types of the closure.
+    /// The part of `build` that does not depend on the closure's type.
     fn finish(
         mut self,
         location: Location,
-        run: impl FnOnce(Option<Arc<Checked>>) -> Run,
+        run: impl FnOnce(Option<Arc<CompiledSchema>>) -> Run,
     ) -> Result<DynamicTool, DynamicToolError> {
-        let mut problems = check::texts(&self.name, &self.description);
-        let parameters = check::schema("its schema", self.parameters, Reader::Model, &mut problems);
+        let mut problems = check::name_and_description(&self.name, &self.description);
+        let parameters = check::schema(self.parameters, Audience::Model, &mut problems);
         let output = self.output.take();
-        let output = output.map(|schema| {
-            check::schema("its output schema", schema, Reader::Client, &mut problems)
-        });
+        let output = output.map(|schema| check::schema(schema, Audience::Client, &mut problems));
         let (Some(parameters), true) = (parameters, problems.is_empty()) else {
             return Err(DynamicToolError {
                 tool: self.name,
@@ -224,7 +223,7 @@ impl DynamicToolBuilder {
             });
         };
         let (parameters, text) = parameters;
-        let (output, text_of_output) = output.flatten().unzip();
+        let (output, output_text) = output.flatten().unzip();
         let output = output.map(Arc::new);
         let spec = ToolSpec::dynamic(
             self.name,
@@ -234,7 +233,7 @@ impl DynamicToolBuilder {
             !is_empty(&parameters.schema),
             DynamicParts {
                 parameters: text,
-                output: text_of_output.unwrap_or_default(),
+                output: output_text.unwrap_or_default(),
                 details: Details {
                     title: self.title.map(Into::into),
                     when_to_use: self.when_to_use.map(Into::into),
@@ -257,7 +256,7 @@ impl DynamicToolBuilder {
     }
 }
 
-/// Whether a schema is that of no arguments at all.
+/// Returns `true` for the schema of a tool without parameters.
 fn is_empty(schema: &Value) -> bool {
     let keys = schema.as_object().into_iter().flatten();
     let mut keys = keys.map(|(key, _)| &**key);
@@ -270,3 +269,44 @@ fn is_empty(schema: &Value) -> bool {
             )
         })
 }
+
+/// The error of [`DynamicToolBuilder::build`]: all problems of a tool.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::DynamicTool;
+///
+/// let error = DynamicTool::builder("get weather")
+///     .parameters(json!({
+///         "type": "object",
+///         "properties": {"stops": {"type": "array"}, "unit": {"$ref": "#/$defs/Unit"}},
+///     }))
+///     .build(async |_, _| Ok::<_, String>(()))
+///     .unwrap_err();
+/// assert_eq!(error.problems().len(), 4);
+/// assert!(error.to_string().starts_with("invalid tool `get weather`:\n- its name"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DynamicToolError {
+    tool: String,
+    problems: Vec<String>,
+}
+
+impl DynamicToolError {
+    /// Returns the problems, each with its place and a remedy.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl Display for DynamicToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invalid tool `{}`:", self.tool)?;
+        for problem in &self.problems {
+            write!(f, "\n- {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for DynamicToolError {}

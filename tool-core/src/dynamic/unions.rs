@@ -1,64 +1,62 @@
-//! Which member of a union a value is meant to be, as [`crate::schema::validate`] finds it in a
-//! tree.
+//! Finds the variant of a union that an invalid value was meant to be, like
+//! [`crate::schema::validate`] for a typed schema.
 
 use serde_json::{Map, Value};
 
-use super::words::target;
-use crate::schema::messages::{did_you_mean, nearest, one_of, shorten, text};
+use super::expected::{either, target};
+use crate::schema::messages::{did_you_mean, nearest, shorten};
 
-/// How many references are followed.
-const DEPTH: usize = 16;
+/// The maximum number of references to follow.
+const MAX_REFERENCES: usize = 16;
 
-/// What is plain of a value that is no member of a union.
-pub(super) enum Meant {
-    /// It is meant to be the member at this place.
-    Member(usize),
-    /// Its tag is missing, or none of those that there are.
+/// The likely intent of a value that matches no variant.
+pub(super) enum Intent {
+    /// The variant at this index.
+    Variant(usize),
+    /// Unknown: the tag is missing or invalid.
     Tag { key: String, problem: String },
 }
 
-pub(super) fn meant(schemas: &[Value], root: &Value, value: &Value) -> Option<Meant> {
+pub(super) fn intent(schemas: &[Value], root: &Value, value: &Value) -> Option<Intent> {
     let schemas: Vec<_> = schemas
         .iter()
         .map(|schema| resolved(schema, root))
         .collect();
-    let only = |leads: fn(&Value, &Value) -> bool| {
-        let mut leading = (0..schemas.len()).filter(|&at| leads(schemas[at], value));
-        (leading.next(), leading.next())
+    // The first two variants that pass a test.
+    let candidates = |test: fn(&Value, &Value) -> bool| {
+        let mut candidates = (0..schemas.len()).filter(|&at| test(schemas[at], value));
+        (candidates.next(), candidates.next())
     };
-    let found = match only(leads) {
+    let found = match candidates(resembles) {
         (None, _) => {
-            if let Some((key, values)) = tags(&schemas).filter(|_| value.is_object()) {
-                let problem = match &value[&key] {
-                    Value::Null if value.get(&key).is_none() => {
-                        format!("missing; expected {values}")
-                    }
-                    got => {
-                        let shown = got.to_string();
-                        let shown = shorten(&shown);
-                        let mut words = format!("expected {values}, got {shown}");
-                        if let Some(text) = got.as_str() {
+            if let Some((key, values)) = common_tag(&schemas).filter(|_| value.is_object()) {
+                let problem = match value.get(&key) {
+                    None => format!("missing; expected {values}"),
+                    Some(tag) => {
+                        let json = tag.to_string();
+                        let mut problem = format!("expected {values}, got {}", shorten(&json));
+                        if let Some(text) = tag.as_str() {
                             let tags = schemas.iter().filter_map(|schema| tag_value(schema));
-                            did_you_mean(&mut words, text, tags);
+                            did_you_mean(&mut problem, text, tags);
                         }
-                        words
+                        problem
                     }
                 };
-                return Some(Meant::Tag { key, problem });
+                return Some(Intent::Tag { key, problem });
             }
-            only(is_kind)
+            candidates(has_type)
         }
         found => found,
     };
     match found {
-        (Some(at), None) if !is_far(schemas[at], value) => Some(Meant::Member(at)),
+        (Some(at), None) if !is_unrelated(schemas[at], value) => Some(Intent::Variant(at)),
         _ => None,
     }
 }
 
-/// What references come to.
+/// Follows references.
 fn resolved<'s>(mut schema: &'s Value, root: &'s Value) -> &'s Value {
-    for _ in 0..DEPTH {
+    for _ in 0..MAX_REFERENCES {
         match target(schema, root) {
             Some(target) => schema = target,
             None => break,
@@ -67,24 +65,24 @@ fn resolved<'s>(mut schema: &'s Value, root: &'s Value) -> &'s Value {
     schema
 }
 
-/// Whether a value may be what a schema describes, from what shows at its surface: its kind, its
-/// tag, and one of the members that it must have.
-fn leads(schema: &Value, value: &Value) -> bool {
+/// Returns `true` if a value has a schema's type, its tags, and for an object without tags one of
+/// the required properties.
+fn resembles(schema: &Value, value: &Value) -> bool {
     let (Some(members), Some(properties)) = (value.as_object(), schema["properties"].as_object())
     else {
-        return is_kind(schema, value);
+        return has_type(schema, value);
     };
     let mut tags = tags_of(properties).peekable();
     let is_tagged = tags.peek().is_some();
     let required = schema["required"].as_array().into_iter().flatten();
     let mut required = required.filter_map(Value::as_str);
-    is_kind(schema, value)
+    has_type(schema, value)
         && tags.all(|(key, tag)| members.get(key).is_some_and(|value| is_tag(value, tag)))
         && (is_tagged || properties.is_empty() || required.any(|key| members.contains_key(key)))
 }
 
-/// Whether a value is of a type that a schema describes.
-fn is_kind(schema: &Value, value: &Value) -> bool {
+/// Returns `true` if a value has a type that a schema accepts.
+fn has_type(schema: &Value, value: &Value) -> bool {
     let is_type = |name: &str| match value {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
@@ -105,15 +103,15 @@ fn is_kind(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// The values that a schema lists.
+/// The values of `const` or `enum`.
 fn listed(schema: &Value) -> Option<&[Value]> {
     let one = schema.get("const").map(std::slice::from_ref);
     one.or(schema["enum"].as_array().map(Vec::as_slice))
 }
 
-/// Whether a text is none of the strings of an enum, and none of them mistyped. It may be the name
-/// of a variant that is an object.
-fn is_far(schema: &Value, value: &Value) -> bool {
+/// Returns `true` if a string resembles none of an enum's values. It may be the name of a variant
+/// that is an object.
+fn is_unrelated(schema: &Value, value: &Value) -> bool {
     match (listed(schema), value) {
         (Some(listed), Value::String(text)) => {
             nearest(text, listed.iter().filter_map(Value::as_str)).is_none()
@@ -122,7 +120,7 @@ fn is_far(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// The members that tell variants apart, each with its value.
+/// The tags of a variant, each with its value.
 fn tags_of(properties: &Map<String, Value>) -> impl Iterator<Item = (&String, &str)> {
     properties
         .iter()
@@ -134,14 +132,14 @@ fn is_tag(value: &Value, tag: &str) -> bool {
     text.is_some_and(|text| text.to_lowercase() == tag.to_lowercase())
 }
 
-/// What the tag of an object must be.
+/// The value of a variant's first tag.
 fn tag_value(schema: &Value) -> Option<&str> {
     let (_, value) = tags_of(schema["properties"].as_object()?).next()?;
     Some(value)
 }
 
-/// The tag that all of these objects have, and its values in words.
-fn tags(schemas: &[&Value]) -> Option<(String, String)> {
+/// The tag that all variants have, and a list of its values.
+fn common_tag(schemas: &[&Value]) -> Option<(String, String)> {
     let mut values = Vec::new();
     let mut name = None;
     for schema in schemas {
@@ -152,6 +150,5 @@ fn tags(schemas: &[&Value]) -> Option<(String, String)> {
         name = Some(key);
         values.push(Value::from(value).to_string());
     }
-    let values = text(|words| one_of(words, values.iter(), None));
-    Some((name?.clone(), values))
+    Some((name?.clone(), either(values.iter())))
 }

@@ -1,54 +1,53 @@
-//! What `jsonschema` found, in the words that a model knows from other tools.
+//! Translates the errors of `jsonschema` into violations, in the words of the typed validator.
 
 use std::collections::HashSet;
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::implied::Implied;
-use super::unions::{Meant, meant};
-use super::words::{expected, typed};
+use super::expected::{either, expected, typed};
+use super::unions::{Intent, intent};
 use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 use crate::schema::validate::duplicate_item;
 use crate::schema::violation::{Violation, Violations};
 
-/// Everything that is wrong with a value; what is missing comes last.
+/// Returns all violations of a value. Missing properties come last.
 pub(super) fn violations<'e>(
     errors: impl Iterator<Item = ValidationError<'e>>,
     schema: &Value,
     value: &Value,
 ) -> Violations {
-    let mut teller = Teller {
+    let mut translator = Translator {
         schema,
         value,
-        told: HashSet::new(),
-        found: Violations::default(),
+        reported: HashSet::new(),
+        violations: Violations::default(),
     };
-    teller.all(&errors.collect::<Vec<_>>());
-    teller.found
+    translator.errors(&errors.collect::<Vec<_>>());
+    translator.violations
 }
 
-struct Teller<'s> {
+struct Translator<'s> {
     schema: &'s Value,
     value: &'s Value,
-    /// Several keywords may say the same.
-    told: HashSet<String>,
-    found: Violations,
+    /// Several keywords may lead to the same violation.
+    reported: HashSet<String>,
+    violations: Violations,
 }
 
-impl Teller<'_> {
-    fn all(&mut self, errors: &[ValidationError<'_>]) {
-        let implied = Implied::of(errors);
-        let told = errors.iter().filter(|error| !implied.has(error));
-        let (missing, wrong): (Vec<_>, Vec<_>) =
-            told.partition(|error| matches!(error.kind(), Kind::Required { .. }));
-        for error in wrong.into_iter().chain(missing) {
-            self.tell(error);
+impl Translator<'_> {
+    fn errors(&mut self, errors: &[ValidationError<'_>]) {
+        let redundancy = Redundancy::new(errors);
+        let errors = errors.iter().filter(|error| !redundancy.covers(error));
+        let (missing, others): (Vec<_>, Vec<_>) =
+            errors.partition(|error| matches!(error.kind(), Kind::Required { .. }));
+        for error in others.into_iter().chain(missing) {
+            self.error(error);
         }
     }
 
-    fn tell(&mut self, error: &ValidationError<'_>) {
+    fn error(&mut self, error: &ValidationError<'_>) {
         let path = path(error.instance_path().as_str(), self.value);
         let root = self.schema;
         let holder = holder(error, root);
@@ -56,75 +55,130 @@ impl Teller<'_> {
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
                 for key in unexpected {
-                    let path = join(&path, key);
-                    self.report(path, |words| unexpected_key(words, key, holder));
+                    self.report(join(&path, key), |out| unexpected_key(out, key, holder));
                 }
             }
             Kind::Required { property } => {
                 let key = property.as_str().unwrap_or_default();
-                let schema = &holder["properties"][key];
-                let path = join(&path, key);
-                self.report(path, |words| *words += &missing(schema, root));
+                let problem = match &holder["properties"][key] {
+                    Value::Null => "missing".to_owned(),
+                    schema => ["missing; expected ", &expected(schema, root)].concat(),
+                };
+                self.report(join(&path, key), |out| *out += &problem);
             }
             Kind::PropertyNames { error } => {
                 let key = error.instance().as_str().unwrap_or_default();
-                let problem = message(error, self.schema);
-                self.report(join(&path, key), |words| {
-                    *words += "not accepted as a key: ";
-                    *words += &problem;
+                let problem = message(error, root);
+                self.report(join(&path, key), |out| {
+                    *out += "not accepted as a key: ";
+                    *out += &problem;
                 });
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 let schemas = holder["anyOf"].as_array().or(holder["oneOf"].as_array());
                 let schemas = schemas.map(Vec::as_slice).unwrap_or_default();
-                match meant(schemas, root, error.instance()) {
-                    // Where it is plain which is meant, its mistakes are the mistakes.
-                    Some(Meant::Member(at)) if context.len() == schemas.len() => {
-                        self.all(&context[at]);
+                match intent(schemas, root, error.instance()) {
+                    // Report the errors of the intended variant only.
+                    Some(Intent::Variant(at)) if context.len() == schemas.len() => {
+                        self.errors(&context[at]);
                     }
-                    Some(Meant::Tag { key, problem }) => {
-                        self.report(join(&path, &key), |words| *words += &problem);
+                    Some(Intent::Tag { key, problem }) => {
+                        self.report(join(&path, &key), |out| *out += &problem);
                     }
-                    _ => self.report(path, |words| *words += &message(error, root)),
+                    _ => self.report(path, |out| *out += &message(error, root)),
                 }
             }
-            _ => self.report(path, |words| *words += &message(error, root)),
+            _ => self.report(path, |out| *out += &message(error, root)),
         }
     }
 
     fn report(&mut self, path: String, message: impl FnOnce(&mut String)) {
         let violation = Violation::new(path, message);
-        if self.told.insert(violation.as_str().to_owned()) {
-            self.found.push_with(|| violation);
+        if self.reported.insert(violation.as_str().to_owned()) {
+            self.violations.push_with(|| violation);
         }
     }
 }
 
-/// The words of one error. Without a schema they say what the error itself knows.
+/// The errors whose message covers other errors at the same location.
+#[derive(Default)]
+struct Redundancy<'e> {
+    /// The value has another type, so no other keyword matters.
+    wrong_types: HashSet<Location<'e>>,
+    /// The string has a wrong length or format. That message includes the pattern.
+    wrong_strings: HashSet<Location<'e>>,
+    /// The array is too long, so additional items are expected to be invalid.
+    long_arrays: HashSet<Location<'e>>,
+}
+
+/// The JSON pointers of a value and of the schema that it violates.
+type Location<'e> = (&'e str, &'e str);
+
+impl<'e> Redundancy<'e> {
+    fn new(errors: &'e [ValidationError<'_>]) -> Self {
+        let mut redundancy = Redundancy::default();
+        for error in errors {
+            let locations = match error.kind() {
+                Kind::Type { .. } => &mut redundancy.wrong_types,
+                Kind::MinLength { .. } | Kind::MaxLength { .. } | Kind::Format { .. } => {
+                    &mut redundancy.wrong_strings
+                }
+                Kind::MaxItems { .. } => &mut redundancy.long_arrays,
+                _ => continue,
+            };
+            locations.insert(location(error));
+        }
+        redundancy
+    }
+
+    /// Returns `true` if the message of another error covers this one.
+    fn covers(&self, error: &ValidationError<'_>) -> bool {
+        let (value, schema) = location(error);
+        match error.kind() {
+            Kind::Type { .. } => false,
+            Kind::Pattern { .. } if self.wrong_strings.contains(&(value, schema)) => true,
+            Kind::FalseSchema => self.long_arrays.contains(&(parent(value), schema)),
+            Kind::AdditionalItems { .. } if self.long_arrays.contains(&(value, schema)) => true,
+            _ => self.wrong_types.contains(&(value, schema)),
+        }
+    }
+}
+
+fn location<'e>(error: &'e ValidationError<'_>) -> Location<'e> {
+    let keyword = error.schema_path().as_str();
+    (error.instance_path().as_str(), parent(keyword))
+}
+
+/// Removes the last step of a JSON pointer.
+fn parent(pointer: &str) -> &str {
+    pointer.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// The message of one error. If the schema is null, only the error's own data is used.
 pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
     let value = &**error.instance();
     let json = value.to_string();
     let got = shorten(&json);
-    let unlike = || match known(error, schema) {
-        Some(words) => format!("expected {words}, got {got}"),
+    let mismatch = || match expectation(error, schema) {
+        Some(expected) => format!("expected {expected}, got {got}"),
         None => format!("{got} is not accepted"),
     };
     match error.kind() {
         Kind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
             let options = options.iter().filter_map(Value::as_str);
-            let mut words = unlike();
+            let mut message = mismatch();
             if let Some(text) = value.as_str() {
-                did_you_mean(&mut words, text, options);
+                did_you_mean(&mut message, text, options);
             }
-            words
+            message
         }
         Kind::Constant { expected_value } => {
-            let mut words = unlike();
+            let mut message = mismatch();
             if let (Some(text), Some(only)) = (value.as_str(), expected_value.as_str()) {
-                did_you_mean(&mut words, text, std::iter::once(only));
+                did_you_mean(&mut message, text, std::iter::once(only));
             }
-            words
+            message
         }
         Kind::Minimum { limit } => format!("{got} is below the minimum {limit}"),
         Kind::Maximum { limit } => format!("{got} is above the maximum {limit}"),
@@ -135,12 +189,12 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             None => format!("{got} is not a multiple of {multiple_of}"),
         },
         Kind::Pattern { pattern } => format!("{got} does not match the pattern {pattern}"),
-        Kind::Format { format } if schema.is_null() => format!("{got} is no {format}"),
+        Kind::Format { format } if schema.is_null() => format!("{got} is not a valid {format}"),
         Kind::MinItems { .. }
         | Kind::MaxItems { .. }
         | Kind::MinProperties { .. }
-        | Kind::MaxProperties { .. } => match known(error, schema) {
-            Some(words) => format!("expected {words}, got {}", count(value)),
+        | Kind::MaxProperties { .. } => match expectation(error, schema) {
+            Some(expected) => format!("expected {expected}, got {}", count(value)),
             None => format!("{got} is not accepted"),
         },
         Kind::AdditionalItems { limit } => {
@@ -149,32 +203,31 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
                 count(value)
             )
         }
-        Kind::UnevaluatedItems { .. } => format!("{got} has items too many"),
+        Kind::UnevaluatedItems { .. } => format!("{got} has too many items"),
         Kind::UniqueItems => match duplicate_item(&json) {
-            Some(twice) => format!("contains {} twice; give it once", shorten(&twice)),
+            Some(item) => format!("contains {} twice; give it once", shorten(&item)),
             None => "contains an item twice; give it once".into(),
         },
         Kind::Contains => {
-            let wanted = &holder(error, schema)["contains"];
-            let wanted = expected(wanted, schema);
-            format!("has not the right number of items that are {wanted}")
+            let item = expected(&holder(error, schema)["contains"], schema);
+            format!("has too few or too many items that are {item}")
         }
-        Kind::Not { schema: refused } => {
+        Kind::Not { schema: rejected } => {
             format!(
                 "{got} is not accepted; expected anything but {}",
-                expected(refused, schema)
+                expected(rejected, schema)
             )
         }
         Kind::FalseSchema => "not accepted; leave it out".into(),
         Kind::Required { property } => format!("{property} is missing"),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            text(|words| {
-                one_of(words, unexpected.iter(), Some('"'));
-                words.push_str(" is unknown");
+            text(|out| {
+                one_of(out, unexpected.iter(), Some('"'));
+                out.push_str(" is unknown");
             })
         }
         Kind::OneOfMultipleValid { .. } => {
-            format!("{got} is several of those that it may be one of")
+            format!("{got} matches more than one of the alternatives")
         }
         Kind::ContentEncoding { content_encoding } => {
             format!("expected text in the encoding {content_encoding}, got {got}")
@@ -182,12 +235,12 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::ContentMediaType { content_media_type } => {
             format!("expected text of the type {content_media_type}, got {got}")
         }
-        _ => unlike(),
+        _ => mismatch(),
     }
 }
 
-/// What an error says was expected.
-fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
+/// What the schema or the error says was expected.
+fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
     let holder = holder(error, schema);
     if !holder.is_null() {
         return Some(expected(holder, schema));
@@ -200,66 +253,53 @@ fn known(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
             kind: TypeKind::Multiple(names),
         } => {
             let names = names.iter();
-            let words: Vec<_> = names
+            let types: Vec<_> = names
                 .map(|name| typed(name.as_str(), &Value::Null))
                 .collect();
-            Some(text(|text| one_of(text, words.iter(), None)))
+            Some(either(types.iter()))
         }
-        Kind::Enum { options } => {
-            let options = options.as_array()?;
-            let options = options.iter().map(Value::to_string);
-            Some(text(|words| one_of(words, options, None)))
-        }
+        Kind::Enum { options } => Some(either(options.as_array()?.iter().map(Value::to_string))),
         Kind::Constant { expected_value } => Some(expected_value.to_string()),
         Kind::AnyOf { context } => {
             let firsts = context.iter().filter_map(|errors| errors.first());
-            let words: Vec<_> = firsts.filter_map(|error| known(error, schema)).collect();
-            Some(words.join(", or "))
+            let all: Vec<_> = firsts
+                .filter_map(|error| expectation(error, schema))
+                .collect();
+            Some(all.join(", or "))
         }
         _ => None,
     }
 }
 
-/// What is wrong with a key that an object does not take.
-fn unexpected_key(words: &mut String, key: &str, holder: &Value) {
+/// Writes the message for a key that an object does not accept.
+fn unexpected_key(out: &mut String, key: &str, holder: &Value) {
     let patterns = holder["patternProperties"].as_object();
     let patterns: Vec<_> = patterns.into_iter().flatten().collect();
     let names = names(holder);
     if patterns.is_empty() || nearest(key, names.clone()).is_some() {
-        return unknown(words, key, names);
+        return unknown(out, key, names);
     }
-    words.push_str("unknown; a key must ");
+    out.push_str("unknown; a key must ");
     if names.len() > 0 {
-        words.push_str("be ");
-        one_of(words, names, Some('"'));
-        words.push_str(" or ");
+        out.push_str("be ");
+        one_of(out, names, Some('"'));
+        out.push_str(" or ");
     }
-    words.push_str("match ");
-    one_of(words, patterns.iter().map(|(pattern, _)| pattern), None);
+    out.push_str("match ");
+    one_of(out, patterns.iter().map(|(pattern, _)| pattern), None);
 }
 
-fn missing(schema: &Value, root: &Value) -> String {
-    match schema {
-        Value::Null => "missing".into(),
-        schema => ["missing; expected ", &expected(schema, root)].concat(),
-    }
-}
-
-/// The schema that holds the keyword of an error; null where there is none to be found.
+/// The schema that contains the violated keyword; null if it can't be found.
 fn holder<'s>(error: &ValidationError<'_>, schema: &'s Value) -> &'s Value {
-    let place = error.schema_path().as_str();
-    let place = place.rsplit_once('/').map_or("", |(place, _)| place);
+    let place = parent(error.schema_path().as_str());
     schema.pointer(place).unwrap_or(&Value::Null)
 }
 
-/// The keys that an object is known to have.
+/// The keys of an object's properties.
 fn names(schema: &Value) -> impl ExactSizeIterator<Item = &str> + Clone {
     let properties = schema["properties"].as_object();
-    let names: Vec<_> = properties
-        .into_iter()
-        .flatten()
-        .map(|(key, _)| &**key)
-        .collect();
+    let names = properties.into_iter().flat_map(Map::keys);
+    let names: Vec<_> = names.map(String::as_str).collect();
     names.into_iter()
 }
 
@@ -271,7 +311,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// `stops[2].name`, from a JSON pointer into this value.
+/// Converts a JSON pointer into a value to a path such as `stops[2].name`.
 fn path(pointer: &str, value: &Value) -> String {
     let mut path = String::new();
     let mut value = value;

@@ -1,14 +1,14 @@
-//! Two locks, tool by tool.
+//! Compares two locks, tool by tool.
 
 use super::Lock;
-use super::change::{Change, Changes, Class};
-use super::schemas::{self, Direction, Finding};
-use crate::json::Json;
-use crate::json::keywords::without_words;
+use super::changes::{Change, Changes, Class};
+use super::schemas::{self, Direction, text_change};
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::without_annotations;
 
-/// What is different between two locks, and how grave that is.
+/// Compares two locks and classifies every change.
 ///
-/// Nothing is found only between equal locks.
+/// The result is empty only if the locks are equal.
 ///
 /// ```
 /// use tool_core::lock::{Class, Lock, compare};
@@ -28,39 +28,32 @@ use crate::json::keywords::without_words;
 /// # Ok::<(), tool_core::lock::LockError>(())
 /// ```
 pub fn compare(old: &Lock, new: &Lock) -> Changes {
-    let find = |lock: &Lock, name: &str| lock.tools.iter().any(|(other, _)| other == name);
-    let gone: Vec<_> = old
-        .tools
-        .iter()
-        .filter(|(name, _)| !find(new, name))
-        .collect();
-    let mut come: Vec<_> = new
-        .tools
-        .iter()
-        .filter(|(name, _)| !find(old, name))
-        .collect();
-    let mut found = Vec::new();
-    for (name, spec) in gone {
-        let twin = come.iter().position(|(_, other)| is_same_tool(spec, other));
-        let message = match twin.map(|at| come.remove(at)) {
-            Some((new, other)) => {
-                tool(new, spec, other, &mut found);
-                format!("renamed to `{new}`")
+    let has = |lock: &Lock, name: &str| lock.tools.iter().any(|(other, _)| other == name);
+    let removed = old.tools.iter().filter(|(name, _)| !has(new, name));
+    let added = new.tools.iter().filter(|(name, _)| !has(old, name));
+    let mut added: Vec<_> = added.collect();
+    let mut changes = Vec::new();
+    for (name, spec) in removed {
+        let successor = added.iter().position(|(_, other)| is_renamed(spec, other));
+        let message = match successor.map(|at| added.remove(at)) {
+            Some((new_name, new_spec)) => {
+                compare_tool(new_name, spec, new_spec, &mut changes);
+                format!("renamed to `{new_name}`")
             }
             None => "removed".to_owned(),
         };
-        found.push(change(name, "", Class::Breaking, message));
+        changes.push(change(name, "", Class::Breaking, message));
     }
-    for (name, _) in come {
-        found.push(change(name, "", Class::Compatible, "added".to_owned()));
+    for (name, _) in added {
+        changes.push(change(name, "", Class::Compatible, "added".to_owned()));
     }
     for (name, spec) in &old.tools {
-        if let Some((_, other)) = new.tools.iter().find(|(other, _)| other == name) {
-            tool(name, spec, other, &mut found);
+        if let Some((_, new_spec)) = new.tools.iter().find(|(other, _)| other == name) {
+            compare_tool(name, spec, new_spec, &mut changes);
         }
     }
-    found.sort_by(|left, right| (&left.tool, right.class).cmp(&(&right.tool, left.class)));
-    Changes(found)
+    changes.sort_by(|left, right| (&left.tool, right.class).cmp(&(&right.tool, left.class)));
+    Changes(changes)
 }
 
 fn change(tool: &str, path: &str, class: Class, message: String) -> Change {
@@ -72,93 +65,67 @@ fn change(tool: &str, path: &str, class: Class, message: String) -> Change {
     }
 }
 
-/// Whether a tool that is gone and one that has come are one tool of another name.
-fn is_same_tool(old: &Json, new: &Json) -> bool {
-    old.get("description") == new.get("description")
-        && [old.get("parameters"), new.get("parameters")]
-            .map(|schema| schema.map(without_words))
-            .windows(2)
-            .all(|pair| pair[0] == pair[1])
+/// Returns `true` if a removed and an added tool differ only in name.
+fn is_renamed(old: &Json, new: &Json) -> bool {
+    let [old_schema, new_schema] =
+        [old, new].map(|spec| spec.get("parameters").map(without_annotations));
+    old.get("description") == new.get("description") && old_schema == new_schema
 }
 
-/// Compares the specs of one tool.
-fn tool(name: &str, old: &Json, new: &Json, found: &mut Vec<Change>) {
-    let before = found.len();
-    let mut add = |path: &str, class, message| found.push(change(name, path, class, message));
+fn compare_tool(name: &str, old: &Json, new: &Json, changes: &mut Vec<Change>) {
+    let before = changes.len();
+    let mut add = |path: &str, class, message| changes.push(change(name, path, class, message));
     for key in ["title", "description", "when_to_use", "returns"] {
-        if let Some(message) = reworded(old.get(key), new.get(key)) {
-            add(key, Class::Wording, message);
+        if let Some(message) = text_change(old.get(key), new.get(key)) {
+            add(key, Class::Wording, message.to_owned());
         }
     }
-    promises(old, new, &mut add);
+    compare_hints(old, new, &mut add);
     let empty = Json::Object(Vec::new());
     let [old_schema, new_schema] = [old, new].map(|spec| spec.get("parameters").unwrap_or(&empty));
-    for Finding {
-        path,
-        effect,
-        message,
-    } in schemas::compare(old_schema, new_schema, "parameters")
-    {
-        add(&path, effect.class(Direction::Arguments), message);
+    for difference in schemas::compare(old_schema, new_schema, "parameters") {
+        let class = difference.effect.class(Direction::Arguments);
+        add(&difference.path, class, difference.message);
     }
     match (old.get("output"), new.get("output")) {
         (None, None) => {}
-        (Some(_), None) => add("output", Class::Breaking, "no longer has a schema".into()),
-        (None, Some(_)) => add("output", Class::Compatible, "has a schema now".into()),
+        (Some(_), None) => add("output", Class::Breaking, "schema removed".into()),
+        (None, Some(_)) => add("output", Class::Compatible, "schema added".into()),
         (Some(old), Some(new)) => {
-            for Finding {
-                path,
-                effect,
-                message,
-            } in schemas::compare(old, new, "output")
-            {
-                add(&path, effect.class(Direction::Results), message);
+            for difference in schemas::compare(old, new, "output") {
+                let class = difference.effect.class(Direction::Results);
+                add(&difference.path, class, difference.message);
             }
         }
     }
-    if found.len() == before && old != new {
-        let message = "written in another way, such as another order of keys";
-        found.push(change(name, "", Class::Wording, message.into()));
+    if changes.len() == before && old != new {
+        let message = "written differently, such as in another key order";
+        changes.push(change(name, "", Class::Wording, message.into()));
     }
 }
 
-/// What became of a text.
-pub(super) fn reworded(old: Option<&Json>, new: Option<&Json>) -> Option<String> {
-    match (old, new) {
-        (None, None) => None,
-        (Some(old), Some(new)) if old == new => None,
-        (Some(_), Some(_)) => Some("reworded".to_owned()),
-        (None, Some(_)) => Some("added".to_owned()),
-        (Some(_), None) => Some("removed".to_owned()),
-    }
-}
-
-/// Compares what two specs promise of a tool's behaviour. What is not said means what MCP lets it
-/// mean, which is the worse.
-fn promises(old: &Json, new: &Json, add: &mut impl FnMut(&str, Class, String)) {
-    // Whether `true` is the better.
+/// Compares the annotations. An unset hint has MCP's default, which is the worse value.
+fn compare_hints(old: &Json, new: &Json, add: &mut impl FnMut(&str, Class, String)) {
+    // Each hint with its better value.
     let hints = [
         ("read_only", true),
         ("destructive", false),
         ("idempotent", true),
         ("open_world", false),
     ];
-    for (key, good) in hints {
-        let said = |spec: &Json| match spec.get("annotations").and_then(|all| all.get(key)) {
+    for (key, better) in hints {
+        let hint = |spec: &Json| match spec.get("annotations").and_then(|all| all.get(key)) {
             Some(Json::Boolean(value)) => Some(*value),
             _ => None,
         };
-        let (old, new) = (said(old), said(new));
-        let class = match (old == Some(good), new == Some(good)) {
+        let (old, new) = (hint(old), hint(new));
+        let class = match (old == Some(better), new == Some(better)) {
             _ if old == new => continue,
             (true, false) => Class::Breaking,
             (false, true) => Class::Compatible,
             _ => Class::Wording,
         };
-        let word = |value: Option<bool>| match value {
-            Some(value) => value.to_string(),
-            None => "not said".to_owned(),
-        };
-        add(key, class, format!("{} -> {}", word(old), word(new)));
+        let text = |hint: Option<bool>| hint.map_or("unset".to_owned(), |hint| hint.to_string());
+        add(key, class, format!("{} -> {}", text(old), text(new)));
     }
 }

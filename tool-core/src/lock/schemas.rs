@@ -1,42 +1,38 @@
-//! Two JSON Schemas, part by part: what one accepts and the other does not.
+//! Compares two JSON Schemas: which values one accepts and the other does not.
 //!
-//! The keywords of a schema each narrow what it accepts. So where every keyword of the new schema
-//! lets pass what that of the old one did, the whole of it does. Keywords that depend on each other
-//! are compared together, and what can't be compared so is told as a change that breaks.
+//! Each keyword of a schema restricts the accepted values independently. If every keyword of the
+//! new schema accepts what the same keyword of the old one did, so does the whole schema. Keywords
+//! that depend on each other are compared together; what can't be compared counts as breaking.
 
-mod arrays;
+mod constraints;
 mod objects;
-mod scalars;
 mod unions;
 
-use super::change::Class;
-use super::compare::reworded;
-use crate::json::Json;
-use crate::json::keywords::{is_opaque, is_word, without_words};
+use super::changes::Class;
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::{is_annotation, is_opaque, without_annotations};
 
-/// Whose schemas they are.
+/// The use of a schema, which decides whether wider or narrower is breaking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// Those of calls.
     Arguments,
-    /// Those of results.
     Results,
 }
 
-/// What a difference does to the values that are accepted.
+/// The effect of a difference on the accepted values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// The same values mean the same.
+    /// The same values with the same meaning.
     Wording,
     /// The same values, which may mean something else.
     Meaning,
-    /// All that were accepted, and more.
+    /// More values.
     Wider,
-    /// None that was not accepted.
+    /// Fewer values.
     Narrower,
-    /// An object may have a member more.
-    Member,
-    /// Others.
+    /// Objects may have one more property.
+    AddedProperty,
+    /// Other values, or unknown.
     Other,
 }
 
@@ -44,7 +40,7 @@ impl Effect {
     pub(super) fn class(self, direction: Direction) -> Class {
         match (self, direction) {
             (Effect::Wording, _) => Class::Wording,
-            (Effect::Meaning | Effect::Member, _) => Class::Compatible,
+            (Effect::Meaning | Effect::AddedProperty, _) => Class::Compatible,
             (Effect::Wider, Direction::Arguments) => Class::Compatible,
             (Effect::Narrower, Direction::Results) => Class::Compatible,
             _ => Class::Breaking,
@@ -52,110 +48,127 @@ impl Effect {
     }
 }
 
-/// One difference, at a place.
-pub(super) struct Finding {
+/// A difference at a path.
+pub(super) struct Difference {
     pub(super) path: String,
     pub(super) effect: Effect,
     pub(super) message: String,
 }
 
-/// What is different between two schemas, each a document of its own.
-pub(super) fn compare(old: &Json, new: &Json, path: &str) -> Vec<Finding> {
-    let mut walk = Walk {
+/// Compares two whole schemas.
+pub(super) fn compare(old: &Json, new: &Json, path: &str) -> Vec<Difference> {
+    let mut comparison = Comparison {
         old_root: old,
         new_root: new,
-        found: Vec::new(),
+        differences: Vec::new(),
         seen: Vec::new(),
-        steps: STEPS,
+        steps: MAX_STEPS,
     };
     if old.get("$schema") != new.get("$schema") {
-        walk.add(
+        comparison.add(
             path,
             Effect::Other,
-            "`$schema` changed, and with it the meaning of the rest",
+            "`$schema` changed, which can change the meaning of every keyword",
         );
     }
-    walk.schema(old, new, path);
-    walk.found
+    comparison.schema(old, new, path);
+    comparison.differences
 }
 
-/// How many pairs of nodes are looked at. Unions within unions could ask for exponentially many.
-const STEPS: usize = 100_000;
+/// Describes the change of an optional text or value.
+pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> Option<&'static str> {
+    match (old, new) {
+        (old, new) if old == new => None,
+        (None, _) => Some("added"),
+        (_, None) => Some("removed"),
+        _ => Some("changed"),
+    }
+}
+
+/// The maximum number of compared pairs: nested unions could need exponentially many.
+const MAX_STEPS: usize = 100_000;
 
 /// The schema that accepts everything.
 static ANYTHING: Json = Json::Object(Vec::new());
 
-struct Walk<'s> {
+struct Comparison<'s> {
     old_root: &'s Json,
     new_root: &'s Json,
-    found: Vec<Finding>,
-    /// The pairs that references have led to. A pair is taken to be alike while it is looked at:
-    /// were it not, that would be found and told.
+    differences: Vec<Difference>,
+    /// The pairs that references have led to. While a pair is compared, it is assumed to be equal;
+    /// any difference is reported by the first comparison.
     seen: Vec<(*const Json, *const Json)>,
     steps: usize,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> Comparison<'s> {
     fn add(&mut self, path: &str, effect: Effect, message: impl Into<String>) {
-        self.found.push(Finding {
+        self.differences.push(Difference {
             path: path.to_owned(),
             effect,
             message: message.into(),
         });
     }
 
-    /// Compares two nodes.
     fn schema(&mut self, old: &'s Json, new: &'s Json, path: &str) {
         if std::ptr::eq(old, new) {
             return;
         }
         if self.steps == 0 {
-            return self.add(path, Effect::Other, "too intricate to be compared");
+            return self.add(path, Effect::Other, "too complex to compare");
         }
         self.steps -= 1;
-        let (old_node, new_node) = (resolve(self.old_root, old), resolve(self.new_root, new));
-        let (Some(old_node), Some(new_node)) = (old_node, new_node) else {
+        let targets = (resolve(self.old_root, old), resolve(self.new_root, new));
+        let (Some(old_target), Some(new_target)) = targets else {
             if old != new || self.old_root != self.new_root {
-                self.add(path, Effect::Other, "refers to what can't be compared");
+                self.add(
+                    path,
+                    Effect::Other,
+                    "has a reference that can't be compared",
+                );
             }
             return;
         };
-        self.words([old, old_node], [new, new_node], path);
-        let pair = (std::ptr::from_ref(old_node), std::ptr::from_ref(new_node));
-        let refers = !std::ptr::eq(old, old_node) || !std::ptr::eq(new, new_node);
-        if refers && self.seen.contains(&pair) {
-            return;
-        }
-        if refers {
+        self.annotations([old, old_target], [new, new_target], path);
+        let is_reference = !std::ptr::eq(old, old_target) || !std::ptr::eq(new, new_target);
+        if is_reference {
+            let pair = (
+                std::ptr::from_ref(old_target),
+                std::ptr::from_ref(new_target),
+            );
+            if self.seen.contains(&pair) {
+                return;
+            }
             self.seen.push(pair);
         }
-        self.node(old_node, new_node, path);
+        self.target(old_target, new_target, path);
     }
 
-    /// What is told of a value, and not asked of it. Beside a reference, before what it refers to.
-    fn words(&mut self, old: [&Json; 2], new: [&Json; 2], path: &str) {
-        let told = |[near, far]: [&'_ Json; 2], key| near.get(key).or(far.get(key)).cloned();
+    /// Compares annotations. One next to a reference overrides that of the target.
+    fn annotations(&mut self, old: [&Json; 2], new: [&Json; 2], path: &str) {
+        let value = |[schema, target]: [&'_ Json; 2], key| {
+            let value = schema.get(key).or(target.get(key));
+            value.cloned()
+        };
         for key in ["title", "description", "examples"] {
-            if let Some(message) = reworded(told(old, key).as_ref(), told(new, key).as_ref()) {
+            let (old, new) = (value(old, key), value(new, key));
+            if let Some(message) = text_change(old.as_ref(), new.as_ref()) {
                 self.add(path, Effect::Wording, format!("{key} {message}"));
             }
         }
-        let message = match (told(old, "default"), told(new, "default")) {
-            (old, new) if old == new => return,
-            (Some(old), Some(new)) => format!("default {old} -> {new}"),
-            (None, Some(new)) => format!("default {new} added"),
-            (_, None) => "default removed".to_owned(),
-        };
-        self.add(path, Effect::Meaning, message);
+        let (old, new) = (value(old, "default"), value(new, "default"));
+        if old != new {
+            let message = constraints::change("default", old, new);
+            self.add(path, Effect::Meaning, message);
+        }
     }
 
-    /// Compares two nodes that are no references, but for their words.
-    fn node(&mut self, old: &'s Json, new: &'s Json, path: &str) {
-        let nothing = [old, new].map(|schema| *schema == Json::Boolean(false));
-        match nothing {
+    /// Compares everything but annotations of two schemas that are not references.
+    fn target(&mut self, old: &'s Json, new: &'s Json, path: &str) {
+        match [old, new].map(|schema| *schema == Json::Boolean(false)) {
             [true, true] => return,
-            [true, false] => return self.add(path, Effect::Wider, "may be there now"),
-            [false, true] => return self.add(path, Effect::Narrower, "may not be there any more"),
+            [true, false] => return self.add(path, Effect::Wider, "now allowed"),
+            [false, true] => return self.add(path, Effect::Narrower, "no longer allowed"),
             [false, false] => {}
         }
         let [old, new] = [old, new].map(|schema| match schema {
@@ -164,9 +177,9 @@ impl<'s> Walk<'s> {
         });
         let is_nested = !std::ptr::eq(old, self.old_root);
         if is_opaque(old, is_nested) || is_opaque(new, is_nested) {
-            let is_same = without_words(old) == without_words(new);
-            // What it refers to may be another schema by now.
-            let is_closed = !refers(old) || self.old_root == self.new_root;
+            let is_same = without_annotations(old) == without_annotations(new);
+            // The target of an unchanged reference may have changed.
+            let is_closed = !has_reference(old) || self.old_root == self.new_root;
             if !(is_same && is_closed) {
                 self.add(
                     path,
@@ -176,10 +189,7 @@ impl<'s> Walk<'s> {
             }
             return;
         }
-        if self.are_unions(old, new, path) {
-            return;
-        }
-        if !self.types(old, new, path) {
+        if self.union(old, new, path) || !self.types(old, new, path) {
             return;
         }
         self.values(old, new, path);
@@ -187,69 +197,89 @@ impl<'s> Walk<'s> {
         self.lengths(old, new, path);
         self.texts(old, new, path);
         self.items(old, new, path);
-        self.members(old, new, path);
+        self.properties(old, new, path);
         self.all_of(old, new, path);
     }
 
-    /// Whether everything that `old` accepts is accepted by `new`.
-    fn fits(&mut self, old: &'s Json, new: &'s Json) -> bool {
-        self.fits_from([self.old_root, self.new_root], old, new, self.seen.clone())
+    /// Compares `prefixItems` and `items`.
+    fn items(&mut self, old: &'s Json, new: &'s Json, path: &str) {
+        let [old_prefix, new_prefix] = [old, new].map(|schema| schema.get_items("prefixItems"));
+        let [old_rest, new_rest] = [old, new].map(|s| s.get("items").unwrap_or(&ANYTHING));
+        for at in 0..old_prefix.len().max(new_prefix.len()) {
+            let old = old_prefix.get(at).unwrap_or(old_rest);
+            let new = new_prefix.get(at).unwrap_or(new_rest);
+            self.schema(old, new, &format!("{path}[{at}]"));
+        }
+        self.schema(old_rest, new_rest, &format!("{path}[]"));
     }
 
-    /// Whether everything that `new` accepts was accepted by `old`.
-    fn fitted(&mut self, old: &'s Json, new: &'s Json) -> bool {
+    fn all_of(&mut self, old: &'s Json, new: &'s Json, path: &str) {
+        let [old, new] = [old, new].map(|schema| schema.get_items("allOf"));
+        for (old, new) in old.iter().zip(new) {
+            self.schema(old, new, path);
+        }
+        if new.len() > old.len() {
+            self.add(path, Effect::Narrower, "must match more schemas of `allOf`");
+        }
+        if new.len() < old.len() {
+            self.add(path, Effect::Wider, "must match fewer schemas of `allOf`");
+        }
+    }
+
+    /// Returns `true` if `new` accepts everything that `old` accepts.
+    fn is_old_accepted(&mut self, old: &'s Json, new: &'s Json) -> bool {
+        self.accepts([self.old_root, self.new_root], old, new, self.seen.clone())
+    }
+
+    /// Returns `true` if `old` accepts everything that `new` accepts.
+    fn is_new_accepted(&mut self, old: &'s Json, new: &'s Json) -> bool {
         let seen = self.seen.iter().map(|(old, new)| (*new, *old)).collect();
-        self.fits_from([self.new_root, self.old_root], new, old, seen)
+        self.accepts([self.new_root, self.old_root], new, old, seen)
     }
 
-    fn fits_from(
+    /// Returns `true` if `wide` accepts everything that `narrow` accepts.
+    fn accepts(
         &mut self,
         [narrow_root, wide_root]: [&'s Json; 2],
         narrow: &'s Json,
         wide: &'s Json,
         seen: Vec<(*const Json, *const Json)>,
     ) -> bool {
-        let mut walk = Walk {
+        let mut comparison = Comparison {
             old_root: narrow_root,
             new_root: wide_root,
-            found: Vec::new(),
+            differences: Vec::new(),
             seen,
             steps: self.steps,
         };
-        walk.schema(narrow, wide, "");
-        self.steps = walk.steps;
-        let mut found = walk.found.iter();
-        found.all(|found| found.effect.class(Direction::Arguments) < Class::Breaking)
+        comparison.schema(narrow, wide, "");
+        self.steps = comparison.steps;
+        let mut differences = comparison.differences.iter();
+        differences.all(|other| other.effect.class(Direction::Arguments) < Class::Breaking)
     }
 }
 
-/// What a schema stands for; `None` where that is not in this document, or not all of it.
+/// Follows references; `None` if one leads out of the document or has other keywords next to it.
 fn resolve<'s>(root: &'s Json, schema: &'s Json) -> Option<&'s Json> {
     let mut schema = schema;
     for _ in 0..32 {
         let Some(reference) = schema.get("$ref") else {
             return Some(schema);
         };
-        let mut others = schema.members().iter();
-        if !others
-            .all(|(key, _)| is_word(key) || ["$ref", "$defs", "definitions"].contains(&&**key))
+        let mut keys = schema.members().iter().map(|(key, _)| key);
+        if !keys.all(|key| is_annotation(key) || ["$ref", "$defs", "definitions"].contains(&&**key))
         {
             return None;
         }
-        let pointer = reference.text()?.strip_prefix('#')?;
+        let pointer = reference.as_str()?.strip_prefix('#')?;
         let is_pointer = pointer.is_empty() || pointer.starts_with('/');
         schema = root.pointer(pointer).filter(|_| is_pointer)?;
     }
     None
 }
 
-/// Whether there is a reference anywhere in a schema.
-fn refers(schema: &Json) -> bool {
-    match schema {
-        Json::Array(items) => items.iter().any(refers),
-        Json::Object(members) => members
-            .iter()
-            .any(|(key, value)| key == "$ref" || refers(value)),
-        _ => false,
-    }
+fn has_reference(schema: &Json) -> bool {
+    let mut members = schema.members().iter();
+    schema.items().iter().any(has_reference)
+        || members.any(|(key, value)| key == "$ref" || has_reference(value))
 }

@@ -1,9 +1,6 @@
-mod files;
-mod unions;
-
 use super::*;
 
-/// A lock with one tool whose arguments, and perhaps result, have these schemas.
+/// A lock with one tool.
 fn lock(parameters: &str, output: Option<&str>) -> Lock {
     let output = output.map_or_else(String::new, |output| format!(",\"output\":{output}"));
     let text = format!(
@@ -13,23 +10,23 @@ fn lock(parameters: &str, output: Option<&str>) -> Lock {
         .unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// What changes when a parameter `p` goes from one schema to another, the tool's name left out.
-fn found(old: &str, new: &str) -> Vec<String> {
+/// The changes between two schemas of a parameter `p`.
+fn changes(old: &str, new: &str) -> Vec<String> {
     let of = |schema: &str| {
         let text = format!(
             r#"{{"type":"object","properties":{{"p":{schema}}},"additionalProperties":false}}"#
         );
         lock(&text, None)
     };
-    told(&compare(&of(old), &of(new)))
+    lines(&compare(&of(old), &of(new)))
 }
 
-fn told(changes: &Changes) -> Vec<String> {
-    let told = changes.iter().map(|change| {
+fn lines(changes: &Changes) -> Vec<String> {
+    let lines = changes.iter().map(|change| {
         let place = change.path().trim_start_matches("parameters.p");
         format!("{} {place}: {}", change.class(), change.message())
     });
-    told.collect()
+    lines.collect()
 }
 
 fn object(properties: &str, required: &str) -> String {
@@ -40,183 +37,53 @@ fn object(properties: &str, required: &str) -> String {
 
 #[test]
 fn every_change_of_a_schema_has_its_class() {
-    let cases: [(&str, &str, &[&str]); 34] = [
-        (r#"{"type":"string"}"#, r#"{"type":"string"}"#, &[]),
-        (
-            r#"{"type":"string"}"#,
-            r#"{"type":"integer"}"#,
-            &["breaking : type string -> integer"],
-        ),
-        (
-            r#"{"type":"integer"}"#,
-            r#"{"type":"number"}"#,
-            &["compatible : type integer -> number"],
-        ),
-        (
-            r#"{"type":"number"}"#,
-            r#"{"type":"integer"}"#,
-            &["breaking : type number -> integer"],
-        ),
-        (
-            r#"{"type":"string"}"#,
-            "{}",
-            &["compatible : type string -> anything"],
-        ),
-        (
-            "{}",
-            r#"{"type":"string"}"#,
-            &["breaking : type anything -> string"],
-        ),
-        (
-            "true",
-            "{}",
-            &["wording : written in another way, such as another order of keys"],
-        ),
-        (
-            r#"{"type":"integer","minimum":0,"maximum":9}"#,
-            r#"{"type":"integer","minimum":0,"maximum":10}"#,
-            &["compatible : maximum 9 -> 10"],
-        ),
-        (
-            r#"{"type":"integer","minimum":0}"#,
-            r#"{"type":"integer","minimum":1}"#,
-            &["breaking : minimum 0 -> 1"],
-        ),
-        (
-            r#"{"type":"integer","minimum":0}"#,
-            r#"{"type":"integer"}"#,
-            &["compatible : minimum 0 removed"],
-        ),
-        (
-            r#"{"type":"integer"}"#,
-            r#"{"type":"integer","maximum":170141183460469231731687303715884105726}"#,
-            &["breaking : maximum 170141183460469231731687303715884105726 added"],
-        ),
-        (
-            r#"{"type":"number","minimum":1.0}"#,
-            r#"{"type":"number","minimum":1}"#,
-            &["wording : written in another way, such as another order of keys"],
-        ),
-        (
-            r#"{"type":"number","minimum":0}"#,
-            r#"{"type":"number","exclusiveMinimum":0}"#,
-            &["breaking : minimum 0 -> 0 (exclusive)"],
-        ),
-        (
-            r#"{"type":"number","multipleOf":0.3}"#,
-            r#"{"type":"number","multipleOf":0.1}"#,
-            &["compatible : multipleOf 0.3 -> 0.1"],
-        ),
-        (
-            r#"{"type":"number","multipleOf":2}"#,
-            r#"{"type":"number","multipleOf":3}"#,
-            &["breaking : multipleOf 2 -> 3"],
-        ),
-        (
-            r#"{"type":"string","minLength":1}"#,
-            r#"{"type":"string","minLength":0}"#,
-            &["compatible : minLength 1 removed"],
-        ),
-        (
-            r#"{"type":"string","maxLength":8}"#,
-            r#"{"type":"string","maxLength":7}"#,
-            &["breaking : maxLength 8 -> 7"],
-        ),
-        (
-            r#"{"type":"string","pattern":"a"}"#,
-            r#"{"type":"string","pattern":"b"}"#,
-            &[r#"breaking : pattern "a" -> "b""#],
-        ),
-        (
-            r#"{"type":"string","format":"uuid"}"#,
-            r#"{"type":"string"}"#,
-            &[r#"compatible : format "uuid" removed"#],
-        ),
-        (
-            r#"{"enum":["a","b"]}"#,
-            r#"{"enum":["b","c"]}"#,
-            &[
-                r#"breaking : no longer "a""#,
-                r#"compatible : may be "c" now"#,
-            ],
-        ),
-        (
-            r#"{"type":"string","enum":["a"]}"#,
-            r#"{"type":"string"}"#,
-            &["compatible : is no longer one of a few values"],
-        ),
-        (
-            r#"{"type":"string"}"#,
-            r#"{"type":"string","const":"a"}"#,
-            &[r#"breaking : must be one of "a" now"#],
-        ),
-        (
-            r#"{"type":"array","items":{"type":"string"}}"#,
-            r#"{"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true}"#,
-            &[
-                "breaking : no item may come twice now",
-                "breaking []: minLength 1 added",
-            ],
-        ),
-        (
-            r#"{"type":"array","prefixItems":[{},{"type":"string"}],"items":false}"#,
-            r#"{"type":"array","prefixItems":[{}],"items":false}"#,
-            &["breaking [1]: may not be there any more"],
-        ),
-        (
-            r#"{"type":"string","description":"A."}"#,
-            r#"{"type":"string","description":"B."}"#,
-            &["wording : description reworded"],
-        ),
-        (
-            r#"{"type":"integer","default":3}"#,
-            r#"{"type":"integer","default":4}"#,
-            &["compatible : default 3 -> 4"],
-        ),
-        (
-            r#"{"type":"string","description":"A."}"#,
-            r#"{"anyOf":[{"type":"string"},{"type":"null"}],"description":"A."}"#,
-            &["compatible : may be null now"],
-        ),
-        (
-            r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#,
-            r#"{"type":"string"}"#,
-            &["breaking : may no longer be null"],
-        ),
-        (
-            r#"{"type":"array","items":{"type":"object","additionalProperties":{"type":"integer"}}}"#,
-            r#"{"type":"array","items":{"type":"object","additionalProperties":{"type":"number"}}}"#,
-            &["compatible [].*: type integer -> number"],
-        ),
-        (
-            r#"{"not":{"type":"string"}}"#,
-            r#"{"not":{"type":"string"},"description":"x"}"#,
-            &["wording : description added"],
-        ),
-        (
-            r#"{"not":{"type":"string"}}"#,
-            r#"{"not":{"type":"null"}}"#,
-            &["breaking : changed in a way that can't be compared"],
-        ),
-        (
-            r#"{"allOf":[{"minimum":1}]}"#,
-            r#"{"allOf":[{"minimum":1},{"maximum":2}]}"#,
-            &["breaking : must be what more schemas say (`allOf`)"],
-        ),
-        (
-            r#"{"$ref":"https://example.com/a"}"#,
-            r#"{"$ref":"https://example.com/b"}"#,
-            &["breaking : refers to what can't be compared"],
-        ),
-        (
-            r#"{"type":"string","x-mine":1}"#,
-            r#"{"type":"string","x-mine":2}"#,
-            &["wording : written in another way, such as another order of keys"],
-        ),
-    ];
-    for (old, new, expected) in cases {
-        assert_eq!(found(old, new), expected, "{old} -> {new}");
+    // Old schema, new schema, changes.
+    let cases = r#"
+{"type":"string"} => {"type":"string"} =>
+{"type":"string"} => {"type":"integer"} => breaking : type string -> integer
+{"type":"integer"} => {"type":"number"} => compatible : type integer -> number
+{"type":"number"} => {"type":"integer"} => breaking : type number -> integer
+{"type":"string"} => {} => compatible : type string -> any
+{} => {"type":"string"} => breaking : type any -> string
+true => {} => wording : written differently, such as in another key order
+{"type":"integer","minimum":0,"maximum":9} => {"type":"integer","minimum":0,"maximum":10} => compatible : maximum 9 -> 10
+{"type":"integer","minimum":0} => {"type":"integer","minimum":1} => breaking : minimum 0 -> 1
+{"type":"integer","minimum":0} => {"type":"integer"} => compatible : minimum 0 removed
+{"type":"integer"} => {"type":"integer","maximum":170141183460469231731687303715884105726} => breaking : maximum 170141183460469231731687303715884105726 added
+{"type":"number","minimum":1.0} => {"type":"number","minimum":1} => wording : written differently, such as in another key order
+{"type":"number","minimum":0} => {"type":"number","exclusiveMinimum":0} => breaking : minimum 0 -> 0 (exclusive)
+{"type":"number","multipleOf":0.3} => {"type":"number","multipleOf":0.1} => compatible : multipleOf 0.3 -> 0.1
+{"type":"number","multipleOf":2} => {"type":"number","multipleOf":3} => breaking : multipleOf 2 -> 3
+{"type":"string","minLength":1} => {"type":"string","minLength":0} => compatible : minLength 1 removed
+{"type":"string","maxLength":8} => {"type":"string","maxLength":7} => breaking : maxLength 8 -> 7
+{"type":"string","pattern":"a"} => {"type":"string","pattern":"b"} => breaking : pattern "a" -> "b"
+{"type":"string","format":"uuid"} => {"type":"string"} => compatible : format "uuid" removed
+{"enum":["a","b"]} => {"enum":["b","c"]} => breaking : can no longer be "a"; compatible : can now be "c"
+{"type":"string","enum":["a"]} => {"type":"string"} => compatible : no longer limited to listed values
+{"type":"string"} => {"type":"string","const":"a"} => breaking : must now be one of "a"
+{"type":"array","items":{"type":"string"}} => {"type":"array","items":{"type":"string","minLength":1},"uniqueItems":true} => breaking : items must now be unique; breaking []: minLength 1 added
+{"type":"array","prefixItems":[{},{"type":"string"}],"items":false} => {"type":"array","prefixItems":[{}],"items":false} => breaking [1]: no longer allowed
+{"type":"string","description":"A."} => {"type":"string","description":"B."} => wording : description changed
+{"type":"integer","default":3} => {"type":"integer","default":4} => compatible : default 3 -> 4
+{"type":"string","description":"A."} => {"anyOf":[{"type":"string"},{"type":"null"}],"description":"A."} => compatible : can now be null
+{"anyOf":[{"type":"string"},{"type":"null"}]} => {"type":"string"} => breaking : can no longer be null
+{"type":"array","items":{"type":"object","additionalProperties":{"type":"integer"}}} => {"type":"array","items":{"type":"object","additionalProperties":{"type":"number"}}} => compatible [].*: type integer -> number
+{"not":{"type":"string"}} => {"not":{"type":"string"},"description":"x"} => wording : description added
+{"not":{"type":"string"}} => {"not":{"type":"null"}} => breaking : changed in a way that can't be compared
+{"allOf":[{"minimum":1}]} => {"allOf":[{"minimum":1},{"maximum":2}]} => breaking : must match more schemas of `allOf`
+{"$ref":"https://example.com/a"} => {"$ref":"https://example.com/b"} => breaking : has a reference that can't be compared
+{"type":"string","x-mine":1} => {"type":"string","x-mine":2} => wording : written differently, such as in another key order
+"#;
+    let mut count = 0;
+    for case in cases.trim().lines() {
+        let parts: Vec<_> = case.split(" =>").map(str::trim).collect();
+        let [old, new, expected] = parts[..] else {
+            panic!("{case}");
+        };
+        assert_eq!(changes(old, new).join("; "), expected, "{case}");
+        count += 1;
     }
+    assert_eq!(count, 34);
 }
 
 #[test]
@@ -232,13 +99,13 @@ fn every_change_of_an_object_has_its_class() {
         (
             object(a, ""),
             object(ab, r#""b""#),
-            &["breaking .b: added, and required"],
+            &["breaking .b: added, required"],
         ),
         (object(ab, ""), object(a, ""), &["breaking .b: removed"]),
         (
             object(a, ""),
             object(a, r#""a""#),
-            &["breaking .a: required now"],
+            &["breaking .a: now required"],
         ),
         (
             object(a, r#""a""#),
@@ -256,25 +123,25 @@ fn every_change_of_an_object_has_its_class() {
                 r#""b":{"type":"integer"},"a":{"type":"string"}"#,
                 r#""a","b""#,
             ),
-            &["wording : written in another way, such as another order of keys"],
+            &["wording : written differently, such as in another key order"],
         ),
-        // A key that is required and can't be there: nothing is accepted.
+        // A required key that is not allowed: nothing is accepted.
         (
             object(a, ""),
             object(a, r#""b""#),
-            &["breaking .b: required now"],
+            &["breaking .b: now required"],
         ),
     ];
     for (old, new, expected) in cases {
-        assert_eq!(found(&old, &new), expected, "{old} -> {new}");
+        assert_eq!(changes(&old, &new), expected, "{old} -> {new}");
     }
 }
 
 #[test]
-fn results_break_their_readers_when_they_grow() {
+fn a_wider_result_is_breaking() {
     let none = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
-    let found =
-        |old: Option<&str>, new: Option<&str>| told(&compare(&lock(none, old), &lock(none, new)));
+    let changes =
+        |old: Option<&str>, new: Option<&str>| lines(&compare(&lock(none, old), &lock(none, new)));
     let cases: [(&str, &str, &str); 7] = [
         (
             r#"{"type":"integer"}"#,
@@ -289,7 +156,7 @@ fn results_break_their_readers_when_they_grow() {
         (
             r#"{"enum":["a"]}"#,
             r#"{"enum":["a","b"]}"#,
-            r#"breaking output: may be "b" now"#,
+            r#"breaking output: can now be "b""#,
         ),
         (
             &object(r#""a":{}"#, r#""a""#),
@@ -313,14 +180,206 @@ fn results_break_their_readers_when_they_grow() {
         ),
     ];
     for (old, new, expected) in cases {
-        assert_eq!(found(Some(old), Some(new)), [expected], "{old} -> {new}");
+        assert_eq!(changes(Some(old), Some(new)), [expected], "{old} -> {new}");
     }
     assert_eq!(
-        found(None, Some("{}")),
-        ["compatible output: has a schema now"]
+        changes(None, Some("{}")),
+        ["compatible output: schema added"]
     );
     assert_eq!(
-        found(Some("{}"), None),
-        ["breaking output: no longer has a schema"]
+        changes(Some("{}"), None),
+        ["breaking output: schema removed"]
     );
+}
+
+#[test]
+fn variants_are_matched_by_their_tags() {
+    let variant = |tag: &str, more: &str| {
+        object(
+            &format!(r#""kind":{{"type":"string","const":"{tag}"}}{more}"#),
+            r#""kind""#,
+        )
+    };
+    let union = |variants: &[String]| format!("{{\"anyOf\":[{}]}}", variants.join(","));
+    let (circle, square) = (
+        variant("circle", r#","r":{"type":"number"}"#),
+        variant("square", ""),
+    );
+    let wide = variant("circle", r#","r":{"type":"number"},"x":{"type":"number"}"#);
+    let both = union(&[circle.clone(), square.clone()]);
+    let cases: [(String, &[&str]); 4] = [
+        (
+            union(&[square.clone(), circle.clone()]),
+            &["wording : written differently, such as in another key order"],
+        ),
+        (
+            union(&[wide, square]),
+            &["compatible (circle).x: added, optional"],
+        ),
+        (
+            union(std::slice::from_ref(&circle)),
+            &["breaking : can no longer be square"],
+        ),
+        (circle.clone(), &["breaking : can no longer be square"]),
+    ];
+    for (new, expected) in cases {
+        assert_eq!(changes(&both, &new), expected, "{new}");
+    }
+    assert_eq!(changes(&circle, &both), ["compatible : can now be square"]);
+}
+
+#[test]
+fn recursive_types_are_compared_once() {
+    let tree = |more: &str| {
+        format!(
+            r##"{{"type":"object","properties":{{"t":{{"$ref":"#/$defs/Tree"}}}},"additionalProperties":false,
+            "$defs":{{"Tree":{{"anyOf":[{{"type":"integer"{more}}},{{"type":"array","items":{{"$ref":"#/$defs/Tree"}}}}]}}}}}}"##
+        )
+    };
+    let (old, new) = (lock(&tree(""), None), lock(&tree(r#","minimum":0"#), None));
+    assert_eq!(
+        lines(&compare(&old, &new)),
+        ["breaking parameters.t(integer): minimum 0 added"]
+    );
+    assert_eq!(
+        lines(&compare(&new, &old)),
+        ["compatible parameters.t(integer): minimum 0 removed"]
+    );
+    assert!(compare(&old, &old.clone()).is_empty());
+}
+
+#[test]
+fn the_target_of_a_reference_counts_within_opaque_keywords() {
+    let schema = |kind: &str| {
+        format!(
+            r##"{{"type":"object","properties":{{"t":{{"not":{{"$ref":"#/$defs/T"}}}}}},"$defs":{{"T":{{"type":"{kind}"}}}}}}"##
+        )
+    };
+    let changes = compare(
+        &lock(&schema("string"), None),
+        &lock(&schema("integer"), None),
+    );
+    assert_eq!(changes.class(), Some(Class::Breaking));
+}
+
+fn read(tools: &str) -> Lock {
+    format!("{{\"version\":1,\"tools\":{{{tools}}}}}")
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn tools_are_added_removed_and_renamed() {
+    let tool = |name: &str, text: &str, more: &str| {
+        format!(r#""{name}":{{"description":"{text}","parameters":{{"type":"object"}}{more}}}"#)
+    };
+    let lines = |old: &str, new: &str| {
+        let changes = compare(&read(old), &read(new));
+        changes.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let (a, b) = (tool("a", "One.", ""), tool("b", "Two.", ""));
+    assert_eq!(
+        lines(&a, &b),
+        ["breaking    a: removed", "compatible  b: added"]
+    );
+    assert_eq!(
+        lines(&a, &tool("b", "One.", "")),
+        ["breaking    a: renamed to `b`"]
+    );
+    assert_eq!(
+        lines(&a, &tool("a", "Other.", "")),
+        ["wording     a, description: changed"]
+    );
+    let promise = tool(
+        "a",
+        "One.",
+        r#","annotations":{"read_only":true,"destructive":false}"#,
+    );
+    assert_eq!(
+        lines(&promise, &a),
+        [
+            "breaking    a, read_only: true -> unset",
+            "breaking    a, destructive: false -> unset"
+        ]
+    );
+    assert_eq!(lines(&a, &promise).len(), 2);
+    let worse = tool("a", "One.", r#","annotations":{"destructive":true}"#);
+    assert_eq!(
+        lines(&a, &worse),
+        ["wording     a, destructive: unset -> true"]
+    );
+    let title = tool("a", "One.", r#","title":"A""#);
+    assert_eq!(lines(&a, &title), ["wording     a, title: added"]);
+}
+
+#[test]
+fn an_invalid_lock_file_is_reported_and_left_unchanged() {
+    let folder = std::env::temp_dir().join(format!("tool-core-lock-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("tools.lock.json");
+    let tools = lock(r#"{"type":"object"}"#, None);
+    let changed = lock(r#"{"type":"object","minProperties":1}"#, None);
+
+    let missing = tools.check_or_update(&path, false).unwrap_err();
+    assert!(matches!(missing.kind(), LockErrorKind::Missing));
+    assert!(
+        missing
+            .to_string()
+            .contains("with TOOL_CORE_UPDATE=1 to create it"),
+        "{missing}"
+    );
+    assert!(!path.exists());
+
+    for text in [
+        "",
+        "<<<<<<< HEAD\n{}",
+        "[]",
+        r#"{"tools":{}}"#,
+        r#"{"version":0,"tools":{}}"#,
+        r#"{"version":1,"tools":[]}"#,
+        r#"{"version":1,"tools":{"a":{"description":"A."}}}"#,
+        r#"{"version":2,"tools":{"a":{}}}"#,
+    ] {
+        std::fs::write(&path, text).unwrap();
+        for is_updating in [false, true] {
+            let error = tools.check_or_update(&path, is_updating).unwrap_err();
+            let is_newer = matches!(error.kind(), LockErrorKind::Newer(_));
+            assert_eq!(is_newer, text.contains(":2"), "{text}");
+            assert!(error.to_string().contains("left unchanged"), "{error}");
+            assert!(error.to_string().contains("tools.lock.json"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+
+    std::fs::remove_file(&path).unwrap();
+    tools.check_or_update(&path, true).unwrap();
+    tools.check_or_update(&path, false).unwrap();
+    let error = changed.check_or_update(&path, false).unwrap_err();
+    assert_eq!(
+        error.changes().and_then(Changes::class),
+        Some(Class::Breaking)
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("breaking    t, parameters: minProperties 1 added"),
+        "{error}"
+    );
+    assert_eq!(Lock::read(&path).unwrap(), tools);
+    changed.check_or_update(&path, true).unwrap();
+    assert_eq!(Lock::read(&path).unwrap(), changed);
+    // No temporary file is left.
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_lock_is_equal_after_a_round_trip() {
+    let text = lock(
+        r#"{"type":"object","properties":{"z":{"maximum":1.0},"a":{}}}"#,
+        Some("true"),
+    );
+    assert_eq!(text.to_string().parse::<Lock>().unwrap(), text);
+    let windows = text.to_string().replace('\n', "\r\n");
+    assert_eq!(windows.parse::<Lock>().unwrap(), text);
 }

@@ -93,7 +93,7 @@ impl Serialize for Rendered {
 /// About how many bytes a tool takes in the longest dialect.
 fn room(tool: &ToolSpec) -> usize {
     let sections = [tool.when_to_use(), tool.returns()].into_iter().flatten();
-    let prompt = tool.description.len() + sections.map(|text| text.len()).sum::<usize>();
+    let prompt = tool.description.len() + sections.map(str::len).sum::<usize>();
     let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
     // The keys around them, and escapes in the prompt.
     schemas + prompt + prompt / 8 + 320

@@ -16,9 +16,9 @@ use crate::tool::{LiveTool, ToolEntry, Toolset};
 /// Collects the tools and settings of a [`Registry`].
 #[derive(Clone, Default)]
 pub struct RegistryBuilder {
-    pub(super) tools: Vec<ToolEntry>,
+    tools: Vec<ToolEntry>,
     hosted: Vec<HostedTool>,
-    pub(super) policy: Policy,
+    policy: Policy,
 }
 
 /// Tools.
@@ -124,7 +124,7 @@ impl RegistryBuilder {
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
-        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
+        let snapshot = Snapshot::new(self.tools, self.hosted, Some(&policy))?;
         Ok(Registry::from_parts(snapshot, policy))
     }
 }
@@ -232,6 +232,7 @@ impl RegistryBuilder {
         self.policy.semaphore = Some(Arc::new(tokio::sync::Semaphore::new(limit)));
         self
     }
+
     /// Limits the text of every result to this many bytes. A longer text is truncated at a character
     /// boundary, and a note, which does not count, says how much is missing.
     ///

@@ -13,12 +13,7 @@ use crate::spec::Location;
 #[derive(Clone, Default)]
 pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
-    /// Tools whose name is not valid for every provider.
-    pub(super) names: Vec<ToolProblem>,
-    /// Tools with the types of missing context values.
-    pub(super) context: Vec<ToolProblem>,
-    /// Tools with the reason why they need a runtime.
-    pub(super) runtime: Vec<ToolProblem>,
+    pub(super) problems: Vec<ToolProblem>,
     pub(super) broken: Vec<BrokenRule>,
 }
 
@@ -29,15 +24,7 @@ impl RegistryError {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let RegistryError {
-            duplicates,
-            names,
-            context,
-            runtime,
-            broken,
-        } = self;
-        let problems = [names, context, runtime];
-        duplicates.is_empty() && broken.is_empty() && problems.iter().all(|list| list.is_empty())
+        self.duplicates.is_empty() && self.problems.is_empty() && self.broken.is_empty()
     }
 }
 
@@ -47,25 +34,52 @@ pub(super) struct Duplicate {
     pub(super) locations: Vec<Location>,
 }
 
+/// A problem of one tool.
 #[derive(Clone, Debug)]
 pub(super) struct ToolProblem {
+    pub(super) kind: ProblemKind,
     pub(super) tool: String,
     pub(super) location: Location,
-    /// May be empty.
+    /// The type of the context value, or the reason for the runtime; empty for a name.
     pub(super) detail: String,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ProblemKind {
+    /// The name is not valid for every provider.
+    Name,
+    /// A context value is missing.
+    Context,
+    /// The tool needs a runtime.
+    Runtime,
+}
+
+/// The kinds of problems, each with its headline and its remedy.
+const PROBLEMS: [(ProblemKind, &str, &str); 3] = [
+    (
+        ProblemKind::Name,
+        "these tool names are not valid for every provider",
+        "start the name with an ASCII letter or `_`, followed by at most 63 ASCII letters, digits, \
+         `_` or `-`",
+    ),
+    (
+        ProblemKind::Context,
+        "these tools need context values that are missing",
+        "add a value of each type with `Registry::builder().context(value)`, or declare with \
+         `.context_per_call::<Type>()` that every call has one from `ToolCall::with`",
+    ),
+    (
+        ProblemKind::Runtime,
+        "these tools need timers or threads, but there is no async runtime",
+        "enable the feature `tokio` of tool-core, or set another runtime with \
+         `Registry::builder().runtime(…)`",
+    ),
+];
 const DUPLICATE_REMEDY: &str = "rename one with `#[tool(name = \"…\")]`, \
     keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
     give each toolset its own prefix, \
     choose the tools with `Registry::builder().tools(tools![…])`, \
     or replace a tool with `Registry::replace`";
-const NAME_REMEDY: &str = "start the name with an ASCII letter or `_`, \
-    followed by at most 63 ASCII letters, digits, `_` or `-`";
-const CONTEXT_REMEDY: &str = "add a value of each type with `Registry::builder().context(value)`, \
-    or declare with `.context_per_call::<Type>()` that every call has one from `ToolCall::with`";
-const RUNTIME_REMEDY: &str = "enable the feature `tokio` of tool-core, \
-    or set another runtime with `Registry::builder().runtime(…)`";
 
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,25 +88,10 @@ impl fmt::Display for RegistryError {
             let duplicates = self.duplicates.iter().map(Duplicate::to_string);
             paragraphs.push(duplicates.collect::<String>() + DUPLICATE_REMEDY);
         }
-        for (problems, headline, remedy) in [
-            (
-                &self.names,
-                "these tool names are not valid for every provider",
-                NAME_REMEDY,
-            ),
-            (
-                &self.context,
-                "these tools need context values that are missing",
-                CONTEXT_REMEDY,
-            ),
-            (
-                &self.runtime,
-                "these tools need timers or threads, but there is no async runtime",
-                RUNTIME_REMEDY,
-            ),
-        ] {
-            if !problems.is_empty() {
-                let list: String = problems.iter().map(ToolProblem::to_string).collect();
+        for (kind, headline, remedy) in PROBLEMS {
+            let problems = self.problems.iter().filter(|problem| problem.kind == kind);
+            let list: String = problems.map(ToolProblem::to_string).collect();
+            if !list.is_empty() {
                 paragraphs.push(format!("{headline}:\n{list}{remedy}"));
             }
         }
@@ -118,6 +117,7 @@ impl fmt::Display for ToolProblem {
             tool,
             location,
             detail,
+            ..
         } = self;
         if detail.is_empty() {
             writeln!(f, "  `{tool}`, {location}")

@@ -13,6 +13,12 @@ use crate::tool::ToolEntry;
 
 pub(super) type MapError = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
 
+/// Permission to run a tool, if the registry limits concurrency.
+#[cfg(feature = "tokio")]
+pub(super) type Permit = Option<tokio::sync::OwnedSemaphorePermit>;
+#[cfg(not(feature = "tokio"))]
+pub(super) type Permit = Option<std::convert::Infallible>;
+
 /// The settings of a registry. Only its builder changes them.
 #[derive(Clone, Default)]
 pub(super) struct Policy {
@@ -44,6 +50,17 @@ impl Policy {
 
     pub(super) fn timeout_of(&self, tool: &ToolEntry) -> Option<Duration> {
         tool.timeout().or(self.timeout)
+    }
+
+    /// Waits until another tool may run.
+    #[cfg_attr(not(feature = "tokio"), allow(clippy::unused_async))]
+    pub(super) async fn acquire(&self) -> Permit {
+        #[cfg(feature = "tokio")]
+        if let Some(semaphore) = &self.semaphore {
+            // It is never closed.
+            return Arc::clone(semaphore).acquire_owned().await.ok();
+        }
+        None
     }
 
     /// Returns `true` if a call only runs its tool: no hooks, no limits, no changes to the result.

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, HookCall};
-use super::policy::Policy;
+use super::policy::{Permit, Policy};
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::context::{CallContext, CancellationToken};
@@ -320,7 +320,7 @@ async fn run_gated(
         return (outcome, input.finish());
     }
     // Held until the tool ends, by the thread of a blocking tool too.
-    let permit = Permit::acquire(policy).await;
+    let permit = policy.acquire().await;
     let timeout = policy
         .timeout_of(&tool)
         .map(|after| Timeout::of(&tool, after));
@@ -417,30 +417,6 @@ impl Timeout {
             may_retry: [annotations.read_only, annotations.idempotent].contains(&Some(true)),
             may_continue: matches!(tool.invoke(), Invoke::Blocking(_)),
         }
-    }
-}
-
-/// Permission to run, if the registry limits concurrency.
-struct Permit {
-    #[cfg(feature = "tokio")]
-    _permit: Option<tokio::sync::OwnedSemaphorePermit>,
-}
-
-impl Permit {
-    #[cfg(feature = "tokio")]
-    async fn acquire(policy: &Policy) -> Permit {
-        let permit = match &policy.semaphore {
-            // It is never closed.
-            Some(semaphore) => Arc::clone(semaphore).acquire_owned().await.ok(),
-            None => None,
-        };
-        Permit { _permit: permit }
-    }
-
-    #[cfg(not(feature = "tokio"))]
-    #[allow(clippy::unused_async)] // Matches the signature above.
-    async fn acquire(_: &Policy) -> Permit {
-        Permit {}
     }
 }
 

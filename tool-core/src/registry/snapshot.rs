@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use super::error::{Duplicate, RegistryError, ToolProblem};
+use super::error::{Duplicate, ProblemKind, RegistryError, ToolProblem};
 use super::name_hash::NameHash;
 use super::policy::Policy;
 use crate::call::context::CallContext;
@@ -23,11 +23,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Creates a snapshot. The error lists all problems.
+    /// Creates a snapshot. The error lists all problems. Without a policy, missing context values and
+    /// runtimes are ignored.
     pub(super) fn new(
         tools: Vec<ToolEntry>,
         hosted: Vec<HostedTool>,
-        policy: &Policy,
+        policy: Option<&Policy>,
     ) -> Result<Snapshot, RegistryError> {
         let mut error = RegistryError::default();
         for tool in &tools {
@@ -75,16 +76,20 @@ impl Snapshot {
 }
 
 /// Adds the problems of one tool.
-fn check_tool(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
-    let problem = |detail: String| ToolProblem {
-        tool: tool.name.to_string(),
-        location: tool.location,
-        detail,
+fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryError) {
+    let mut add = |kind, detail: &str| {
+        error.problems.push(ToolProblem {
+            kind,
+            tool: tool.name.to_string(),
+            location: tool.location,
+            detail: detail.to_owned(),
+        });
     };
     // The macro has checked the names of static tools.
     if tool.is_live() && !is_tool_name(&tool.name) {
-        error.names.push(problem(String::new()));
+        add(ProblemKind::Name, "");
     }
+    let Some(policy) = policy else { return };
     let is_available = |id: TypeId| {
         id == TypeId::of::<CallContext>()
             || policy.context.contains(id)
@@ -92,7 +97,7 @@ fn check_tool(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
     };
     for need in tool.needs() {
         if !is_available(need.id()) {
-            error.context.push(problem(need.name().to_owned()));
+            add(ProblemKind::Context, need.name());
         }
     }
     if policy.runtime.is_none() {
@@ -102,9 +107,9 @@ fn check_tool(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
             .timeout
             .filter(|_| !matches!(invoke, Invoke::Sync(_)));
         if matches!(invoke, Invoke::Blocking(_)) {
-            error.runtime.push(problem("is blocking".into()));
+            add(ProblemKind::Runtime, "is blocking");
         } else if tool.timeout().or(default).is_some() {
-            error.runtime.push(problem("has a timeout".into()));
+            add(ProblemKind::Runtime, "has a timeout");
         }
     }
 }

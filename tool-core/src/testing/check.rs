@@ -1,19 +1,20 @@
-//! [`Check`]: all that a test of a program's tools asks, and all answers at once.
+//! [`Check`]: checks everything about a program's tools in one test.
 
 use std::path::Path;
 
+use super::unexpected_tools;
 use crate::docs::{self, Docs};
 use crate::registry::Registry;
 
-/// Begins a check of all that a program promises of its tools.
+/// Starts a check of a program's tools.
 ///
-/// One function is then the whole test of the tools:
+/// This can be the only test of the tools:
 ///
 /// ```no_run
 /// use tool_core::{Registry, testing};
 ///
 /// #[test]
-/// fn the_tools_are_as_we_know_them() {
+/// fn tools() {
 ///     testing::check(&Registry::linked().unwrap())
 ///         .expect_tools(["get_forecast", "search_notes"])
 ///         .lock("tools.lock.json")
@@ -24,9 +25,8 @@ use crate::registry::Registry;
 /// }
 /// ```
 ///
-/// That the examples and the defaults in the schemas fit needs no test: they would not compile.
-/// Where tools borrow from the application, the registry is one of `Registry::builder().linked()`
-/// that was given what they borrow.
+/// Invalid examples and defaults in a schema are compile errors, so they need no test. If tools
+/// borrow context values, build the registry with `Registry::builder().linked()` and those values.
 pub fn check(registry: &Registry) -> Check<'_> {
     Check {
         registry,
@@ -34,15 +34,15 @@ pub fn check(registry: &Registry) -> Check<'_> {
     }
 }
 
-/// A check of tools, made by [`check`].
-#[must_use = "what was found is told by `run`"]
+/// A check of tools, created by [`check`].
+#[must_use = "call `run` to report the failures"]
 pub struct Check<'r> {
     registry: &'r Registry,
     failures: Vec<String>,
 }
 
 impl Check<'_> {
-    /// There are these tools and no others.
+    /// Checks that there are exactly these tools.
     ///
     /// ```should_panic
     /// use tool_core::{Registry, testing};
@@ -51,46 +51,27 @@ impl Check<'_> {
     /// ```
     pub fn expect_tools<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         let names: Vec<_> = names.into_iter().collect();
-        let tools = self.registry.specs();
-        let missing: Vec<_> = names
-            .iter()
-            .filter(|name| self.registry.get(name).is_none())
-            .collect();
-        if !missing.is_empty() {
-            self.failures.push(format!(
-                "these tools are missing: {missing:?}; a crate that nothing names is not linked: \
-                 name it, as in `use weather_tools as _;`"
-            ));
-        }
-        let others = tools.iter().filter(|tool| !names.contains(&&*tool.name));
-        let others: Vec<_> = others
-            .map(|tool| format!("\n  {}, {}", tool.name, tool.location))
-            .collect();
-        if !others.is_empty() {
-            self.failures.push(format!(
-                "these tools are there and not expected; expect them too, or mark them \
-                 `#[tool(unlinked)]`:{}",
-                others.concat()
-            ));
-        }
-        self
-    }
-
-    /// The tools are as a lock file says, as by [`Lock::check`](crate::lock::Lock::check).
-    pub fn lock(mut self, path: impl AsRef<Path>) -> Self {
-        let checked = self.registry.lock().check(path);
+        let missing = self.registry.clone().expect(names.iter().copied()).err();
+        self.failures.extend(missing.map(|error| error.to_string()));
         self.failures
-            .extend(checked.err().map(|error| error.to_string()));
+            .extend(unexpected_tools(self.registry, &names));
         self
     }
 
-    /// A catalogue is up to date, as by [`Docs::check`](crate::docs::Docs::check).
+    /// Checks that a lock file matches the tools, like [`Lock::check`](crate::lock::Lock::check).
+    pub fn lock(mut self, path: impl AsRef<Path>) -> Self {
+        let error = self.registry.lock().check(path).err();
+        self.failures.extend(error.map(|error| error.to_string()));
+        self
+    }
+
+    /// Checks that a catalogue is up to date, like [`Docs::check`](crate::docs::Docs::check).
     pub fn docs(self, path: impl AsRef<Path>) -> Self {
         let docs = self.registry.docs();
         self.catalogue(&docs, path)
     }
 
-    /// A catalogue with a title of its own is up to date.
+    /// Checks that a customized catalogue is up to date.
     ///
     /// ```no_run
     /// use tool_core::{Registry, testing};
@@ -101,53 +82,52 @@ impl Check<'_> {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn catalogue(mut self, docs: &Docs, path: impl AsRef<Path>) -> Self {
-        let checked = docs.check(path);
-        self.failures
-            .extend(checked.err().map(|error| error.to_string()));
+        let error = docs.check(path).err();
+        self.failures.extend(error.map(|error| error.to_string()));
         self
     }
 
-    /// Every tool has an example call that it takes, as [`docs::example`] makes it.
+    /// Checks that [`docs::example`] can generate an example call of every tool.
     pub fn examples(mut self) -> Self {
         for tool in self.registry.specs() {
-            if let Err(why) = docs::example(&tool) {
-                let message = format!("no example call of {} can be made: {why}", tool.name);
+            if let Err(reason) = docs::example(&tool) {
+                let message = format!("no example call of `{}`: {reason}", tool.name);
                 self.failures.push(message);
             }
         }
         self
     }
 
-    /// The tools are no more than so many tokens together, as
-    /// [`Budget::tokens`](crate::budget::Budget::tokens) counts them.
+    /// Checks that all tools together have at most this many tokens, as counted by
+    /// [`Budget::tokens`](crate::budget::Budget::tokens).
     #[cfg(feature = "tokens")]
     pub fn budget(self, tokens: usize) -> Self {
         let found = self.registry.budget().tokens();
         self.within("tokens", tokens, found)
     }
 
-    /// The tools are no more than so many bytes together, as
-    /// [`Budget::bytes`](crate::budget::Budget::bytes) counts them.
+    /// Checks that all tools together have at most this many bytes, as counted by
+    /// [`Budget::bytes`](crate::budget::Budget::bytes).
     pub fn budget_bytes(self, bytes: usize) -> Self {
         let found = self.registry.budget().bytes();
         self.within("bytes", bytes, found)
     }
 
-    fn within(mut self, unit: &str, most: usize, found: usize) -> Self {
-        if found > most {
+    fn within(mut self, unit: &str, maximum: usize, found: usize) -> Self {
+        if found > maximum {
             self.failures.push(format!(
-                "the tools are {found} {unit} and should be at most {most}:\n{}",
+                "the tools have {found} {unit}, more than the budget of {maximum}:\n{}",
                 self.registry.budget()
             ));
         }
         self
     }
 
-    /// Tells what was found.
+    /// Reports the results.
     ///
     /// # Panics
     ///
-    /// When something was not as it should be, with all of it.
+    /// Panics if a check failed, with all failures.
     #[track_caller]
     pub fn run(self) {
         let Check { failures, .. } = self;

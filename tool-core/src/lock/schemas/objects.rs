@@ -1,31 +1,30 @@
-//! The members of objects.
+//! The properties of objects.
 
-use super::{ANYTHING, Effect, Walk};
-use crate::json::Json;
-use crate::json::keywords::without_words;
+use super::{ANYTHING, Comparison, Effect};
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::without_annotations;
 
-/// What a schema says of the members of an object.
-struct Members<'s> {
-    known: &'s [(String, Json)],
+/// The keywords of an object's properties.
+struct Object<'s> {
+    properties: &'s [(String, Json)],
     required: Vec<&'s str>,
     others: &'s Json,
     patterns: &'s [(String, Json)],
 }
 
-impl<'s> Members<'s> {
-    fn of(schema: &'s Json) -> Members<'s> {
-        let list = |key| schema.get(key).map_or(&[][..], Json::members);
-        let required = schema.get("required").map_or(&[][..], Json::items);
-        Members {
-            known: list("properties"),
-            required: required.iter().filter_map(Json::text).collect(),
+impl<'s> Object<'s> {
+    fn new(schema: &'s Json) -> Object<'s> {
+        let required = schema.get_items("required").iter();
+        Object {
+            properties: schema.get_members("properties"),
+            required: required.filter_map(Json::as_str).collect(),
             others: schema.get("additionalProperties").unwrap_or(&ANYTHING),
-            patterns: list("patternProperties"),
+            patterns: schema.get_members("patternProperties"),
         }
     }
 
     fn get(&self, key: &str) -> Option<&'s Json> {
-        let found = self.known.iter().find(|(name, _)| name == key);
+        let found = self.properties.iter().find(|(name, _)| name == key);
         found.map(|(_, schema)| schema)
     }
 
@@ -33,17 +32,17 @@ impl<'s> Members<'s> {
         self.required.contains(&key)
     }
 
-    /// Whether no other member may be there.
+    /// Returns `true` if other properties are rejected.
     fn is_closed(&self) -> bool {
         *self.others == Json::Boolean(false)
     }
 }
 
-impl<'s> Walk<'s> {
-    pub(super) fn members(&mut self, old: &'s Json, new: &'s Json, path: &str) {
-        let (old, new) = (Members::of(old), Members::of(new));
+impl<'s> Comparison<'s> {
+    pub(super) fn properties(&mut self, old: &'s Json, new: &'s Json, path: &str) {
+        let (old, new) = (Object::new(old), Object::new(new));
         let renamed = renamed(&old, &new);
-        for (key, schema) in old.known {
+        for (key, schema) in old.properties {
             let place = format!("{path}.{key}");
             match new.get(key) {
                 Some(other) => self.schema(schema, other, &place),
@@ -55,7 +54,7 @@ impl<'s> Walk<'s> {
                 },
             }
         }
-        for (key, schema) in new.known {
+        for (key, schema) in new.properties {
             if old.get(key).is_none() && !renamed.iter().any(|(_, to)| to == key) {
                 self.added(key, schema, [&old, &new], &format!("{path}.{key}"));
             }
@@ -65,80 +64,62 @@ impl<'s> Walk<'s> {
         self.schema(old.others, new.others, &format!("{path}.*"));
     }
 
-    /// A member that has no schema of its own any more.
-    fn removed(&mut self, key: &str, schema: &'s Json, of: [&Members<'s>; 2], path: &str) {
-        let [old, new] = of;
+    fn removed(&mut self, key: &str, schema: &'s Json, [old, new]: [&Object<'s>; 2], path: &str) {
         if !old.patterns.is_empty() || !new.patterns.is_empty() {
-            return self.add(
-                path,
-                Effect::Other,
-                "removed, where keys of a pattern are taken",
-            );
+            let message = "removed, but a pattern of `patternProperties` may match it";
+            return self.add(path, Effect::Other, message);
         }
         if !new.is_closed() {
             return self.schema(schema, new.others, path);
         }
-        // Those who read it miss it, if they could rely on it.
-        let effect = match old.requires(key) {
-            true => Effect::Other,
-            false => Effect::Narrower,
+        // Readers of a result could rely on a required property.
+        let effect = if old.requires(key) {
+            Effect::Other
+        } else {
+            Effect::Narrower
         };
         self.add(path, effect, "removed");
     }
 
-    /// A member that had no schema of its own.
-    fn added(&mut self, key: &str, schema: &'s Json, of: [&Members<'s>; 2], path: &str) {
-        let [old, new] = of;
+    fn added(&mut self, key: &str, schema: &'s Json, [old, new]: [&Object<'s>; 2], path: &str) {
         if !old.patterns.is_empty() || !new.patterns.is_empty() {
-            // Perhaps it had to be what a pattern of keys says.
-            return self.add(
-                path,
-                Effect::Other,
-                "added, where keys of a pattern were taken",
-            );
+            let message = "added, but a pattern of `patternProperties` may have matched it";
+            return self.add(path, Effect::Other, message);
         }
         if !old.is_closed() {
             self.schema(old.others, schema, path);
         } else if new.requires(key) {
-            self.add(path, Effect::Narrower, "added, and required");
+            self.add(path, Effect::Narrower, "added, required");
         } else {
-            self.add(path, Effect::Member, "added, optional");
+            self.add(path, Effect::AddedProperty, "added, optional");
         }
     }
 
-    fn required(&mut self, old: &Members<'s>, new: &Members<'s>, path: &str) {
-        // Whether it is in only one of them, which the other refuses: that is told already.
-        let is_told = |one: &Members<'_>, other: &Members<'_>, key: &str| {
+    fn required(&mut self, old: &Object<'s>, new: &Object<'s>, path: &str) {
+        // A property that one object has and the other rejects is already reported.
+        let is_reported = |one: &Object<'_>, other: &Object<'_>, key: &str| {
             one.get(key).is_some() && other.get(key).is_none() && other.is_closed()
         };
         for key in &new.required {
-            if !old.requires(key) && !is_told(new, old, key) {
-                self.add(&format!("{path}.{key}"), Effect::Narrower, "required now");
+            if !old.requires(key) && !is_reported(new, old, key) {
+                self.add(&format!("{path}.{key}"), Effect::Narrower, "now required");
             }
         }
         for key in &old.required {
-            if !new.requires(key) && !is_told(old, new, key) {
-                self.add(
-                    &format!("{path}.{key}"),
-                    Effect::Wider,
-                    "no longer required",
-                );
+            if !new.requires(key) && !is_reported(old, new, key) {
+                let path = format!("{path}.{key}");
+                self.add(&path, Effect::Wider, "no longer required");
             }
         }
     }
 
-    fn patterns(&mut self, old: &Members<'s>, new: &Members<'s>, path: &str) {
+    fn patterns(&mut self, old: &Object<'s>, new: &Object<'s>, path: &str) {
+        let has = |object: &Object<'_>, key| object.patterns.iter().any(|(other, _)| other == key);
         let is_same = old.patterns.len() == new.patterns.len()
-            && new
-                .patterns
-                .iter()
-                .all(|(key, _)| old.patterns.iter().any(|(other, _)| other == key));
+            && new.patterns.iter().all(|(key, _)| has(old, key));
         if !is_same {
-            return self.add(
-                path,
-                Effect::Other,
-                "other patterns of keys (`patternProperties`)",
-            );
+            let message = "the patterns of `patternProperties` changed";
+            return self.add(path, Effect::Other, message);
         }
         for (key, schema) in old.patterns {
             let other = new.patterns.iter().find(|(other, _)| other == key);
@@ -148,29 +129,23 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// The members that are still there by another name: one is gone, one has come, and both are alike
-/// and like no other.
-fn renamed<'s>(old: &Members<'s>, new: &Members<'s>) -> Vec<(&'s str, &'s str)> {
-    let unlike = |members: &Members<'s>, others: &Members<'s>| -> Vec<(&'s str, bool, Json)> {
-        let gone = members
-            .known
-            .iter()
-            .filter(|(key, _)| others.get(key).is_none());
-        let gone = gone.map(|(key, schema)| (&**key, members.requires(key), without_words(schema)));
-        gone.collect()
+/// Finds renamed properties: a removed and an added one that are equal to each other and to no
+/// other.
+fn renamed<'s>(old: &Object<'s>, new: &Object<'s>) -> Vec<(&'s str, &'s str)> {
+    let only_in = |one: &Object<'s>, other: &Object<'s>| -> Vec<(&'s str, (bool, Json))> {
+        let only = one.properties.iter();
+        let only = only.filter(|(key, _)| other.get(key).is_none());
+        only.map(|(key, schema)| (&**key, (one.requires(key), without_annotations(schema))))
+            .collect()
     };
-    let (gone, come) = (unlike(old, new), unlike(new, old));
-    let same = |left: &(&str, bool, Json), right: &(&str, bool, Json)| {
-        left.1 == right.1 && left.2 == right.2
-    };
-    let mut renamed = Vec::new();
-    for from in &gone {
-        let mut twins = come.iter().filter(|to| same(from, to));
-        if let (Some(to), None) = (twins.next(), twins.next())
-            && gone.iter().filter(|other| same(other, to)).count() == 1
-        {
-            renamed.push((from.0, to.0));
-        }
-    }
-    renamed
+    let (removed, added) = (only_in(old, new), only_in(new, old));
+    let renamed = removed.iter().filter_map(|(from, property)| {
+        let mut equal = added.iter().filter(|(_, other)| other == property);
+        let ((to, _), None) = (equal.next()?, equal.next()) else {
+            return None;
+        };
+        let count = removed.iter().filter(|(_, other)| other == property);
+        (count.count() == 1).then_some((*from, *to))
+    });
+    renamed.collect()
 }

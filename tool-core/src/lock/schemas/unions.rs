@@ -1,33 +1,40 @@
-//! Values that one of several schemas describes.
+//! Unions (`anyOf`).
 
 use std::slice;
 
-use super::{Effect, Walk, resolve};
-use crate::json::Json;
-use crate::json::keywords::{is_word, without_words};
+use super::{Comparison, Effect, resolve};
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::{is_annotation, without_annotations};
 
-impl<'s> Walk<'s> {
-    /// Compares two schemas if one of them is nothing but a union; the other may be its one member.
-    pub(super) fn are_unions(&mut self, old: &'s Json, new: &'s Json, path: &str) -> bool {
+impl<'s> Comparison<'s> {
+    /// Compares two schemas if at least one is only a union; the other counts as a union of one.
+    /// Returns `false` if neither is.
+    pub(super) fn union(&mut self, old: &'s Json, new: &'s Json, path: &str) -> bool {
         let (old_union, new_union) = (union(old), union(new));
         if old_union.is_none() && new_union.is_none() {
             match (old.get("anyOf"), new.get("anyOf")) {
                 (None, None) => {}
                 (Some(old), Some(new)) => self.unions(old.items(), new.items(), path),
-                (None, Some(_)) => self.add(path, Effect::Narrower, "must be one of several now"),
-                (Some(_), None) => self.add(path, Effect::Wider, "may be more than one of several"),
+                (None, Some(_)) => {
+                    self.add(path, Effect::Narrower, "must now match a schema of `anyOf`");
+                }
+                (Some(_), None) => self.add(
+                    path,
+                    Effect::Wider,
+                    "no longer has to match a schema of `anyOf`",
+                ),
             }
             return false;
         }
-        let before = self.found.len();
+        let before = self.differences.len();
         let old = old_union.unwrap_or(slice::from_ref(old));
         let new = new_union.unwrap_or(slice::from_ref(new));
         self.unions(old, new, path);
         if old_union.is_none() || new_union.is_none() {
-            // The words of the whole stand beside the union, not inside of its member.
-            let news = self.found.split_off(before).into_iter();
-            self.found.extend(news.filter(|found| {
-                found.path != path || !matches!(found.effect, Effect::Wording | Effect::Meaning)
+            // The annotations of the whole are next to `anyOf`, not in its variant.
+            let new = self.differences.split_off(before).into_iter();
+            self.differences.extend(new.filter(|other| {
+                other.path != path || !matches!(other.effect, Effect::Wording | Effect::Meaning)
             }));
         }
         true
@@ -35,74 +42,82 @@ impl<'s> Walk<'s> {
 
     fn unions(&mut self, old: &'s [Json], new: &'s [Json], path: &str) {
         let (old_root, new_root) = (self.old_root, self.new_root);
-        let mut gone: Vec<_> = old
+        let mut removed: Vec<_> = old
             .iter()
             .map(|schema| (label(old_root, schema), schema))
             .collect();
-        let mut come: Vec<_> = new
+        let mut added: Vec<_> = new
             .iter()
             .map(|schema| (label(new_root, schema), schema))
             .collect();
-        let is_one =
-            [&gone, &come].map(|all| all.iter().filter(|(name, _)| name != "null").count());
-        let is_one = is_one.iter().all(|count| *count <= 1);
-        let place = |name: &str| match is_one {
-            true => path.to_owned(),
-            false => format!("{path}({name})"),
+        let count = |variants: &[(String, &Json)]| {
+            variants.iter().filter(|(name, _)| name != "null").count()
         };
-        let alike = |left: &Json, right: &Json| without_words(left) == without_words(right);
+        let is_single = count(&removed) <= 1 && count(&added) <= 1;
+        let place = |name: &str| {
+            if is_single {
+                path.to_owned()
+            } else {
+                format!("{path}({name})")
+            }
+        };
+        let is_equal =
+            |left: &Json, right: &Json| without_annotations(left) == without_annotations(right);
+        // Pair equal variants first, then those with the same label, then the only ones.
         for round in 0..3 {
-            gone.retain(|(name, schema)| {
-                let twin = come.iter().position(|(other, candidate)| match round {
-                    0 => name == other && alike(schema, candidate),
+            removed.retain(|(name, schema)| {
+                let position = added.iter().position(|(other, candidate)| match round {
+                    0 => name == other && is_equal(schema, candidate),
                     1 => name == other,
-                    // The same under another tag is told as two.
-                    _ => is_one && name != "null" && other != "null",
+                    // A renamed tag is reported as one variant removed and one added.
+                    _ => is_single && name != "null" && other != "null",
                 });
-                let Some(twin) = twin else {
+                let Some(position) = position else {
                     return true;
                 };
-                let (_, candidate) = come.remove(twin);
+                let (_, candidate) = added.remove(position);
                 self.schema(schema, candidate, &place(name));
                 false
             });
         }
-        for (name, schema) in gone {
-            if !new.iter().any(|candidate| self.fits(schema, candidate)) {
-                let message = match &*name {
-                    "null" => "may no longer be null".to_owned(),
-                    _ => format!("may no longer be {name}"),
-                };
-                self.add(path, Effect::Narrower, message);
+        for (name, schema) in removed {
+            if !new
+                .iter()
+                .any(|candidate| self.is_old_accepted(schema, candidate))
+            {
+                self.add(path, Effect::Narrower, format!("can no longer be {name}"));
             }
         }
-        for (name, schema) in come {
-            if !old.iter().any(|candidate| self.fitted(candidate, schema)) {
-                self.add(path, Effect::Wider, format!("may be {name} now"));
+        for (name, schema) in added {
+            if !old
+                .iter()
+                .any(|candidate| self.is_new_accepted(candidate, schema))
+            {
+                self.add(path, Effect::Wider, format!("can now be {name}"));
             }
         }
     }
 }
 
-/// The members of a schema that is a union and nothing else.
+/// The variants of a schema that is only a union.
 fn union(schema: &Json) -> Option<&[Json]> {
     let mut members = schema.members().iter();
-    let beside = ["anyOf", "$defs", "definitions", "$schema", "$id"];
-    let is_alone = members.all(|(key, _)| beside.contains(&&**key) || is_word(key));
-    let union = schema.get("anyOf").filter(|_| is_alone)?;
+    let allowed = ["anyOf", "$defs", "definitions", "$schema", "$id"];
+    let is_union = members.all(|(key, _)| allowed.contains(&&**key) || is_annotation(key));
+    let union = schema.get("anyOf").filter(|_| is_union)?;
     Some(union.items())
 }
 
-/// What tells a member of a union from the others: its tag, its only key, its type.
+/// Names a variant by its tag, its only required property, or its type.
 fn label(root: &Json, schema: &Json) -> String {
     let schema = resolve(root, schema).unwrap_or(schema);
     if let Some(value) = schema.get("const") {
         return value.to_string();
     }
-    let members = schema.get("properties").map_or(&[][..], Json::members);
+    let members = schema.get_members("properties");
     let tag = members.iter().find_map(|(_, schema)| schema.get("const"));
     if let Some(tag) = tag {
-        return tag.text().map_or_else(|| tag.to_string(), str::to_owned);
+        return tag.as_str().map_or_else(|| tag.to_string(), str::to_owned);
     }
     if let Some([Json::String(key)]) = schema.get("required").map(Json::items) {
         return key.clone();
@@ -110,6 +125,6 @@ fn label(root: &Json, schema: &Json) -> String {
     match schema.get("type") {
         Some(Json::String(name)) => name.clone(),
         Some(list) => list.to_string(),
-        None => "anything".to_owned(),
+        None => "any".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
-//! JSON in the order and the spelling in which it was written.
+//! A JSON value that keeps the order of keys and the spelling of numbers.
 //!
-//! Schemas are read by people and by models, so that the order of their keys means something, and
-//! their bounds may have more digits than a float holds. `serde_json::Value` keeps neither.
+//! People and models read schemas, so the order of keys matters, and a bound may have more digits
+//! than a float holds. `serde_json::Value` keeps neither.
 
 pub(crate) mod keywords;
 
@@ -14,7 +14,7 @@ use crate::schema::cursor::Cursor;
 pub(crate) enum Json {
     Null,
     Boolean(bool),
-    /// A number as it is spelled.
+    /// A number as spelled in the source.
     Number(String),
     String(String),
     Array(Vec<Json>),
@@ -22,27 +22,21 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// Reads a whole text. Of members of one name the last counts, as for `serde_json`.
+    /// Parses a whole text. Of members with the same name the last wins, as in `serde_json`.
     pub(crate) fn parse(text: &str) -> Result<Json, serde_json::Error> {
-        // A cursor steps over what is known to be JSON. This bounds its depth too.
+        // The cursor requires valid JSON. This also limits the depth.
         serde_json::from_str::<serde_json::Value>(text)?;
         Ok(read(&mut Cursor::new(text)))
     }
 
-    /// An object of those members that are there.
+    /// Creates an object from the members that have a value.
     pub(crate) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Option<Json>)>) -> Json {
         let members = members.into_iter();
         let members = members.filter_map(|(key, value)| Some((key.to_owned(), value?)));
         Json::Object(members.collect())
     }
 
-    /// The value of a member, if this is an object that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
-        let found = self.members().iter().find(|(name, _)| name == key);
-        found.map(|(_, value)| value)
-    }
-
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for any other value.
     pub(crate) fn members(&self) -> &[(String, Json)] {
         match self {
             Json::Object(members) => members,
@@ -50,7 +44,7 @@ impl Json {
         }
     }
 
-    /// The items of an array; none of anything else.
+    /// The items of an array; empty for any other value.
     pub(crate) fn items(&self) -> &[Json] {
         match self {
             Json::Array(items) => items,
@@ -58,8 +52,7 @@ impl Json {
         }
     }
 
-    /// The text of a string.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
             _ => None,
@@ -67,67 +60,85 @@ impl Json {
     }
 
     /// The spelling of a number.
-    pub(crate) fn number(&self) -> Option<&str> {
+    pub(crate) fn as_number(&self) -> Option<&str> {
         match self {
             Json::Number(text) => Some(text),
             _ => None,
         }
     }
 
-    /// What `pointer` leads to, a JSON pointer: `/$defs/Node`.
-    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
-        let mut place = self;
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            place = match place {
-                Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-                _ => place.get(&step)?,
-            };
-        }
-        Some(place)
+    /// The value of an object's member.
+    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+        let found = self.members().iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value)
     }
 
-    /// The text in lines, indented, with each string as `string` writes it.
-    pub(crate) fn lines(&self, string: &dyn Fn(&str) -> String) -> String {
+    pub(crate) fn get_str(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    pub(crate) fn get_number(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_number()
+    }
+
+    pub(crate) fn get_items(&self, key: &str) -> &[Json] {
+        self.get(key).map_or(&[], Json::items)
+    }
+
+    pub(crate) fn get_members(&self, key: &str) -> &[(String, Json)] {
+        self.get(key).map_or(&[], Json::members)
+    }
+
+    /// Resolves a JSON pointer, such as `/$defs/Node`.
+    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
+        let mut value = self;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            value = match value {
+                Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                _ => value.get(&step)?,
+            };
+        }
+        Some(value)
+    }
+
+    /// The indented text, with each string written by `quote`.
+    pub(crate) fn pretty(&self, quote: &dyn Fn(&str) -> String) -> String {
         let mut out = String::new();
-        self.write(&mut out, Some(0), string);
+        self.write(&mut out, Some(0), quote);
         out
     }
 
-    /// Writes in one line, or in lines that are indented this deep.
-    fn write(&self, out: &mut String, indent: Option<usize>, string: &dyn Fn(&str) -> String) {
+    /// Writes on one line, or indented if a depth is given.
+    fn write(&self, out: &mut String, indent: Option<usize>, quote: &dyn Fn(&str) -> String) {
         let inner = indent.map(|depth| depth + 1);
         match self {
             Json::Null => out.push_str("null"),
             Json::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
             Json::Number(text) => out.push_str(text),
-            Json::String(text) => out.push_str(&string(text)),
-            Json::Array(items) if indent.is_none() || is_short(items) => {
-                let space = if indent.is_some() { ", " } else { "," };
+            Json::String(text) => out.push_str(&quote(text)),
+            Json::Array(items) if indent.is_none() || fits_one_line(items) => {
+                let separator = if indent.is_some() { ", " } else { "," };
                 out.push('[');
                 for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { space } else { "" });
-                    item.write(out, None, string);
+                    out.push_str(if at > 0 { separator } else { "" });
+                    item.write(out, None, quote);
                 }
                 out.push(']');
             }
             Json::Array(items) => {
                 enclose(out, indent, ['[', ']'], items, |out, item| {
-                    item.write(out, inner, string);
+                    item.write(out, inner, quote);
                 });
             }
             Json::Object(members) => {
                 enclose(out, indent, ['{', '}'], members, |out, (key, value)| {
-                    out.push_str(&string(key));
+                    out.push_str(&quote(key));
                     out.push_str(if indent.is_some() { ": " } else { ":" });
-                    value.write(out, inner, string);
+                    value.write(out, inner, quote);
                 });
             }
         }
-    }
-
-    pub(crate) fn is_scalar(&self) -> bool {
-        !matches!(self, Json::Array(_) | Json::Object(_))
     }
 }
 
@@ -135,7 +146,7 @@ impl Json {
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        self.write(&mut out, None, &quoted);
+        self.write(&mut out, None, &quote);
         f.write_str(&out)
     }
 }
@@ -146,13 +157,14 @@ impl From<&str> for Json {
     }
 }
 
-/// Whether an array goes into one line.
-fn is_short(items: &[Json]) -> bool {
+/// Returns `true` if an array consists of few, short scalars.
+fn fits_one_line(items: &[Json]) -> bool {
     let width = items.iter().map(|item| match item {
         Json::String(text) | Json::Number(text) => text.len() + 4,
         _ => 6,
     });
-    items.iter().all(Json::is_scalar) && width.sum::<usize>() <= 80
+    let is_scalar = |item: &Json| !matches!(item, Json::Array(_) | Json::Object(_));
+    items.iter().all(is_scalar) && width.sum::<usize>() <= 80
 }
 
 fn enclose<T>(
@@ -181,9 +193,9 @@ fn new_line(out: &mut String, depth: usize) {
     out.push_str(&"  ".repeat(depth));
 }
 
-/// A string with its quotes. What would show the text around it in another order is escaped, since
-/// people read it: the marks and overrides of bidirectional text.
-pub(crate) fn quoted(text: &str) -> String {
+/// A JSON string in quotes. Bidirectional control characters are escaped: people read the text,
+/// and such a character can show what follows in another order.
+pub(crate) fn quote(text: &str) -> String {
     let plain = serde_json::Value::from(text).to_string();
     if !plain.contains(is_bidi_control) {
         return plain;
@@ -195,7 +207,7 @@ pub(crate) fn quoted(text: &str) -> String {
     escaped.collect()
 }
 
-/// Whether a character has no shape and changes the direction of others.
+/// Returns `true` for an invisible character that changes the direction of the text around it.
 pub(crate) fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -243,14 +255,14 @@ mod tests {
         let text = r#"{"z":[1.0,-170141183460469231731687303715884105728,1e2],"a":{"b":null,"":true},"é\n":[{}]}"#;
         let json = Json::parse(text).unwrap();
         assert_eq!(json.to_string(), text);
-        assert_eq!(json.pointer("/z/2").and_then(Json::number), Some("1e2"));
+        assert_eq!(json.pointer("/z/2").and_then(Json::as_number), Some("1e2"));
         assert_eq!(json.pointer("/a/b"), Some(&Json::Null));
         assert_eq!(json.pointer("/a/c"), None);
-        assert_eq!(Json::parse(&json.lines(&quoted)).unwrap(), json);
+        assert_eq!(Json::parse(&json.pretty(&quote)).unwrap(), json);
     }
 
     #[test]
-    fn only_json_is_read_and_only_so_deep() {
+    fn invalid_or_deeply_nested_json_is_rejected() {
         for text in ["", "{", "[1,]", "{\"a\":1}}", "'a'", "\"\\ud800\""] {
             assert!(Json::parse(text).is_err(), "{text}");
         }
@@ -258,23 +270,23 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_members_of_one_name_counts() {
+    fn the_last_member_of_a_name_wins() {
         let json = Json::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         assert_eq!(json.to_string(), r#"{"a":3,"b":2}"#);
     }
 
     #[test]
-    fn lines_are_short_where_there_are_only_scalars() {
+    fn short_arrays_of_scalars_are_written_on_one_line() {
         let json = Json::parse(r#"{"a":["x","y"],"b":{},"c":[],"d":[{"e":1}]}"#).unwrap();
         assert_eq!(
-            json.lines(&quoted),
+            json.pretty(&quote),
             "{\n  \"a\": [\"x\", \"y\"],\n  \"b\": {},\n  \"c\": [],\n  \"d\": [\n    {\n      \
              \"e\": 1\n    }\n  ]\n}"
         );
     }
 
     #[test]
-    fn what_reorders_text_is_escaped() {
+    fn bidirectional_control_characters_are_escaped() {
         let json = Json::from("a\u{202e}b");
         assert_eq!(json.to_string(), r#""a\u202eb""#);
         assert_eq!(Json::parse(&json.to_string()).unwrap(), json);

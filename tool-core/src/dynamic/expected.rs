@@ -1,34 +1,27 @@
-//! A JSON Schema in words for a model, as [`crate::schema::messages`] has them for a tree.
+//! Describes what a JSON Schema expects, in the words that [`crate::schema::messages`] uses for a typed
+//! schema.
 
 use serde_json::Value;
 
-use crate::schema::messages::{integer, number_between, one_of, pattern, sized, text};
+use crate::schema::messages::{self, number_between, one_of, pattern, sized, text};
 use crate::schema::{IntegerRange, Lengths};
 
-/// How many references are followed.
-const DEPTH: usize = 16;
+/// The maximum depth, references included.
+const MAX_DEPTH: usize = 16;
 
-/// What a schema expects, to stand after "expected". References are looked up from the root.
+/// Describes what a schema expects, for use after "expected". References start at the root.
 pub(super) fn expected(schema: &Value, root: &Value) -> String {
-    words(schema, root, DEPTH)
+    describe(schema, root, MAX_DEPTH)
 }
 
-fn words(schema: &Value, root: &Value, depth: usize) -> String {
+fn describe(schema: &Value, root: &Value, depth: usize) -> String {
     const ANY: &str = "any JSON value";
     let Some(depth) = depth.checked_sub(1) else {
         return ANY.into();
     };
-    let each = |schemas: &[Value]| {
-        let mut words: Vec<_> = schemas
-            .iter()
-            .map(|schema| words(schema, root, depth))
-            .collect();
-        words.dedup();
-        text(|text| one_of(text, words.iter(), None))
-    };
     if schema["$ref"].is_string() {
         return match target(schema, root) {
-            Some(target) => words(target, root, depth),
+            Some(target) => describe(target, root, depth),
             None => ANY.into(),
         };
     }
@@ -36,23 +29,26 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
         return value.to_string();
     }
     if let Some(values) = schema["enum"].as_array() {
-        return text(|text| one_of(text, values.iter().map(Value::to_string), None));
+        return either(values.iter().map(Value::to_string));
     }
     match &schema["type"] {
         Value::String(name) => typed(name, schema),
         Value::Array(names) => {
             let names = names.iter().filter_map(Value::as_str);
-            let words: Vec<_> = names.map(|name| typed(name, schema)).collect();
-            text(|text| one_of(text, words.iter(), None))
+            let types: Vec<_> = names.map(|name| typed(name, schema)).collect();
+            either(types.iter())
         }
         _ => {
             for keyword in ["anyOf", "oneOf"] {
                 if let Some(schemas) = schema[keyword].as_array() {
-                    return each(schemas);
+                    let each = schemas.iter().map(|schema| describe(schema, root, depth));
+                    let mut each: Vec<_> = each.collect();
+                    each.dedup();
+                    return either(each.iter());
                 }
             }
             if let Some([first, ..]) = schema["allOf"].as_array().map(Vec::as_slice) {
-                return words(first, root, depth);
+                return describe(first, root, depth);
             }
             let implied = [
                 ("properties", "object"),
@@ -71,30 +67,35 @@ fn words(schema: &Value, root: &Value, depth: usize) -> String {
     }
 }
 
-/// What a schema that is a reference refers to, if that is a place in the same schema.
+/// Lists alternatives.
+pub(super) fn either<T: AsRef<str>>(alternatives: impl ExactSizeIterator<Item = T>) -> String {
+    text(|out| one_of(out, alternatives, None))
+}
+
+/// Resolves the reference of a schema, if it leads to a place in the same document.
 pub(super) fn target<'s>(schema: &Value, root: &'s Value) -> Option<&'s Value> {
     let pointer = schema["$ref"].as_str()?.strip_prefix('#')?;
     root.pointer(pointer)
 }
 
-/// The words of one type, with the limits that a schema has for it.
+/// Describes one type with the schema's constraints for it.
 pub(super) fn typed(name: &str, schema: &Value) -> String {
     match name {
         "null" => "null".into(),
         "boolean" => "true or false".into(),
-        "integer" => whole(schema),
+        "integer" => integer(schema),
         "number" => number(schema),
         "string" => string(schema),
         "array" => {
             let lengths = lengths(schema, "minItems", "maxItems");
-            text(|words| sized(words, "an array", lengths, "item"))
+            text(|out| sized(out, "an array", lengths, "item"))
         }
         "object" => object(schema),
         _ => "any JSON value".into(),
     }
 }
 
-/// An object by what tells it from others: its tag, or the one member that it must have.
+/// Describes an object by its tag, its only required property, or its number of properties.
 fn object(schema: &Value) -> String {
     let properties = schema["properties"].as_object();
     let mut tags = properties.into_iter().flatten();
@@ -108,7 +109,7 @@ fn object(schema: &Value) -> String {
         return format!("an object with \"{only}\"");
     }
     let lengths = lengths(schema, "minProperties", "maxProperties");
-    text(|words| sized(words, "an object", lengths, "member"))
+    text(|out| sized(out, "an object", lengths, "member"))
 }
 
 fn string(schema: &Value) -> String {
@@ -117,17 +118,17 @@ fn string(schema: &Value) -> String {
         None => "a string".into(),
     };
     let lengths = lengths(schema, "minLength", "maxLength");
-    text(|words| {
-        sized(words, &what, lengths, "character");
-        pattern(words, schema["pattern"].as_str().unwrap_or_default());
+    text(|out| {
+        sized(out, &what, lengths, "character");
+        pattern(out, schema["pattern"].as_str().unwrap_or_default());
     })
 }
 
-fn whole(schema: &Value) -> String {
+fn integer(schema: &Value) -> String {
     let limit = |keyword: &str| {
         let limit = schema[keyword].as_number()?;
         let whole = limit.as_f64().filter(|limit| limit.fract() == 0.0);
-        #[allow(clippy::cast_possible_truncation)] // it is whole, and no limit is greater
+        #[allow(clippy::cast_possible_truncation)] // whole, and no limit is greater
         let whole = whole.map(|limit| limit as i128);
         limit.as_i128().or(whole)
     };
@@ -139,7 +140,7 @@ fn whole(schema: &Value) -> String {
         multiple_of: limit("multipleOf").unwrap_or(0),
         ..IntegerRange::between(minimum.unwrap_or(i128::MIN), maximum.unwrap_or(i128::MAX))
     };
-    text(|words| integer(words, &range))
+    text(|out| messages::integer(out, &range))
 }
 
 fn number(schema: &Value) -> String {
@@ -151,9 +152,13 @@ fn number(schema: &Value) -> String {
     let minimum = end("minimum", "exclusiveMinimum");
     let maximum = end("maximum", "exclusiveMaximum");
     let step = limit("multipleOf");
-    let minimum = minimum.as_ref().map(|(limit, out)| (&**limit, *out));
-    let maximum = maximum.as_ref().map(|(limit, out)| (&**limit, *out));
-    text(|words| number_between(words, minimum, maximum, step.as_deref()))
+    let minimum = minimum
+        .as_ref()
+        .map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
+    let maximum = maximum
+        .as_ref()
+        .map(|(limit, is_exclusive)| (&**limit, *is_exclusive));
+    text(|out| number_between(out, minimum, maximum, step.as_deref()))
 }
 
 fn lengths(schema: &Value, minimum: &str, maximum: &str) -> Lengths {

@@ -1,8 +1,9 @@
-//! What a comparison finds, and how grave it is.
+//! The changes that a comparison finds.
 
 use std::fmt;
 
-/// How grave a change is for those who call the tools, or read their results.
+/// The effect of a change on the callers of a tool and the readers of its results, least severe
+/// first.
 ///
 /// ```
 /// use tool_core::lock::Class;
@@ -12,11 +13,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
-    /// Other words for the same: every call means what it meant.
+    /// Every call and every result means the same as before.
     Wording,
-    /// Every call that was taken is still taken, and every result can be read as before.
+    /// All calls that were accepted still are, and all results can be read as before.
     Compatible,
-    /// Some call that was taken is refused now, or some result is not what readers were told.
+    /// Some calls that were accepted are now rejected, or some results don't match the old schema.
     Breaking,
 }
 
@@ -40,23 +41,23 @@ pub struct Change {
 }
 
 impl Change {
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Where: `description`, `parameters.stops[].name`, `output.highs`; empty for the tool as a
-    /// whole.
+    /// Returns the path of what changed, such as `description`, `parameters.stops[].name` or
+    /// `output.highs`; empty for the tool as a whole.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How grave it is.
+    /// Returns the class of the change.
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// What is different, in a few words.
+    /// Returns a short description of the change.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -72,41 +73,39 @@ impl fmt::Display for Change {
     }
 }
 
-/// Everything that [`compare`](super::compare) found, in the order of the tools' names, the
-/// gravest of a tool first.
+/// The result of [`compare`](super::compare), sorted by tool name, most severe changes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(pub(super) Vec<Change>);
 
 impl Changes {
-    /// Whether nothing is different.
+    /// Returns `true` if there are no changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of changes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The gravest class; `None` when nothing is different.
+    /// Returns the most severe class; `None` if there are no changes.
     pub fn class(&self) -> Option<Class> {
         self.iter().map(Change::class).max()
     }
 
-    /// All of them.
+    /// Returns an iterator over the changes.
     pub fn iter(&self) -> std::slice::Iter<'_, Change> {
         self.0.iter()
     }
 
-    /// "1 breaking, 2 wording"
+    /// Counts by class, such as "1 breaking, 2 wording".
     fn counts(&self) -> String {
         let classes = [Class::Breaking, Class::Compatible, Class::Wording];
-        let counts = classes.map(|class| {
+        let counts = classes.into_iter().filter_map(|class| {
             let count = self.iter().filter(|change| change.class == class).count();
             (count > 0).then(|| format!("{count} {class}"))
         });
-        let counts: Vec<_> = counts.into_iter().flatten().collect();
-        counts.join(", ")
+        counts.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -122,7 +121,7 @@ impl<'c> IntoIterator for &'c Changes {
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
-            return f.write_str("nothing is different");
+            return f.write_str("no changes");
         }
         f.write_str(&self.counts())?;
         for change in self {

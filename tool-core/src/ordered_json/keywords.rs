@@ -1,9 +1,9 @@
-//! The keywords of JSON Schema: which can be taken apart, which only tell.
+//! The keywords of JSON Schema, by how two schemas that have them can be compared.
 
 use super::Json;
 
-/// Those that can be looked at one by one.
-const PLAIN: [&str; 28] = [
+/// Keywords that can be compared one by one.
+const COMPARABLE: [&str; 28] = [
     "$ref",
     "$defs",
     "definitions",
@@ -34,7 +34,7 @@ const PLAIN: [&str; 28] = [
     "anyOf",
 ];
 
-/// Those that change what is accepted and can't be taken apart.
+/// Keywords that restrict values and can only be compared as a whole.
 const OPAQUE: [&str; 20] = [
     "oneOf",
     "not",
@@ -58,12 +58,12 @@ const OPAQUE: [&str; 20] = [
     "disallow",
 ];
 
-/// Whether a keyword is only told of a value: whatever no validator knows is.
-pub(crate) fn is_word(key: &str) -> bool {
-    !PLAIN.contains(&key) && !OPAQUE.contains(&key) && key != "allOf" && key != "$id"
+/// Returns `true` if a keyword does not affect which values are valid. Unknown keywords do not.
+pub(crate) fn is_annotation(key: &str) -> bool {
+    !COMPARABLE.contains(&key) && !OPAQUE.contains(&key) && key != "allOf" && key != "$id"
 }
 
-/// Whether a schema can only be compared as a whole.
+/// Returns `true` if a schema can only be compared as a whole.
 pub(crate) fn is_opaque(schema: &Json, is_nested: bool) -> bool {
     let Json::Object(members) = schema else {
         return true;
@@ -74,17 +74,17 @@ pub(crate) fn is_opaque(schema: &Json, is_nested: bool) -> bool {
     }) || has("const") && has("enum")
 }
 
-/// Whether the value of a keyword is of the kind that it has since draft 6.
+/// Returns `true` if the keyword's value has the form that draft 6 and later define.
 fn has_known_form(key: &str, value: &Json) -> bool {
-    let are_texts = |value: &Json| matches!(value, Json::Array(items) if items.iter().all(|item| item.text().is_some()));
+    let are_strings = |value: &Json| matches!(value, Json::Array(items) if items.iter().all(|item| item.as_str().is_some()));
     match key {
-        "type" => value.text().is_some() || are_texts(value),
-        "required" => are_texts(value),
+        "type" => value.as_str().is_some() || are_strings(value),
+        "required" => are_strings(value),
         "enum" | "prefixItems" | "anyOf" | "allOf" => matches!(value, Json::Array(_)),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
         | "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-        | "maxProperties" => value.number().is_some(),
-        "pattern" | "format" | "$ref" => value.text().is_some(),
+        | "maxProperties" => value.as_number().is_some(),
+        "pattern" | "format" | "$ref" => value.as_str().is_some(),
         "uniqueItems" => matches!(value, Json::Boolean(_)),
         "properties" | "patternProperties" => matches!(value, Json::Object(_)),
         "items" | "additionalProperties" => matches!(value, Json::Object(_) | Json::Boolean(_)),
@@ -92,21 +92,21 @@ fn has_known_form(key: &str, value: &Json) -> bool {
     }
 }
 
-/// A schema without what is only told of values, its keys in order.
-pub(crate) fn without_words(schema: &Json) -> Json {
+/// Returns a schema without its annotations and with sorted keys, for comparison.
+pub(crate) fn without_annotations(schema: &Json) -> Json {
     let Json::Object(members) = schema else {
         return schema.clone();
     };
-    let members = members.iter().filter(|(key, _)| !is_word(key));
+    let members = members.iter().filter(|(key, _)| !is_annotation(key));
     sorted(members.map(|(key, value)| {
         let value = match key.as_str() {
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 let members = value.members().iter();
-                sorted(members.map(|(key, schema)| (key.clone(), without_words(schema))))
+                sorted(members.map(|(key, schema)| (key.clone(), without_annotations(schema))))
             }
             "anyOf" | "allOf" | "oneOf" | "prefixItems" | "items" => match value {
-                Json::Array(items) => Json::Array(items.iter().map(without_words).collect()),
-                schema => without_words(schema),
+                Json::Array(items) => Json::Array(items.iter().map(without_annotations).collect()),
+                schema => without_annotations(schema),
             },
             "not"
             | "if"
@@ -117,7 +117,7 @@ pub(crate) fn without_words(schema: &Json) -> Json {
             | "additionalProperties"
             | "unevaluatedItems"
             | "unevaluatedProperties"
-            | "additionalItems" => without_words(value),
+            | "additionalItems" => without_annotations(value),
             _ => value.clone(),
         };
         (key.clone(), value)
