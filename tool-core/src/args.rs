@@ -44,9 +44,9 @@ pub enum ArgumentError {
     Malformed(String),
     #[doc(hidden)]
     Invalid(InvalidArguments),
-    /// The call has no context value of this type.
+    /// The call has no context value of this type, which a note may follow.
     #[doc(hidden)]
-    MissingContext(&'static str),
+    MissingContext(String),
     /// The end of a dry run: the arguments are valid.
     #[doc(hidden)]
     DryRun,
@@ -116,7 +116,7 @@ impl Input {
         }
         for need in tool.needs() {
             if !self.context.has(need.id()) {
-                return Err(ArgumentError::MissingContext(need.name()));
+                return Err(self.missing_context(need.name()));
             }
         }
         Ok(())
@@ -153,7 +153,15 @@ impl Input {
     /// Returns the context value of this type, or the call's context itself.
     pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, ArgumentError> {
         self.optional_context()
-            .ok_or_else(|| ArgumentError::MissingContext(type_name::<T>()))
+            .ok_or_else(|| self.missing_context(type_name::<T>()))
+    }
+
+    #[cold]
+    fn missing_context(&self, type_name: &'static str) -> ArgumentError {
+        ArgumentError::MissingContext(match self.context.near_miss(type_name) {
+            Some(note) => format!("`{type_name}` ({note})"),
+            None => format!("`{type_name}`"),
+        })
     }
 
     /// Returns the context value of this type, if there is one.

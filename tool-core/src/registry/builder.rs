@@ -1,6 +1,6 @@
 //! [`RegistryBuilder`]: chooses the tools and settings of a registry.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::hooks::{Gate, HookCall};
 use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
 use crate::call::ToolResult;
+use crate::call::context::Need;
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
@@ -163,7 +164,7 @@ impl RegistryBuilder {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn context_per_call<T: Any + Send + Sync>(mut self) -> Self {
-        self.policy.per_call.push(TypeId::of::<T>());
+        self.policy.per_call.push(Need::of::<T>());
         self
     }
 

@@ -208,7 +208,7 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         }
         CallFailure::Arguments(ArgumentError::MissingContext(ty)) => {
             let detail = format!(
-                "the call has no context value of type `{ty}`; add one with `ToolCall::with`"
+                "the call has no context value of type {ty}; add one with `ToolCall::with`"
             );
             ToolError::unavailable(tool, detail)
         }
