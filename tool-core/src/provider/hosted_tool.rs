@@ -1,16 +1,19 @@
-//! [`HostedTool`]: a tool that a provider runs itself.
+//! Tools that a provider runs itself.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// A tool that a provider runs itself, such as a web search: the JSON object that stands for it in
-/// the `tools` of a request.
+use crate::provider::dialect::JsonWriter;
+use crate::schema::messages::shorten;
+
+/// A tool that a provider runs itself, such as a web search: its JSON object in the `tools` of a
+/// request.
 ///
-/// A [dialect](crate::dialect) that knows it puts it in its place. One that does not leaves it out,
-/// and says so by [`Rendered::refused`](crate::dialect::Rendered::refused) and in the log. So a
-/// registry may hold the web searches of several providers, and each is sent its own.
+/// A [dialect](crate::dialect) that knows the tool sends it. Any other dialect leaves it out, reports
+/// it by [`Rendered::refused`](crate::dialect::Rendered::refused), and logs it. So a registry may
+/// contain the web searches of several providers, and each provider is sent its own.
 ///
 /// ```
 /// use serde_json::json;
@@ -41,7 +44,7 @@ struct Hosted {
 }
 
 impl HostedTool {
-    /// A tool for the providers whose documentation has it.
+    /// Creates a tool for the providers that document it.
     pub fn new(json: impl Into<Value>) -> HostedTool {
         HostedTool(Arc::new(Hosted {
             json: json.into(),
@@ -49,8 +52,8 @@ impl HostedTool {
         }))
     }
 
-    /// A tool for every provider that takes hosted tools of its shape, known or not: for what a
-    /// provider, or a server that speaks like one, brought since this version.
+    /// Creates a tool for every provider whose hosted tools have this shape, known or not. Use it
+    /// for tools that are newer than this version, and for servers that imitate a provider.
     ///
     /// ```
     /// use serde_json::json;
@@ -59,7 +62,7 @@ impl HostedTool {
     ///
     /// let search = HostedTool::unchecked(json!({"type": "x_search"}));
     /// let registry = Registry::builder().hosted(search).build()?;
-    /// // xAI's responses are like those of OpenAI.
+    /// // xAI's Responses API is like that of OpenAI.
     /// let rendered = registry.render(&OpenAiResponses::default());
     /// assert_eq!(rendered.as_str(), r#"[{"type":"x_search"}]"#);
     /// # Ok::<(), tool_core::RegistryError>(())
@@ -71,18 +74,18 @@ impl HostedTool {
         }))
     }
 
-    /// What is sent.
+    /// Returns the JSON to send.
     pub fn json(&self) -> &Value {
         &self.0.json
     }
 
-    /// Whether a dialect should send it without knowing it.
+    /// Returns `true` if dialects should send the tool without knowing it.
     pub fn is_unchecked(&self) -> bool {
         self.0.is_unchecked
     }
 }
 
-/// Its JSON text.
+/// Writes the JSON text.
 impl fmt::Display for HostedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.json().fmt(f)
@@ -92,5 +95,58 @@ impl fmt::Display for HostedTool {
 impl fmt::Debug for HostedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HostedTool").field(self.json()).finish()
+    }
+}
+
+/// A hosted tool that a dialect left out.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RefusedTool {
+    /// The tool.
+    pub tool: HostedTool,
+    /// The reason.
+    pub message: String,
+}
+
+impl RefusedTool {
+    pub(crate) fn new(tool: &HostedTool, provider: &str) -> RefusedTool {
+        let json = tool.to_string();
+        RefusedTool {
+            message: format!(
+                "{provider} has no hosted tool {}; it is left out",
+                shorten(&json)
+            ),
+            tool: tool.clone(),
+        }
+    }
+}
+
+impl fmt::Display for RefusedTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Returns `true` for a tool that is identified by its `type`, and is known or unchecked.
+pub(crate) fn is_of_type(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
+    match &tool.json()["type"] {
+        // A function belongs to the registry.
+        Value::String(name) => name != "function" && (tool.is_unchecked() || is_known(name)),
+        _ => false,
+    }
+}
+
+/// Returns `true` for a tool that is identified by its keys, and is known or unchecked.
+pub(crate) fn has_keys(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
+    let Value::Object(members) = tool.json() else {
+        return false;
+    };
+    let is_accepted = |key: &str| key != "type" && (tool.is_unchecked() || is_known(key));
+    !members.is_empty() && members.keys().all(|key| is_accepted(key))
+}
+
+pub(crate) fn write(hosted: &[HostedTool], out: &mut JsonWriter) {
+    for tool in hosted {
+        out.raw(&tool.to_string());
     }
 }
