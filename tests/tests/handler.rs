@@ -7,6 +7,7 @@
     missing_copy_implementations
 )]
 #![deny(unreachable_pub, dead_code)]
+#![allow(clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
 
 use tool_core::{Registry, Tool, ToolCall, tool, tools};
 

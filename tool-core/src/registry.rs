@@ -14,7 +14,7 @@ mod snapshot;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
@@ -66,7 +66,8 @@ struct Inner {
     current: ArcSwap<Snapshot>,
     /// Held while the snapshot is replaced, never by readers.
     write_lock: Mutex<()>,
-    listeners: Listeners,
+    /// Created with the first listener.
+    listeners: OnceLock<Box<Listeners>>,
     policy: Policy,
     /// The result of [`Policy::is_plain`].
     is_plain: bool,
@@ -209,11 +210,16 @@ impl Registry {
         let current = self.0.current.load();
         let (tools, value) = next(&current.tools);
         let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
-        self.0.listeners.queue(&current.tools, &snapshot.tools);
+        let listeners = self.0.listeners.get();
+        if let Some(listeners) = listeners {
+            listeners.queue(&current.tools, &snapshot.tools);
+        }
         self.0.current.store(Arc::new(snapshot));
         drop(current);
         drop(guard);
-        self.0.listeners.deliver(self);
+        if let Some(listeners) = listeners {
+            listeners.deliver(self);
+        }
         Ok(value)
     }
 
@@ -254,7 +260,8 @@ impl Registry {
         &self,
         listener: impl Fn(&Registry, &RegistryChange) + Send + Sync + 'static,
     ) -> ChangeListener {
-        let key = self.0.listeners.add(Arc::new(listener));
+        let listeners = self.0.listeners.get_or_init(Box::default);
+        let key = listeners.add(Arc::new(listener));
         ChangeListener::new(&self.0, key)
     }
 
@@ -482,7 +489,7 @@ impl Registry {
         Registry(Arc::new(Inner {
             current: ArcSwap::from_pointee(snapshot),
             write_lock: Mutex::new(()),
-            listeners: Listeners::default(),
+            listeners: OnceLock::new(),
             is_plain: policy.is_plain(),
             policy,
         }))

@@ -169,8 +169,10 @@ impl ChangeListener {
 
 impl Drop for ChangeListener {
     fn drop(&mut self) {
-        if let Some(registry) = self.registry.upgrade() {
-            registry.listeners.remove(self.key);
+        if let Some(registry) = self.registry.upgrade()
+            && let Some(listeners) = registry.listeners.get()
+        {
+            listeners.remove(self.key);
         }
     }
 }
