@@ -302,7 +302,7 @@ impl<D: Dialect> Agent<D> {
                 return running.await;
             };
             match select(own.cancelled(), pin!(running)).await {
-                Either::Left((_, running)) => {
+                Either::Left(((), running)) => {
                     both.cancel();
                     running.await
                 }

@@ -226,7 +226,7 @@ impl ToolError {
         message: &str,
         source: Option<Box<dyn Error + Send + Sync>>,
     ) -> ToolError {
-        let source = match source.map(|source| source.downcast::<ToolError>()) {
+        let source = match source.map(<dyn Error + Send + Sync>::downcast::<ToolError>) {
             // The tool passed the call on to another registry.
             Some(Ok(error)) if Nested::parse(tool, error.original_message()).is_some() => {
                 return *error;
