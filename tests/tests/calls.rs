@@ -482,7 +482,7 @@ fn the_error_of_a_call_that_a_tool_passed_on_stays_as_it_is() {
                 .collect();
             match kind {
                 ToolErrorKind::InvalidArguments => {
-                    assert_eq!(violations, [("digit", "999 is above the maximum 255")])
+                    assert_eq!(violations, [("digit", "999 is above the maximum 255")]);
                 }
                 _ => assert!(violations.is_empty()),
             }

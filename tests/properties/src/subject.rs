@@ -93,13 +93,13 @@ impl Subject {
         let [strict, lenient, gated, gated_lenient] = [strict, lenient, gated, gated_lenient]
             .map(|builder| builder.build().expect("one tool has one name"));
         Subject {
+            row,
             schema,
             validator,
             strict,
             lenient,
             gated,
             gated_lenient,
-            row,
         }
     }
 

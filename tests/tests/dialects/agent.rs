@@ -265,7 +265,7 @@ async fn hang() {
 
 /// Ends at once.
 #[tool(unlinked)]
-async fn quick() -> &'static str {
+fn quick() -> &'static str {
     "done"
 }
 
@@ -325,11 +325,13 @@ fn a_cancelled_run_ends_while_the_model_is_asked() {
     assert!(model.asked.lock().unwrap().is_empty());
 }
 
+/// A function for `each_call`.
+type Prepare = Box<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
+
 #[test]
 fn a_cancelled_run_keeps_the_round_whose_calls_it_ends() {
     let other = CancellationToken::new();
     let own = other.clone();
-    type Prepare = Box<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
     let prepares: [Prepare; 2] = [
         Box::new(|call| call),
         // Calls with their own token end too.
