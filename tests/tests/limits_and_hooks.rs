@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use tool_core::{
-    Arguments, CallContext, CancellationToken, Coercion, Gate, HookCall, Registry, RegistryBuilder,
-    ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
+    Arguments, CallContext, CancellationToken, Coercion, DynamicTool, Gate, HookCall, Registry,
+    RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
 };
 
 /// Never ends.
@@ -393,7 +393,7 @@ static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// Deletes files.
 #[tool(unlinked)]
-async fn delete(mode: Mode, days: u32, files: Files, even: Even, note: Option<&str>) -> String {
+fn delete(mode: Mode, days: u32, files: Files, even: Even, note: Option<&str>) -> String {
     RUNS.fetch_add(1, Ordering::SeqCst);
     format!("{mode:?} {days} {files:?} {even:?} {note:?}")
 }
@@ -628,4 +628,52 @@ async fn a_timeout_invites_a_retry_only_of_tools_that_may_be_repeated() {
         );
         assert_eq!(text.contains("may still be running"), may_run, "{text}");
     }
+}
+
+#[test]
+fn a_dynamic_tool_is_validated_before_it_is_gated() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let tool = DynamicTool::builder("set_days")
+        .description("Sets a number of days.")
+        .parameters(serde_json::json!({
+            "type": "object",
+            "properties": {"days": {"type": "integer", "maximum": 14}},
+            "required": ["days"],
+        }))
+        .build(move |arguments, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move { Ok::<_, String>(arguments) }
+        })
+        .unwrap();
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&shown);
+    let registry = Registry::builder()
+        .tool(tool)
+        .before(move |hook| {
+            sink.lock().unwrap().push(hook.call.arguments.clone());
+            async move {
+                match hook.call.id.as_str() {
+                    "changed" => Gate::change(r#"{"days":30}"#),
+                    _ => Gate::Allow,
+                }
+            }
+        })
+        .build()
+        .unwrap();
+    let call = |id: &str, arguments: &str| {
+        registry.call_blocking(ToolCall::new(id, "set_days", arguments))
+    };
+    for invalid in ["{", "{}", r#"{"days":30}"#] {
+        assert!(call("1", invalid).is_error());
+    }
+    assert!(shown.lock().unwrap().is_empty());
+    assert_eq!(call("1", r#"{"days":7.0}"#).content(), r#"{"days":7}"#);
+    let result = call("changed", r#"{"days":1}"#);
+    assert_eq!(kind(&result), ToolErrorKind::InvalidArguments);
+    assert_eq!(
+        *shown.lock().unwrap(),
+        [r#"{"days":7}"#, r#"{"days":1}"#].map(Arguments::from)
+    );
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
