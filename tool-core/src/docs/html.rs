@@ -9,11 +9,25 @@ use crate::ordered_json::{Json, is_bidi_control, quote};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// A line in the head of every catalogue, which no other page has.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+    style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">";
+
+/// Returns `true` if a text has the structure of a catalogue, so that it may be replaced.
+pub(super) fn is_generated(text: &str) -> bool {
+    let mut head = text.lines().take_while(|line| *line != "</head>");
+    head.next() == Some("<!DOCTYPE html>")
+        && head.any(|line| line == POLICY)
+        && text.lines().any(|line| line == INDEX)
+        && text.trim_end().ends_with("</html>")
+}
+
+const INDEX: &str = "<nav aria-label=\"Tools\">";
+
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
+         {POLICY}\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
@@ -48,7 +62,7 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
 }
 
 fn push_index(out: &mut String, page: &Page) {
-    out.push_str("<nav aria-label=\"Tools\">\n");
+    out.push_str(&format!("{INDEX}\n"));
     for (group, sections) in &page.groups {
         out.push_str("<div class=\"part\">\n");
         if page.groups.len() > 1 {
