@@ -12,6 +12,10 @@ use serde_json::Value;
 /// and says so by [`Rendered::refused`](crate::dialect::Rendered::refused) and in the log. So a
 /// registry may hold the web searches of several providers, and each is sent its own.
 ///
+/// No request has two tools with the same name. If the registry has a tool with the name of a hosted
+/// one (its `name`, or else its `type` or its key), the hosted one is left out, and
+/// [`Rendered::refused`](crate::dialect::Rendered::refused) and the log say so.
+///
 /// ```
 /// use serde_json::json;
 /// use tool_core::dialect::{Gemini, OpenAiResponses};

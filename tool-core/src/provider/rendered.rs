@@ -6,6 +6,7 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::provider::dialect::{Dialect, JsonWriter, RefusedTool};
+use crate::provider::hosted;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::rules::BrokenRule;
 use crate::spec::ToolSpec;
@@ -33,16 +34,12 @@ impl Rendered {
     ) -> Rendered {
         let room = tools.iter().map(|tool| room(tool)).sum();
         let mut out = JsonWriter::with_capacity(room);
-        let hosted = hosted.iter().cloned();
-        let (hosted, refused): (Vec<_>, Vec<_>) = hosted.partition(|tool| dialect.hosts(tool));
+        let (hosted, refused) = hosted::select(dialect, tools, hosted);
         dialect.write_tools(tools, &hosted, &mut out);
-        let refused = refused.iter();
         Rendered {
             json: out.into_string(),
             broken: dialect.broken_rules(tools, &hosted),
-            refused: refused
-                .map(|tool| RefusedTool::new(tool, dialect.provider()))
-                .collect(),
+            refused,
         }
     }
 
@@ -69,7 +66,8 @@ impl Rendered {
         &self.broken
     }
 
-    /// The [hosted tools](HostedTool) that are left out, since the dialect knows of none like them.
+    /// Returns the [hosted tools](HostedTool) that are left out: the dialect does not know them, or
+    /// another tool has their name.
     pub fn refused(&self) -> &[RefusedTool] {
         &self.refused
     }

@@ -130,7 +130,7 @@ impl Dialect for Gemini {
     /// built-in tools and function calling").
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted::has_keys(tool, |key| {
-            HOSTED.iter().any(|known| is_spelling(key, known))
+            HOSTED.iter().any(|known| hosted::is_spelling(key, known))
         })
     }
 
@@ -173,15 +173,6 @@ impl Dialect for Gemini {
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Gemini, tools)
     }
-}
-
-/// Whether a key is `googleSearch`, as it is or as `google_search`.
-fn is_spelling(key: &str, known: &str) -> bool {
-    let snake = known.chars().flat_map(|letter| {
-        let gap = letter.is_ascii_uppercase().then_some('_');
-        gap.into_iter().chain([letter.to_ascii_lowercase()])
-    });
-    key == known || key.chars().eq(snake)
 }
 
 /// Whether `parameters` can hold a schema: every node has a type there, and every object members.
