@@ -190,14 +190,16 @@ fn a_lenient_registry_converts_clear_values_and_reports_it() {
         result.content(),
         "Some(5) -5 0.75 0.3 ab 999-x_1 Some(\"a@b.c\") [\"one\"] [Stop { name: \"Faro\", minutes: 10 }] [1,null]"
     );
-    let coerced: Vec<_> = result
-        .coercions()
-        .iter()
-        .map(tool_core::Coercion::path)
-        .collect();
+    let coerced: Vec<_> = result.coercions().iter().map(ToString::to_string).collect();
     assert_eq!(
         coerced,
-        ["days", "share", "stops", "stops[0].minutes", "tags"]
+        [
+            "days: converted a string to the value it contains (\"5\")",
+            "share: converted a string to the value it contains (\"0.75\")",
+            "stops: converted a string to the value it contains (\"[{\\\"name\\\":\\\"Faro\\\",\\\"minutes\\\":\\\"10\\\"}…)",
+            "stops[0].minutes: converted a string to the value it contains (\"10\")",
+            "tags: wrapped a single value in an array (\"one\")",
+        ]
     );
     arguments["days"] = json!("15");
     let result = lenient.call_blocking(ToolCall::new("id", "bounded", arguments));

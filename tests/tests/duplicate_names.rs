@@ -185,7 +185,7 @@ fn two_tools_of_one_name_in_a_crate_do_not_build() {
     assert!(!output.status.success(), "{words}");
     for part in [
         // rustc's sentence around ours.
-        "error: symbol `two_tools_of_this_crate_have_one_name__",
+        "error: symbol `duplicate_tool_name_in_this_crate__",
         "__rename_one_with_tool_name__or_mark_one_unlinked__",
         "__crate_one_crate_1_2_3__tool_name__forecast` is already defined",
         // The second attribute is underlined.

@@ -1,12 +1,11 @@
-//! The macro checks names at compile time, the library those of dynamic tools at run time. Neither
-//! can
-//! call the other, so they must agree, and both must agree with the providers' rules.
+//! The macro checks names at compile time and the library checks them at run time. Neither can call
+//! the other, so both are compared here, and with the rules that they implement.
 
 use std::convert::Infallible;
 
 use serde_json::{Value, json};
 use tool_core::DynamicTool;
-use tool_core::rules::{self, Value as Told};
+use tool_core::rules::{self, Value as RuleValue};
 
 #[path = "../../tool-macros/src/util/grammar.rs"]
 mod grammar;
@@ -30,18 +29,24 @@ fn names() -> Vec<String> {
     places.chain(lengths).collect()
 }
 
-/// Returns why a tool with this name and a parameter with this key is rejected.
+/// The problems of a tool with this name and a parameter with this key.
 fn problems(name: &str, key: &str) -> Vec<String> {
+    let properties = json!({key: {"type": "string"}});
+    problems_of(name, &properties)
+}
+
+fn problems_of(name: &str, properties: &Value) -> Vec<String> {
     let tool = DynamicTool::builder(name)
         .description("Does something.")
-        .parameters(json!({"type": "object", "properties": {key: {"type": "string"}}}))
+        .parameters(json!({"type": "object", "properties": properties}))
         .build(async |_, _| Ok::<_, Infallible>(()));
     tool.map_or_else(|error| error.problems().to_vec(), |_| Vec::new())
 }
 
-/// Returns a check of a rule's pattern by an independent validator.
+/// Returns a function that matches a name against the pattern of a rule, with an independent
+/// validator.
 fn by_rule(rule: &str) -> impl Fn(&str) -> bool {
-    let Told::Pattern(pattern) = rules::find(rule).unwrap().value else {
+    let RuleValue::Pattern(pattern) = rules::find(rule).unwrap().value else {
         panic!("{rule} has no pattern");
     };
     let validator = jsonschema::validator_for(&json!({"pattern": pattern})).unwrap();
@@ -51,25 +56,42 @@ fn by_rule(rule: &str) -> impl Fn(&str) -> bool {
 #[test]
 fn the_macro_and_the_library_accept_the_same_tool_names() {
     let by_rule = by_rule("portable.tool_name");
-    let mut taken = 0;
+    let mut accepted = 0;
     for name in names() {
-        let is_taken = grammar::is_tool_name(&name);
-        assert_eq!(problems(&name, "key").is_empty(), is_taken, "{name:?}");
-        assert_eq!(by_rule(&name), is_taken, "{name:?}");
-        taken += usize::from(is_taken);
+        let is_valid = grammar::tool_name_error(&name).is_none();
+        assert_eq!(problems(&name, "key").is_empty(), is_valid, "{name:?}");
+        assert_eq!(by_rule(&name), is_valid, "{name:?}");
+        accepted += usize::from(is_valid);
     }
-    assert!(taken > 300, "{taken}");
+    assert!(accepted > 300, "{accepted}");
 }
 
 #[test]
 fn the_macro_and_the_library_accept_the_same_keys() {
     let by_rule = by_rule("portable.param_name");
-    let mut taken = 0;
+    let mut accepted = 0;
     for key in names() {
-        let is_taken = grammar::is_key(&key);
-        assert_eq!(problems("name", &key).is_empty(), is_taken, "{key:?}");
-        assert_eq!(by_rule(&key), is_taken, "{key:?}");
-        taken += usize::from(is_taken);
+        let is_valid = grammar::key_error(&key).is_none();
+        assert_eq!(problems("name", &key).is_empty(), is_valid, "{key:?}");
+        assert_eq!(by_rule(&key), is_valid, "{key:?}");
+        accepted += usize::from(is_valid);
     }
-    assert!(taken > 300, "{taken}");
+    assert!(accepted > 300, "{accepted}");
+}
+
+#[test]
+fn the_macro_and_the_library_find_the_same_case_collisions() {
+    for (one, other, collide) in [
+        ("celsius", "Celsius", true),
+        ("ÉTÉ", "été", true),
+        ("ΣΣ", "σς", true),
+        ("celsius", "celsiuS ", false),
+        ("a", "b", false),
+        ("straße", "STRASSE", false),
+    ] {
+        let properties = json!({"key": {"type": "string", "enum": [one, other]}});
+        let in_library = !problems_of("name", &properties).is_empty();
+        let in_macro = grammar::case_error(other, [one].into_iter()).is_some();
+        assert_eq!((in_macro, in_library), (collide, collide), "{one} {other}");
+    }
 }

@@ -13,10 +13,10 @@ use tool_core::{ToolEntry, tools};
 ///
 /// The runs are sequential: each run of cargo removes the earlier pages.
 static PAGES: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
-    let (folder, mistake) = document(&["--features", "broken-link"]);
-    assert!(folder.is_none(), "{mistake}");
-    let (folder, words) = document(&[]);
-    (folder.unwrap_or_else(|| panic!("{words}")), mistake)
+    let (folder, broken) = document(&["--features", "broken-link"]);
+    assert!(folder.is_none(), "{broken}");
+    let (folder, output) = document(&[]);
+    (folder.unwrap_or_else(|| panic!("{output}")), broken)
 });
 
 /// Returns the folder of the pages, if there is one, and rustdoc's output.
@@ -85,8 +85,8 @@ fn the_table_lists_every_argument() {
         .map(|row| row.iter().map(String::as_str).collect())
         .collect();
     assert_eq!(
-        cells[0][..4],
-        ["<code>city</code>", "string", "yes", ""],
+        cells[0][..3],
+        ["<code>city</code>", "<code>&amp;str</code>", ""],
         "{rows:?}"
     );
     for part in [
@@ -95,34 +95,31 @@ fn the_table_lists_every_argument() {
          a ` and [that].",
     ] {
         assert!(
-            cells[0][4].contains(part),
+            cells[0][3].contains(part),
             "{part} is not in {}",
-            cells[0][4]
+            cells[0][3]
         );
     }
     let days = [
         "<code>days</code>",
-        "integer",
-        "no",
-        "1 to 14, default <code>3</code>",
+        "<code>u8</code>",
+        "optional, 1 to 14, default <code>3</code>",
         "",
     ];
     assert_eq!(cells[1], days);
-    let unit = ["<code>unit</code>", "<code>Unit</code>", "yes", "", ""];
+    let unit = ["<code>unit</code>", "<code>Unit</code>", "", ""];
     assert_eq!(cells[2], unit);
     let place = [
         "<code>place</code>",
-        "<code>Box&lt;(f64, f64)&gt;</code>",
-        "no",
-        "",
+        "<code>Option&lt;Box&lt;(f64, f64)&gt;&gt;</code>",
+        "optional",
         "",
     ];
     assert_eq!(cells[3], place);
     let languages = [
         "<code>in</code>",
-        "array of strings",
-        "yes",
-        "1 to 5 items",
+        "<code>Vec&lt;String&gt;</code>",
+        "length 1 to 5",
         "On one line.",
     ];
     assert_eq!(cells[4], languages);
@@ -134,7 +131,7 @@ fn the_text_for_the_model_is_shown_verbatim() {
     let [tool] = tools![rustdoc_fixture::forecast];
     assert_eq!(block(&page, "text").as_deref(), Some(&*tool.prompt()));
     for part in [
-        "A model calls it <code>get-forecast</code>, people call it “Rain &amp; [shine]”. \
+        "The model calls it <code>get-forecast</code>; its title is “Rain &amp; [shine]”. \
          It is read-only, not destructive.",
         "<summary>What the model reads</summary>",
     ] {
@@ -152,8 +149,8 @@ fn the_schema_on_the_page_is_that_of_the_tool() {
     ];
     for tool in tools {
         let page = page(&tool.name);
-        let told = block(&page, "json").expect("every type is known by its name");
-        assert_eq!(without_space(&told), tool.parameters_json());
+        let shown = block(&page, "json").expect("every type is known");
+        assert_eq!(without_space(&shown), tool.parameters_json());
     }
 }
 
@@ -179,42 +176,42 @@ fn a_schema_is_omitted_if_type_names_do_not_reveal_it() {
 #[test]
 fn constraints_are_described() {
     let rows = rows(&page("constrained"));
-    let told: Vec<_> = rows
-        .iter()
-        .map(|row| [&*row[1], &row[2], &row[3]])
-        .collect();
+    let shown: Vec<_> = rows.iter().map(|row| [&*row[1], &row[2]]).collect();
     let code = |text: &str| format!("<code>{text}</code>");
     let days = format!(
-        "1 to 14, a multiple of 7, default {}, such as {}",
+        "optional, 1 to 14, a multiple of 7, default {}, such as {}",
         code("7"),
         code("14")
     );
     let word = format!(
-        "2 to 8 characters, matches {}, such as {}",
+        "length 2 to 8, matches {}, such as {}",
         code("^[a|b]+\\.$"),
         code("\"ab.\"")
     );
-    let mail = format!("format {}", code("email"));
+    let mail = format!("optional, format {}", code("email"));
+    let list = code("Vec&lt;u8&gt;");
     assert_eq!(
-        told,
+        shown,
         [
-            ["integer", "no", &days],
-            ["integer", "yes", "at least 5"],
-            ["integer", "no", "0 to 5"],
-            ["number", "yes", "at least 0.5, below 1, a multiple of 0.25"],
-            ["string", "yes", &word],
-            ["string", "no", &mail],
-            [
-                "array of integers",
-                "yes",
-                "each 0 to 255, at most 3 items, no item twice"
-            ],
-            ["string", "yes", "exactly 3 characters"],
+            [&*code("u8"), &days],
+            [&code("i64"), "at least 5"],
+            [&code("Option&lt;u32&gt;"), "optional, at most 5"],
+            [&code("f64"), "at least 0.5, below 1, a multiple of 0.25"],
+            [&code("&amp;str"), &word],
+            [&code("Option&lt;String&gt;"), &mail],
+            [&list, "length at most 3, unique items"],
+            [&code("String"), "length 3"],
         ]
     );
     let rows = self::rows(&page("written"));
-    assert_eq!([&*rows[0][1], &rows[0][2]], ["integer", "no"]);
-    assert_eq!([&*rows[1][1], &rows[1][2]], ["string", "yes"]);
+    let shown: Vec<_> = rows.iter().map(|row| [&*row[1], &row[2]]).collect();
+    assert_eq!(
+        shown,
+        [
+            [&*code(r#"{"type":["integer","null"]}"#), "optional"],
+            [&code(r#"{"type":"string","enum":["a","b"]}"#), ""],
+        ]
+    );
 }
 
 #[test]
@@ -232,7 +229,7 @@ fn the_section_adds_no_doc_test() {
         assert!(!page.contains("rust-example-rendered"), "{page}");
     }
     let nothing = page("nothing");
-    let words = "A model calls it <code>nothing</code>. It is idempotent, open world. It takes no arguments.";
+    let words = "The model calls it <code>nothing</code>. It is idempotent, open world. It takes no arguments.";
     assert!(nothing.contains(words), "{nothing}");
 }
 

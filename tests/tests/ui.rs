@@ -1,9 +1,9 @@
-//! Mistakes in the use of the macros, and the words for them.
+//! Compile errors of the macros.
 //!
-//! `ui/<kind of mistake>/<case>.rs` holds the cases whose messages are our own words. Those of
-//! `ui-rustc/` are mostly rustc's and change with it, so they run under one toolchain. Beside each
-//! case stand its messages, all of them: what follows from a mistake is not reported as another.
-//! `TRYBUILD=overwrite cargo test -p tests --test ui` rewrites them.
+//! `ui/<kind of error>/<case>.rs` contains the cases with errors of the macros alone. The errors of
+//! `ui-rustc/` are mostly those of rustc and change with it, so these cases run with one toolchain.
+//! Each `.stderr` file contains all errors of its case: one for each mistake, and none that follow
+//! from it. `TRYBUILD=overwrite cargo test -p tests --test ui` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 mod rustc_version;
 
 #[test]
-fn every_mistake_has_its_words() {
-    // No case that compiles may join these: it would switch trybuild's batches off.
+fn errors_are_as_expected() {
+    // A case that compiles would turn off the batches of trybuild.
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/*/*.rs");
     match rustc_version::other_words() {
@@ -24,7 +24,7 @@ fn every_mistake_has_its_words() {
 
 #[test]
 fn every_mistake_is_one_error() {
-    // Those of `targets` need another build, and are counted from here.
+    // Those of `targets` need another build. Only their errors are counted here.
     let folders = [
         ("ui", 3),
         ("ui-rustc", 3),
@@ -38,15 +38,15 @@ fn every_mistake_is_one_error() {
     );
 }
 
-/// Checks the cases of a folder and gives their number: each stands `depth` names deep, with its
-/// words beside it, and as many errors as it tells, or one.
+/// Checks the cases of a folder, and returns their number. The path of each has `depth` parts, its
+/// `.stderr` file exists, and the number of errors is right.
 fn check(folder: &Path, depth: usize) -> usize {
     let files = files(folder);
     for path in &files {
         let at = path.display();
-        for beside in ["rs", "stderr"] {
-            let beside = path.with_extension(beside);
-            assert!(files.contains(&beside), "{at} stands alone");
+        for extension in ["rs", "stderr"] {
+            let other = path.with_extension(extension);
+            assert!(files.contains(&other), "{} is missing", other.display());
         }
         assert_eq!(path.components().count(), depth, "{at} is not run");
     }
@@ -55,18 +55,17 @@ fn check(folder: &Path, depth: usize) -> usize {
     cases.inspect(|case| check_errors(case)).count()
 }
 
-/// Every mistake of a case is one error, and nothing follows from it. A case that is about more than
-/// one says how many in its last line: `// 3 errors`, with a reason if one mistake has so many.
+/// Checks that a case has one error, or the number in its last line, such as `// 3 errors`.
 fn check_errors(case: &Path) {
     let read = |path: &Path| fs::read_to_string(path).expect("it was listed");
     let text = read(case);
     let last = text.lines().last().unwrap_or_default();
-    let told = last.strip_prefix("// ");
-    let told = told.and_then(|told| told.split_once(" errors")?.0.parse().ok());
-    let words = read(&case.with_extension("stderr"));
+    let expected = last.strip_prefix("// ");
+    let expected = expected.and_then(|rest| rest.split_once(" errors")?.0.parse().ok());
+    let messages = read(&case.with_extension("stderr"));
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
-    let errors = words.lines().filter(is_error).count();
-    assert_eq!(errors, told.unwrap_or(1), "{}", case.display());
+    let errors = messages.lines().filter(is_error).count();
+    assert_eq!(errors, expected.unwrap_or(1), "{}", case.display());
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

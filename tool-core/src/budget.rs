@@ -20,10 +20,8 @@
 
 use std::{fmt, slice};
 
-use crate::provider::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, Rendered, XAi,
-};
+use crate::provider::DIALECTS;
+use crate::provider::dialect::{JsonWriter, Rendered};
 use crate::provider::hosted_tool::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
@@ -59,25 +57,12 @@ impl Registry {
 
 /// The bytes of a request's `tools` field in each dialect.
 fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, usize)> {
-    let dialects: [(&'static str, &dyn Dialect); 12] = [
-        ("OpenAI Chat", &OpenAiChat::default()),
-        ("OpenAI Chat, strict", &OpenAiChat::strict()),
-        ("OpenAI Responses", &OpenAiResponses::default()),
-        ("OpenAI Responses, strict", &OpenAiResponses::strict()),
-        ("Anthropic", &Anthropic::default()),
-        ("Anthropic, strict", &Anthropic::strict()),
-        ("Gemini", &Gemini::default()),
-        ("Amazon Bedrock", &Bedrock::default()),
-        ("Cohere", &Cohere::default()),
-        ("Mistral", &Mistral::default()),
-        ("xAI", &XAi::default()),
-        ("MCP", &Mcp::default()),
-    ];
-    let bytes = dialects.map(|(name, dialect)| {
+    let dialects = DIALECTS.iter().copied().flatten();
+    let bytes = dialects.map(|&(name, dialect)| {
         let rendered = Rendered::new(dialect, tools, hosted);
         (name, rendered.as_str().len())
     });
-    bytes.to_vec()
+    bytes.collect()
 }
 
 impl Budget {

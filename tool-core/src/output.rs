@@ -1,21 +1,22 @@
-//! From what a function returns to the text that a model reads.
+//! Converts the return value of a tool's function to the result that the model reads.
 
+mod owned_error;
 mod text;
-mod words;
 
 use std::convert::Infallible;
 use std::error::Error;
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::mem;
 
 use serde::Serialize;
 
-use self::words::Words;
+use self::owned_error::OwnedError;
 use crate::call::error::Transient;
 use crate::schema::{Kind, Schema};
 use crate::types::ToolType;
 
-/// How a tool that was run ended.
+/// The outcome of a tool that ran.
 pub enum Outcome {
     #[doc(hidden)]
     Text(String),
@@ -29,7 +30,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// A string as it is, nothing as `ok`, everything else as JSON.
+    /// Converts a value: a string stays as it is, a unit becomes `ok`, everything else JSON.
     pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
         match text::write(value) {
             Ok(outcome) => outcome,
@@ -39,121 +40,150 @@ impl Outcome {
             },
         }
     }
+
+    /// Converts the result of a tool that has no generated code.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn result<T, E>(result: Result<T, E>) -> Outcome
+    where
+        T: Serialize,
+        E: Display + Into<Box<dyn Error + Send + Sync>>,
+    {
+        Returned(result).success().outcome()
+    }
 }
 
-/// What a function returned. A `Result` and a `String` are told from everything else by their
-/// types, through an alias too: what they do in their own way is an inherent method, and comes
-/// before that of [`Plain`].
+/// The return value of a function. Generated code converts it with
+/// `Returned(value).success().outcome()`.
+///
+/// Method resolution selects the implementation by type, so that a `Result` is found behind an
+/// alias too: inherent methods first, then [`SuccessOfResult`], then [`SuccessOfValue`], which
+/// needs a reference. Each call has the span of the type that it converts.
 pub struct Returned<T>(pub T);
 
-impl<T, E> Returned<Result<T, E>> {
-    /// The value, or the error.
-    pub fn split(self) -> Result<T, E> {
-        self.0
-    }
-}
-
 impl Returned<String> {
-    /// The string itself.
-    pub fn outcome(self) -> Outcome {
-        Outcome::Text(self.0)
+    /// Moves the string.
+    pub fn success(self) -> Converted<Infallible> {
+        Converted(Ok(Outcome::Text(self.0)))
     }
 }
 
-/// The way of all other types.
-pub trait Plain<T> {
-    /// The value.
-    fn split(self) -> Result<T, Infallible>;
+impl<E> Returned<Result<String, E>> {
+    /// Moves the string or the error.
+    pub fn success(self) -> Converted<E> {
+        Converted(self.0.map(Outcome::Text))
+    }
+}
 
-    /// The value as text for the model.
-    fn outcome(self) -> Outcome
+/// Converts the value of a `Result`.
+pub trait SuccessOfResult<T, E> {
+    /// Serializes the value, or moves the error.
+    fn success(self) -> Converted<E>
     where
         T: Serialize;
 }
 
-impl<T> Plain<T> for Returned<T> {
-    fn split(self) -> Result<T, Infallible> {
-        Ok(self.0)
-    }
-
-    fn outcome(self) -> Outcome
+impl<T, E> SuccessOfResult<T, E> for Returned<Result<T, E>> {
+    fn success(self) -> Converted<E>
     where
         T: Serialize,
     {
-        Outcome::value(&self.0)
+        Converted(self.0.map(|value| Outcome::value(&value)))
     }
 }
 
-/// The error that a function returned.
-pub struct Failure<E>(pub E);
+/// Converts any other value.
+pub trait SuccessOfValue<T> {
+    /// Serializes the value.
+    fn success(&self) -> Converted<Infallible>
+    where
+        T: Serialize;
+}
 
-impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Failure<E> {
-    /// `Display` for the model, and the error itself for the operator.
+impl<T> SuccessOfValue<T> for Returned<T> {
+    fn success(&self) -> Converted<Infallible>
+    where
+        T: Serialize,
+    {
+        Converted(Ok(Outcome::value(&self.0)))
+    }
+}
+
+/// The return value of a function whose success is converted and whose error is not.
+pub struct Converted<E>(Result<Outcome, E>);
+
+impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Converted<E> {
+    /// Uses the `Display` text of an error for the model, and passes the error to the operator.
     pub fn outcome(self) -> Outcome {
-        Outcome::Failed {
-            message: self.0.to_string(),
-            source: Some(self.0.into()),
-        }
+        self.0.unwrap_or_else(|error| Outcome::Failed {
+            message: error.to_string(),
+            source: Some(error.into()),
+        })
     }
 }
 
-/// The way of an error that only its own thread may hold, such as a `Box<dyn Error>`.
-pub trait Confined<E> {
-    /// `Display` for the model, and the words of the error and of its sources for the operator.
+/// Converts an error that is not `Send` or not `Sync`, such as a `Box<dyn Error>`.
+pub trait ConfinedError<E> {
+    /// Uses the `Display` text for the model, and copies the texts of the error and of its sources
+    /// for the operator.
     fn outcome(self) -> Outcome;
 }
 
-impl<E: Display + Into<Box<dyn Error>>> Confined<E> for Failure<E> {
+impl<E: Display + Into<Box<dyn Error>>> ConfinedError<E> for Converted<E> {
     fn outcome(self) -> Outcome {
-        let message = self.0.to_string();
-        let source: Box<dyn Error + Send + Sync> = match self.0.into().downcast::<Transient>() {
-            Ok(transient) => transient,
-            Err(error) => Box::new(Words::of(&*error)),
-        };
-        Outcome::Failed {
-            message,
-            source: Some(source),
-        }
+        self.0.unwrap_or_else(|error| {
+            let message = error.to_string();
+            let source: Box<dyn Error + Send + Sync> = match error.into().downcast::<Transient>() {
+                Ok(transient) => transient,
+                Err(error) => Box::new(OwnedError::of(&*error)),
+            };
+            Outcome::Failed {
+                message,
+                source: Some(source),
+            }
+        })
     }
 }
 
-/// The way of an error that can only be displayed. It is behind a reference, so that the method is
-/// found after that of [`Confined`].
-pub trait Displayed<E> {
-    /// `Display` for the model.
-    fn outcome(self) -> Outcome
+/// Converts an error that only implements `Display`. The method takes a reference, so that
+/// [`ConfinedError`] is found first.
+pub trait DisplayedError<E> {
+    /// Uses the `Display` text for the model.
+    fn outcome(&mut self) -> Outcome
     where
         E: Display;
 }
 
-impl<E> Displayed<E> for &Failure<E> {
-    fn outcome(self) -> Outcome
+impl<E> DisplayedError<E> for Converted<E> {
+    fn outcome(&mut self) -> Outcome
     where
         E: Display,
     {
-        Outcome::Failed {
-            message: self.0.to_string(),
-            source: None,
+        match &mut self.0 {
+            Ok(outcome) => mem::replace(outcome, Outcome::Text(String::new())),
+            Err(error) => Outcome::Failed {
+                message: error.to_string(),
+                source: None,
+            },
         }
     }
 }
 
-/// The output schema of a return type: an inherent constant where there is one, that of
-/// [`NoOutput`] otherwise.
+/// The output schema of a return type: the inherent constant if it exists, otherwise that of
+/// [`NoOutput`].
 pub struct Output<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Output<T> {
-    /// Its schema.
-    pub const SCHEMA: Option<&'static Schema> = of_results(T::SCHEMA);
+    /// The schema of the type.
+    pub const SCHEMA: Option<&'static Schema> = output_schema(T::SCHEMA);
 }
 
 impl<T: ToolType, E> Output<Result<T, E>> {
-    /// The schema of its success.
-    pub const SCHEMA: Option<&'static Schema> = of_results(T::SCHEMA);
+    /// The schema of a success.
+    pub const SCHEMA: Option<&'static Schema> = output_schema(T::SCHEMA);
 }
 
-/// `()` is answered with a word, not with `null`.
-const fn of_results(schema: &'static Schema) -> Option<&'static Schema> {
+/// A unit has none: it becomes `ok`, not `null`.
+const fn output_schema(schema: &'static Schema) -> Option<&'static Schema> {
     if schema.describes_results() && !matches!(schema.kind, Kind::Null) {
         Some(schema)
     } else {
@@ -161,9 +191,9 @@ const fn of_results(schema: &'static Schema) -> Option<&'static Schema> {
     }
 }
 
-/// The way of a type without a schema.
+/// The output schema of a type that has none.
 pub trait NoOutput {
-    /// None.
+    /// `None`.
     const SCHEMA: Option<&'static Schema> = None;
 }
 

@@ -1,4 +1,5 @@
-//! What generated code refers to. Not part of the public interface: it changes with the macros.
+//! Items that generated code refers to. They are not part of the public interface and change with the
+//! macros.
 
 pub use core::{option::Option, option::Option::*, result::Result::*};
 
@@ -9,8 +10,7 @@ pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
-pub use crate::output::{Failure, Outcome, Output, Returned};
-pub use crate::provider::check::ToolCheck;
+pub use crate::output::{Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
@@ -21,10 +21,13 @@ pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset}
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
-/// Traits of the second choice, where a type lacks the first. They come without names, so that
-/// these mean what they mean to the user.
+/// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
+/// no name of the user is shadowed.
 pub mod autoref_fallbacks {
-    pub use crate::output::{Confined as _, Displayed as _, NoOutput as _, Plain as _};
+    pub use crate::output::{
+        ConfinedError as _, DisplayedError as _, NoOutput as _, SuccessOfResult as _,
+        SuccessOfValue as _,
+    };
 }
 
 use std::marker::PhantomData;
@@ -38,39 +41,39 @@ use crate::tool::Running;
 /// The decoded value of a borrowed parameter.
 pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
-/// The entry of a tool, after a look at the whole of it: its static calls this, so that an error
-/// shows the attribute.
+/// Returns the static entry of a tool. Stops the build if a reference can't be resolved or the tool
+/// exceeds a provider limit. The generated code calls this, so that the error shows the tool.
 pub const fn entry<T: Tool>() -> &'static StaticTool {
     resolve(T::SOURCE.parameters, T::SOURCE.output);
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
     T::ENTRY
 }
 
-/// The future of an async tool's call.
+/// Boxes the future of a call.
 pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {
     Box::pin(future)
 }
 
-/// Where the attribute stands that this is written for.
+/// Returns the location of the attribute whose span the call has.
 #[track_caller]
-pub const fn here(module: &'static str) -> Location {
-    let place = core::panic::Location::caller();
+pub const fn location(module: &'static str) -> Location {
+    let caller = core::panic::Location::caller();
     Location {
-        file: place.file(),
-        line: place.line(),
+        file: caller.file(),
+        line: caller.line(),
         module,
     }
 }
 
-/// Text whose JSON form the macro has written, where it differs.
+/// Text with its escaped JSON form, or with an empty one if that is the same.
 pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
     Text::escaped(plain, escaped)
 }
 
-// These run in the compiler for every parameter there is, and a call there costs some
-// microseconds. Hence no helpers among them.
+// The compiler evaluates these functions for every parameter, where a call takes microseconds. So
+// they repeat code instead of calling helpers.
 
-/// A parameter or a field of type `T`, whose name and description are the same in JSON.
+/// Returns the property of a parameter or a field whose name and description are the same in JSON.
 pub const fn property<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
@@ -89,7 +92,7 @@ pub const fn property<T: ToolType + ?Sized>(
     }
 }
 
-/// A parameter or a field of type `T`.
+/// Returns the property of a parameter or a field.
 pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
     Property {
         exact: T::EXACT,
@@ -97,9 +100,10 @@ pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) ->
     }
 }
 
-/// A parameter of a tool, of type `T`, whose name and description are the same in JSON.
+/// Returns the property of a parameter whose name and description are the same in JSON. Stops the
+/// build if it breaks a provider rule.
 pub const fn parameter<T: ToolType + ?Sized>(
-    check: &mut ToolCheck,
+    tool: &'static str,
     name: &'static str,
     description: &'static str,
 ) -> Property {
@@ -107,35 +111,35 @@ pub const fn parameter<T: ToolType + ?Sized>(
     if TypeCheck::<T>::IS_FINE {
         return property;
     }
-    TypeCheck::<T>::parameter(check, property)
+    TypeCheck::<T>::parameter(tool, property)
 }
 
-/// A parameter of a tool, of type `T`, which the providers of the build are to take.
-pub const fn judged<T: ToolType + ?Sized>(check: &mut ToolCheck, property: Property) -> Property {
-    TypeCheck::<T>::parameter(check, property)
+/// Returns the property. Stops the build if its type breaks a provider rule.
+pub const fn checked<T: ToolType + ?Sized>(tool: &'static str, property: Property) -> Property {
+    TypeCheck::<T>::parameter(tool, property)
 }
 
-/// The same of a parameter whose schema is written by hand.
-pub const fn judged_alone(check: &mut ToolCheck, property: Property) -> Property {
-    provider_check::parameter(check, property, &provider_check::verdict(property.schema))
+/// Returns the property, whose schema is written as JSON. Stops the build if it breaks a provider rule.
+pub const fn checked_schema(tool: &'static str, property: Property) -> Property {
+    provider_check::parameter(tool, property)
 }
 
-/// The member of an `Option<&T>` parameter, made from that of a `T`.
+/// Converts the property of a `T` to that of an `Option<&T>`.
 pub const fn optional(property: Property) -> Property {
     let mut property = property.optional();
     property.nullable = true;
     property
 }
 
-/// A member with a default that its schema advertises, as JSON text.
+/// Adds a default, as JSON text.
 pub const fn default(mut property: Property, json: &'static str) -> Property {
     property.default = json;
     property.required = false;
     property
 }
 
-/// The schema of a type of this name. A newtype of a named type goes by the name of that: it is
-/// what a recursive type refers to.
+/// Adds the name of a type. A newtype of a named type keeps the inner name, which recursive types
+/// refer to.
 pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
     Schema {
         name: match schema.name.is_empty() {
@@ -147,7 +151,7 @@ pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> S
     }
 }
 
-/// An object that serde reads as a struct.
+/// Returns the schema of a struct.
 pub const fn structure(properties: &'static [Property], denies_unknown: bool) -> Schema {
     Schema {
         extra_forms: if denies_unknown {
@@ -159,7 +163,7 @@ pub const fn structure(properties: &'static [Property], denies_unknown: bool) ->
     }
 }
 
-/// An enum whose variants are strings, with what they mean.
+/// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
     aliases: &'static [&'static str],
@@ -177,7 +181,7 @@ pub const fn strings(
     }
 }
 
-/// The one value of a tag.
+/// Returns the schema of the only value of a tag.
 pub const fn constant(
     value: &'static [Text; 1],
     aliases: &'static [&'static str],
@@ -191,13 +195,13 @@ pub const fn constant(
     }))
 }
 
-/// The member that tells a variant of an enum from the others.
+/// Returns the property that contains the tag of a variant.
 pub const fn tag(name: Text, value: &'static Schema) -> Property {
     Property::new(name, Text::EMPTY, value)
 }
 
-/// The member that holds what a variant holds. It is never left out, though it may be `null`.
-pub const fn held(
+/// Returns the property that contains the fields of a variant. It is required even if it may be `null`.
+pub const fn content(
     name: Text,
     schema: &'static Schema,
     aliases: &'static [&'static str],
@@ -211,34 +215,33 @@ pub const fn held(
     }
 }
 
-/// A type that a recursive type may refer to.
-pub trait Recurse {
-    /// Its name in a schema.
+/// A type that a recursive type can refer to.
+pub trait NamedType {
+    /// The name in a schema.
     const NAME: &'static str;
 }
 
-/// Stands for a type in its own schema, and for nothing else.
-pub struct Recursive<T>(PhantomData<T>);
+/// Refers to a type in the schema of that type.
+pub struct TypeReference<T>(PhantomData<T>);
 
-impl<T: ToolType + Recurse> ToolType for Recursive<T> {
+impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
     const SCHEMA: &'static Schema = &Schema::of(Kind::Reference(Reference {
         name: T::NAME,
         target: target::<T>,
     }));
 }
 
-/// The schema of a type, not needed before it is asked for.
+/// Returns the schema of a type. A function delays its evaluation.
 fn target<T: ToolType>() -> &'static Schema {
     T::SCHEMA
 }
 
-/// What stands for a tool whose attribute was in error: it lets the rest of the crate compile, so
-/// that no second error follows the first. The build has failed already.
-pub struct Broken;
+/// Replaces a tool whose attribute has errors, so that uses of the handler are not further errors.
+pub struct InvalidTool;
 
-impl Tool for Broken {
+impl Tool for InvalidTool {
     const SOURCE: StaticSpec = StaticSpec {
-        name: "broken",
+        name: "invalid",
         ..StaticSpec::EMPTY
     };
     const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));

@@ -33,7 +33,7 @@ use crate::tool::json_texts::Draft;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
-    note = "add `#[tool_core::tool]` to the function of that name"
+    note = "add `#[tool_core::tool]` to the function with that name"
 )]
 pub trait Tool: Sized {
     /// The description of the tool.

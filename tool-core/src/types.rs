@@ -14,6 +14,15 @@ macro_rules! schemas {
     )*};
 }
 
+/// The schema of an enum that is also read in other forms.
+#[cfg(any(feature = "chrono", feature = "time"))]
+macro_rules! one_of {
+    ($($value:literal)*) => {
+        $crate::schema::Schema::strings(&[$($crate::schema::Text::new($value)),*])
+            .with_several_forms()
+    };
+}
+
 pub(crate) mod borrow;
 #[cfg(feature = "chrono")]
 mod chrono;
@@ -66,11 +75,11 @@ use crate::schema::Schema;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be used in the signature of a tool",
-    label = "has no schema",
+    message = "`{Self}` cannot be used in the signature of a tool",
+    label = "does not implement `ToolType`",
     note = "for your own struct or enum, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
-    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in such a struct, or use `serde_json::Value`",
-    note = "for a value that the application provides and the model never sends, write `#[param(context)]`"
+    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
+    note = "for a value that the application provides, write `#[param(context)]`"
 )]
 pub trait ToolType {
     /// The schema of a value of this type.
@@ -108,24 +117,8 @@ const fn described_string(description: &'static str) -> Schema {
 
 /// The months, as `chrono` and `time` write them.
 #[cfg(any(feature = "chrono", feature = "time"))]
-const MONTHS: &Schema = &{
-    use crate::schema::Text;
-    Schema::strings(&[
-        Text::new("January"),
-        Text::new("February"),
-        Text::new("March"),
-        Text::new("April"),
-        Text::new("May"),
-        Text::new("June"),
-        Text::new("July"),
-        Text::new("August"),
-        Text::new("September"),
-        Text::new("October"),
-        Text::new("November"),
-        Text::new("December"),
-    ])
-    .with_several_forms()
-};
+const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June" "July" "August"
+    "September" "October" "November" "December"];
 
 /// A type that can be the key of a map.
 ///
@@ -133,8 +126,8 @@ const MONTHS: &Schema = &{
 /// quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
 /// of these.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be a map key in JSON",
-    label = "not a valid key",
-    note = "the keys of a JSON object are strings; use a `Vec` of pairs for keys of this type"
+    message = "`{Self}` cannot be a map key in JSON",
+    label = "not a map key",
+    note = "JSON map keys are strings; use a `Vec` of pairs instead"
 )]
 pub trait MapKey: ToolType {}

@@ -1,7 +1,7 @@
 /// Takes a nap.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `nap`. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nTakes a nap.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+    doc = "\n# As a tool\n\nThe model calls it `nap`. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nTakes a nap.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
 )]
 fn nap() {}
 ///The handler of the tool `nap`.
@@ -24,7 +24,7 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "nap",
             description: "Takes a nap.",
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &[],
             ..__tool_core::StaticSpec::EMPTY
         };
@@ -32,16 +32,7 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         __tool_input.read(&mut [])?;
-        __tool_core::Ok(
-            match __tool_core::Returned(nap()).split() {
-                __tool_core::Ok(__tool_value) => {
-                    __tool_core::Returned(__tool_value).outcome()
-                }
-                __tool_core::Err(__tool_error) => {
-                    __tool_core::Failure(__tool_error).outcome()
-                }
-            },
-        )
+        __tool_core::Ok(__tool_core::Returned(nap()).success().outcome())
     }
     const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
 };

@@ -1,9 +1,9 @@
 /// Every way to take an argument.
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `parameters`.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `owned` | string | yes |  | Owned. |\n| `borrowed` | string | yes |  |  |\n| `maybe` | integer | no | 0 to 255 |  |\n| `maybe_borrowed` | string | no |  |  |\n| `items` | array of arrays of integers | yes | each 0 to 255 |  |\n| `number` | integer | no | default `-5` | With \"quotes\". |\n| `unset` | array of strings | no |  |  |\n| `type` | `Kind<'_>` | yes |  |  |"
+    doc = "\n# As a tool\n\nThe model calls it `parameters`.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `owned` | `String` |  | Owned. |\n| `borrowed` | `&'a str` |  |  |\n| `maybe` | `Option<u8>` | optional |  |\n| `maybe_borrowed` | `Option<&str>` | optional |  |\n| `items` | `&[Vec<u8>]` |  |  |\n| `number` | `i64` | optional, default `-5` | With \"quotes\". |\n| `unset` | `Vec<String>` | optional |  |\n| `type` | `Kind<'_>` |  |  |"
 )]
-#[cfg_attr(all(doc, unix), doc = "| `conditional` | boolean | yes |  |  |")]
+#[cfg_attr(all(doc, unix), doc = "| `conditional` | `bool` |  |  |")]
 #[cfg_attr(
     doc,
     doc = "\n<details><summary>What the model reads</summary>\n\n```text\nEvery way to take an argument.\n```\n\n\n</details>"
@@ -44,59 +44,42 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "parameters",
             description: "Every way to take an argument.",
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::ToolCheck::of("parameters");
-                loop {
-                    let __tool_parameters = [
-                        __tool_core::parameter::<
-                            String,
-                        >(&mut __tool_judge, "owned", "Owned."),
-                        __tool_core::parameter::<str>(&mut __tool_judge, "borrowed", ""),
-                        __tool_core::parameter::<
-                            Option<u8>,
-                        >(&mut __tool_judge, "maybe", ""),
-                        __tool_core::optional(
-                            __tool_core::parameter::<
-                                str,
-                            >(&mut __tool_judge, "maybe_borrowed", ""),
-                        ),
-                        __tool_core::parameter::<
-                            [Vec<u8>],
-                        >(&mut __tool_judge, "items", ""),
-                        __tool_core::default(
-                            __tool_core::judged::<
+                let __tool_parameters = [
+                    __tool_core::parameter::<String>("parameters", "owned", "Owned."),
+                    __tool_core::parameter::<str>("parameters", "borrowed", ""),
+                    __tool_core::parameter::<Option<u8>>("parameters", "maybe", ""),
+                    __tool_core::optional(
+                        __tool_core::parameter::<str>("parameters", "maybe_borrowed", ""),
+                    ),
+                    __tool_core::parameter::<[Vec<u8>]>("parameters", "items", ""),
+                    __tool_core::default(
+                        __tool_core::checked::<
+                            i64,
+                        >(
+                            "parameters",
+                            __tool_core::property_of::<
                                 i64,
                             >(
-                                &mut __tool_judge,
-                                __tool_core::property_of::<
-                                    i64,
-                                >(
-                                    __tool_core::text("number", ""),
-                                    __tool_core::text(
-                                        "With \"quotes\".",
-                                        "With \\\"quotes\\\".",
-                                    ),
+                                __tool_core::text("number", ""),
+                                __tool_core::text(
+                                    "With \"quotes\".",
+                                    "With \\\"quotes\\\".",
                                 ),
                             ),
-                            "-5",
                         ),
-                        __tool_core::parameter::<
-                            Vec<String>,
-                        >(&mut __tool_judge, "unset", "")
-                            .optional(),
-                        __tool_core::parameter::<
-                            Kind<'_>,
-                        >(&mut __tool_judge, "type", ""),
-                        #[cfg(unix)]
-                        __tool_core::parameter::<
-                            bool,
-                        >(&mut __tool_judge, "conditional", ""),
-                    ];
-                    if __tool_judge.ends() {
-                        break __tool_parameters;
-                    }
-                }
+                        "-5",
+                    ),
+                    __tool_core::parameter::<Vec<String>>("parameters", "unset", "")
+                        .optional(),
+                    const {
+                        __tool_core::parameter::<Kind<'_>>("parameters", "type", "")
+                    },
+                    #[cfg(unix)]
+                    __tool_core::parameter::<bool>("parameters", "conditional", ""),
+                ];
+                __tool_parameters
             },
             output: <__tool_core::Output<&'_ str>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
@@ -110,7 +93,9 @@ const _: () = {
         let mut __tool_3 = __tool_core::Slot::<
             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
         >::new();
-        let mut __tool_4 = __tool_core::Slot::<__tool_core::OwnedArg<'_, [Vec<u8>]>>::new();
+        let mut __tool_4 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, [Vec<u8>]>,
+        >::new();
         let mut __tool_5 = __tool_core::Slot::<i64>::new();
         let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
@@ -132,7 +117,7 @@ const _: () = {
                 ],
             )?;
         __tool_core::Ok(
-            match __tool_core::Returned(
+            __tool_core::Returned(
                     parameters(
                         __tool_0.take(),
                         __tool_core::BorrowArg::borrow(&__tool_1.take()),
@@ -146,28 +131,21 @@ const _: () = {
                         __tool_8.take(),
                     ),
                 )
-                .split()
-            {
-                __tool_core::Ok(__tool_value) => {
-                    __tool_core::Returned(__tool_value).outcome()
-                }
-                __tool_core::Err(__tool_error) => {
-                    __tool_core::Failure(__tool_error).outcome()
-                }
-            },
+                .success()
+                .outcome(),
         )
     }
     const _: () = __tool_core::check::fits(
         <i64 as __tool_core::ToolType>::SCHEMA,
         &__tool_core::Literal::Integer(-5i128),
-        "the default -5 is no value that the schema of `number` describes; give one that a call could send",
+        "the default -5 does not match the schema of `number`; write a value that does",
     );
     #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
     #[linkme(crate = __tool_core::linkme)]
     #[cfg_attr(
         not(test),
         unsafe(
-            export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
         )
     )]
     static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<parameters>();

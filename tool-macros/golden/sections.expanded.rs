@@ -18,7 +18,7 @@
 #[inline]
 #[cfg_attr(
     doc,
-    doc = "\n# As a tool\n\nA model calls it `get-forecast`, people call it “Forecast”. It is read-only, not destructive, idempotent, open world.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `city` | string | yes |  | City and country. |\n\n<details><summary>What the model reads</summary>\n\n```text\nWeather forecast for a city.\n\nIn degrees.\n\nWhen to use: The user asks about weather.\n\nReturns: One number a day.\n```\n\n```json\n{\n  \"type\": \"object\",\n  \"properties\": {\"city\": {\"type\": \"string\", \"description\": \"City and country.\"}},\n  \"required\": [\"city\"],\n  \"additionalProperties\": false\n}\n```\n\n</details>"
+    doc = "\n# As a tool\n\nThe model calls it `get-forecast`; its title is “Forecast”. It is read-only, not destructive, idempotent, open world.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `city` | `&str` |  | City and country. |\n\n<details><summary>What the model reads</summary>\n\n```text\nWeather forecast for a city.\n\nIn degrees.\n\nWhen to use: The user asks about weather.\n\nReturns: One number a day.\n```\n\n```json\n{\n  \"type\": \"object\",\n  \"properties\": {\"city\": {\"type\": \"string\", \"description\": \"City and country.\"}},\n  \"required\": [\"city\"],\n  \"additionalProperties\": false\n}\n```\n\n</details>"
 )]
 pub async fn forecast(city: &str) -> Result<Forecast, WeatherError> {
     fetch(city).await
@@ -49,19 +49,14 @@ const _: () = {
                 __tool_core::Some(true),
                 __tool_core::Some(true),
             ],
-            location: __tool_core::here(::core::module_path!()),
+            location: __tool_core::location(::core::module_path!()),
             parameters: &{
-                let mut __tool_judge = __tool_core::ToolCheck::of("get-forecast");
-                loop {
-                    let __tool_parameters = [
-                        __tool_core::parameter::<
-                            str,
-                        >(&mut __tool_judge, "city", "City and country."),
-                    ];
-                    if __tool_judge.ends() {
-                        break __tool_parameters;
-                    }
-                }
+                let __tool_parameters = [
+                    __tool_core::parameter::<
+                        str,
+                    >("get-forecast", "city", "City and country."),
+                ];
+                __tool_parameters
             },
             output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
             ..__tool_core::StaticSpec::EMPTY
@@ -85,18 +80,11 @@ const _: () = {
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
-                match __tool_core::Returned(
+                __tool_core::Returned(
                         forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())).await,
                     )
-                    .split()
-                {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                }
+                    .success()
+                    .outcome()
             }),
         )
     }
@@ -105,7 +93,7 @@ const _: () = {
     #[cfg_attr(
         not(test),
         unsafe(
-            export_name = "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
         )
     )]
     static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<forecast>();

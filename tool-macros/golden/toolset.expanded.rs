@@ -5,7 +5,7 @@ impl Home {
     #[inline]
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `set`, behind the prefix of its toolset. It is idempotent.\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n| `degrees` | integer | yes |  |  |\n| `like` | `Home` | no |  |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `set` with the prefix of its toolset. It is idempotent.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `degrees` | `i32` |  |  |\n| `like` | `Option<Home>` | optional |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets the temperature.\n```\n\n\n</details>"
     )]
     fn set(&self, degrees: i32, like: Option<Self>) -> Result<[u8; Self::LIMIT], Error> {
         self.degrees(degrees)
@@ -15,13 +15,13 @@ impl Home {
     #[cfg(unix)]
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `wait`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nWaits for a temperature.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `wait` with the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nWaits for a temperature.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
     )]
     async fn wait(&self) {}
     /// Lists the rooms.
     #[cfg_attr(
         doc,
-        doc = "\n# As a tool\n\nA model calls it `list_rooms`, behind the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nLists the rooms.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+        doc = "\n# As a tool\n\nThe model calls it `list_rooms` with the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nLists the rooms.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
     )]
     pub fn rooms() -> Vec<String> {
         Vec::new()
@@ -46,22 +46,15 @@ const _: () = {
                     __tool_core::Some(true),
                     __tool_core::None,
                 ],
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &{
-                    let mut __tool_judge = __tool_core::ToolCheck::of("set");
-                    loop {
-                        let __tool_parameters = [
-                            __tool_core::parameter::<
-                                i32,
-                            >(&mut __tool_judge, "degrees", ""),
-                            __tool_core::parameter::<
-                                Option<Home>,
-                            >(&mut __tool_judge, "like", ""),
-                        ];
-                        if __tool_judge.ends() {
-                            break __tool_parameters;
-                        }
-                    }
+                    let __tool_parameters = [
+                        __tool_core::parameter::<i32>("set", "degrees", ""),
+                        const {
+                            __tool_core::parameter::<Option<Home>>("set", "like", "")
+                        },
+                    ];
+                    __tool_parameters
                 },
                 output: <__tool_core::Output<
                     Result<[u8; <Home>::LIMIT], Error>,
@@ -75,22 +68,15 @@ const _: () = {
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
             __tool_core::Ok(
-                match __tool_core::Returned(
+                __tool_core::Returned(
                         <Home>::set(
                             __tool_core::Input::receiver::<Home>(__tool_input),
                             __tool_0.take(),
                             __tool_1.take(),
                         ),
                     )
-                    .split()
-                {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                },
+                    .success()
+                    .outcome(),
             )
         }
         __tool_core::entry::<__tool_handler>()
@@ -104,7 +90,7 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "wait",
                 description: "Waits for a temperature.",
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
                 ..__tool_core::StaticSpec::EMPTY
             };
@@ -118,21 +104,14 @@ const _: () = {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
                 __tool_core::boxed(async move {
-                    match __tool_core::Returned(
+                    __tool_core::Returned(
                             <Home>::wait(
                                     __tool_core::Input::receiver::<Home>(__tool_input),
                                 )
                                 .await,
                         )
-                        .split()
-                    {
-                        __tool_core::Ok(__tool_value) => {
-                            __tool_core::Returned(__tool_value).outcome()
-                        }
-                        __tool_core::Err(__tool_error) => {
-                            __tool_core::Failure(__tool_error).outcome()
-                        }
-                    }
+                        .success()
+                        .outcome()
                 }),
             )
         }
@@ -146,7 +125,7 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "list_rooms",
                 description: "Lists the rooms.",
-                location: __tool_core::here(::core::module_path!()),
+                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
                 output: <__tool_core::Output<Vec<String>>>::SCHEMA,
                 ..__tool_core::StaticSpec::EMPTY
@@ -155,16 +134,7 @@ const _: () = {
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
-            __tool_core::Ok(
-                match __tool_core::Returned(<Home>::rooms()).split() {
-                    __tool_core::Ok(__tool_value) => {
-                        __tool_core::Returned(__tool_value).outcome()
-                    }
-                    __tool_core::Err(__tool_error) => {
-                        __tool_core::Failure(__tool_error).outcome()
-                    }
-                },
-            )
+            __tool_core::Ok(__tool_core::Returned(<Home>::rooms()).success().outcome())
         }
         __tool_core::entry::<__tool_handler>()
     };
@@ -191,8 +161,8 @@ const _: () = {
     }
 };
 ::core::compile_error! {
-    "no method is linked, since it needs a value that a registry is given; drop `unlinked`"
+    "a method is never linked because it needs a registered value; remove `unlinked`"
 }
 ::core::compile_error! {
-    "calls run side by side and share what their tools are methods of; take `&self`, and keep what changes in a `Mutex`"
+    "concurrent calls share `self`; take `&self`, and keep mutable state in a `Mutex`"
 }

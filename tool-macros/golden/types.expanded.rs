@@ -45,7 +45,7 @@ const _: () = {
         };
     }
     #[automatically_derived]
-    impl<T: Clone> __tool_core::Recurse for Place<T> {
+    impl<T: Clone> __tool_core::NamedType for Place<T> {
         const NAME: &'static ::core::primitive::str = "Place";
     }
 };
@@ -66,7 +66,7 @@ const _: () = {
         };
     }
     #[automatically_derived]
-    impl __tool_core::Recurse for Metres {
+    impl __tool_core::NamedType for Metres {
         const NAME: &'static ::core::primitive::str = "Metres";
     }
     impl __tool_core::MapKey for Metres
@@ -106,7 +106,7 @@ const _: () = {
         const EXACT: ::core::primitive::bool = true;
     }
     #[automatically_derived]
-    impl __tool_core::Recurse for Unit {
+    impl __tool_core::NamedType for Unit {
         const NAME: &'static ::core::primitive::str = "Unit";
     }
     impl __tool_core::MapKey for Unit {}
@@ -125,10 +125,10 @@ const _: () = {
         const EXACT: ::core::primitive::bool = false;
     }
     #[automatically_derived]
-    impl __tool_core::Recurse for Bits {
+    impl __tool_core::NamedType for Bits {
         const NAME: &'static ::core::primitive::str = "Bits";
     }
 };
 ::core::compile_error! {
-    "a union has no form in JSON; derive `ToolType` for a struct or an enum"
+    "`ToolType` cannot be derived for a union; write a struct or an enum"
 }

@@ -3,10 +3,9 @@
 mod block;
 mod function;
 mod keys;
-mod own_type;
 mod parameter;
 
 pub(crate) use block::{Block, Member};
 pub(crate) use function::Function;
 pub(crate) use keys::Keys;
-pub(crate) use parameter::{ParameterKind, hides};
+pub(crate) use parameter::{ParameterKind, is_conditional};

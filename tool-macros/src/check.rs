@@ -1,23 +1,20 @@
-//! What keeps a model from being a tool: one function a rule.
+//! The rules for tools, toolsets and types, one function for each rule.
 
-mod toolset;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Attribute, GenericArgument, GenericParam, LitStr, PathArguments, Type};
 
-use proc_macro2::Span;
-use syn::{GenericArgument, GenericParam, PathArguments, Type};
-
-pub(crate) use self::toolset::{is_one_type, toolset};
-use crate::attr::{Function, ParameterKind, hides};
-use crate::model::constraints::{Constraints, SchemaOverride};
-use crate::model::data::{Data, Shape, Tagging, Variant};
-use crate::model::json_schema;
-use crate::model::tool::{Owner, Tool, WhenAbsent};
+use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
+use crate::model::constraints::Constraints;
+use crate::model::data::{Data, Shape, Tagging};
+use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
-use crate::util::grammar::{is_key, is_tool_name};
+use crate::util::grammar::{case_error, key_error, tool_name_error};
 use crate::util::literal::Literal;
-use crate::util::names::plain;
+use crate::util::names::{is_one_of, plain};
 
-/// Every rule over a function and the tool that it is meant to be.
+/// Checks a function and its tool.
 pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     qualifiers(function, errors);
     generics(function, errors);
@@ -32,65 +29,67 @@ fn qualifiers(function: &Function, errors: &mut Errors) {
     if let Some(token) = function.unsafety {
         errors.at(
             token,
-            "a model can't uphold what an `unsafe` function asks of its caller; \
-             write a safe function that checks it",
+            "a tool cannot be `unsafe` because a model cannot uphold safety conditions; write a \
+             safe function that checks them",
         );
     }
     if let Some(token) = function.abi {
         errors.at(
             token,
-            "a tool is called from Rust; drop `extern`, or write a Rust function that calls this one",
+            "a tool cannot be an `extern` function; remove `extern`, or write a Rust function \
+             that calls this one",
         );
     }
 }
 
 fn generics(function: &Function, errors: &mut Errors) {
+    let reason = "a tool cannot be generic because its schema describes one concrete type";
     for parameter in &function.generics.params {
         match parameter {
             GenericParam::Lifetime(_) => {}
-            GenericParam::Type(ty) => errors.at(
-                &ty.ident,
-                "a tool can't be generic, since a schema describes one type; \
-                 write the type that a model is to send",
-            ),
-            GenericParam::Const(constant) => errors.at(
-                &constant.ident,
-                "a tool can't be generic, since a schema describes one type; write the number",
-            ),
+            GenericParam::Type(ty) => {
+                errors.at(&ty.ident, format!("{reason}; write that type instead"));
+            }
+            GenericParam::Const(constant) => {
+                errors.at(
+                    &constant.ident,
+                    format!("{reason}; write the number instead"),
+                );
+            }
         }
     }
 }
 
 fn parameter_forms(function: &Function, owner: Option<&Owner>, errors: &mut Errors) {
     for parameter in &function.parameters {
-        for attr in parameter.attrs.iter().filter(|attr| hides(attr)) {
+        for attr in parameter.attrs.iter().filter(|attr| is_conditional(attr)) {
             errors.at(
                 attr.path(),
-                "`#[tool]` can't know whether this holds; write the parameter twice, \
-                 under `#[cfg(…)]` and under `#[cfg(not(…))]`",
+                "`#[tool]` cannot evaluate `#[cfg_attr]` on a parameter; write the parameter \
+                 twice, under `#[cfg(…)]` and under `#[cfg(not(…))]`",
             );
         }
         match &parameter.kind {
             ParameterKind::Named(..) => {}
             ParameterKind::Receiver(receiver) if owner.is_none() => errors.at(
                 receiver.token,
-                "a method is a tool of what it belongs to; \
-                 put `#[toolset]` on its `impl` block, which reads this `#[tool]`",
+                "a method can only be a tool in an `impl` block with `#[toolset]`; add \
+                 `#[toolset]` to its block",
             ),
             ParameterKind::Receiver(receiver) if receiver.is_shared => {}
             ParameterKind::Receiver(receiver) => errors.at(
                 receiver.token,
-                "calls run side by side and share what their tools are methods of; \
-                 take `&self`, and keep what changes in a `Mutex`",
+                "concurrent calls share `self`; take `&self`, and keep mutable state in a \
+                 `Mutex`",
             ),
             ParameterKind::Variadic(token) => errors.at(
                 token,
-                "a tool has a fixed list of parameters; take a `Vec` in place of `...`",
+                "a tool cannot be variadic; take a `Vec` instead of `...`",
             ),
             ParameterKind::Pattern(pattern) => errors.at(
                 pattern,
-                "a parameter needs a name that a model can use; \
-                 name it here and take it apart in the body",
+                "a parameter of a tool must have a name; name it here and destructure it in the \
+                 body",
             ),
         }
     }
@@ -102,18 +101,20 @@ fn types(tool: &Tool, errors: &mut Errors) {
             if let Some(mutability) = reference.mutability {
                 errors.at(
                     mutability,
-                    "a tool can't hand back its arguments; take the value itself, and make it `mut`",
+                    "a tool cannot borrow its arguments mutably; take an owned value and bind it \
+                     as `mut`",
                 );
             }
             if let Some(lifetime) = reference.lifetime.as_ref().filter(|l| l.ident == "static") {
                 errors.at(
                     lifetime,
-                    "arguments live only as long as the call; drop `'static`, or take an owned value",
+                    "arguments are dropped at the end of the call; remove `'static`, or take an \
+                     owned value",
                 );
             }
         }
-        // What stands in for the type is decoded by it all the same.
-        forbidden(parameter.passing.inner(), errors);
+        // The type decodes the value even if another one describes it.
+        unsupported(parameter.passing.inner(), errors);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some((literal, *span)),
             _ => None,
@@ -122,27 +123,25 @@ fn types(tool: &Tool, errors: &mut Errors) {
     }
 }
 
-/// Types for which rustc's own message would lead nowhere.
-fn forbidden(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::ImplTrait(ty) => errors.at(
-            ty,
-            "`impl Trait` names no type that could be decoded; write the type that a model is to send",
-        ),
-        Type::TraitObject(ty) => errors.at(
-            ty,
-            "a trait object can't be decoded; write the type that a model is to send",
-        ),
-        Type::Group(group) => forbidden(&group.elem, errors),
-        Type::Paren(paren) => forbidden(&paren.elem, errors),
-        Type::Reference(reference) => inner_type(&Type::Reference(reference.clone()), errors),
-        _ => parts(ty).into_iter().for_each(|part| inner_type(part, errors)),
-    }
+/// Reports types for which the message of rustc would not help.
+fn unsupported(ty: &Type, errors: &mut Errors) {
+    let error = match ty {
+        Type::ImplTrait(_) => {
+            "`impl Trait` cannot be decoded because it does not name a type; write a concrete type"
+        }
+        Type::TraitObject(_) => "a trait object cannot be decoded; write a concrete type",
+        Type::Reference(_) => {
+            "only a whole parameter can be borrowed, not a part of it; write an owned type here, \
+             such as `String`"
+        }
+        _ => return parts(ty).for_each(|part| unsupported(part, errors)),
+    };
+    errors.at(ty, error);
 }
 
-/// The types that a type is written with.
-fn parts(ty: &Type) -> Vec<&Type> {
-    match ty {
+/// The types inside a type, one level down.
+fn parts(ty: &Type) -> impl Iterator<Item = &Type> {
+    let types = match ty {
         Type::Path(path) => {
             let arguments = path.path.segments.iter().map(|segment| &segment.arguments);
             let listed = arguments.filter_map(|arguments| match arguments {
@@ -155,187 +154,227 @@ fn parts(ty: &Type) -> Vec<&Type> {
             });
             types.collect()
         }
-        Type::Slice(slice) => vec![&slice.elem],
-        Type::Array(array) => vec![&array.elem],
+        Type::Slice(slice) => vec![&*slice.elem],
+        Type::Array(array) => vec![&*array.elem],
+        Type::Group(group) => vec![&*group.elem],
+        Type::Paren(paren) => vec![&*paren.elem],
         Type::Tuple(tuple) => tuple.elems.iter().collect(),
         _ => Vec::new(),
-    }
-}
-
-fn inner_type(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::Reference(reference) => errors.at(
-            reference,
-            "a tool can borrow a whole parameter, not a part of it; \
-             write an owned type here, such as `String`",
-        ),
-        other => forbidden(other, errors),
-    }
+    };
+    types.into_iter()
 }
 
 fn output(tool: &Tool, errors: &mut Errors) {
     match &tool.output {
         Some(Type::Never(never)) => errors.at(
             never,
-            "a call ends with a result, and this function never returns; \
-             leave the type out, or write that of what it returns",
+            "a tool must return, but this function never does; remove `-> !`, or write the type \
+             that it returns",
         ),
-        Some(ty) => parts(ty)
-            .into_iter()
-            .for_each(|part| nameless(part, errors)),
+        Some(ty) => parts(ty).for_each(|part| nested_impl_trait(part, errors)),
         None => {}
     }
 }
 
-/// `impl Trait` inside of a type, which the call could not repeat.
-fn nameless(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::ImplTrait(ty) => errors.at(
+/// Reports `impl Trait` inside a type, which the generated code cannot name.
+fn nested_impl_trait(ty: &Type, errors: &mut Errors) {
+    if let Type::ImplTrait(_) = ty {
+        errors.at(
             ty,
-            "`impl Trait` is taken as the whole result of a tool, not as a part of it; \
-             write the type of this part",
-        ),
-        _ => parts(ty)
-            .into_iter()
-            .for_each(|part| nameless(part, errors)),
+            "`impl Trait` can only be the whole return type of a tool, not a part of it; write a \
+             concrete type here",
+        );
     }
+    parts(ty).for_each(|part| nested_impl_trait(part, errors));
 }
 
 fn tool_name(tool: &Tool, errors: &mut Errors) {
     let name = tool.name.value();
-    if !is_tool_name(&name) {
-        let remedy = match name == plain(&tool.ident) {
-            true => " in `#[tool(name = \"…\")]`",
-            false => "",
+    if let Some(error) = tool_name_error(&name) {
+        let key = if name == plain(&tool.ident) {
+            ", with `#[tool(name = \"…\")]`"
+        } else {
+            ""
         };
+        errors.at(&tool.name, format!("{error}{key}"));
+    }
+}
+
+fn keys(tool: &Tool, errors: &mut Errors) {
+    for parameter in &tool.parameters {
+        let key = parameter.key.value();
+        if let Some(error) = key_error(&key) {
+            let rename = if key == plain(&parameter.ident) {
+                ", with `#[param(rename = \"…\")]`"
+            } else {
+                ""
+            };
+            errors.at(&parameter.key, format!("{error}{rename}"));
+        }
+    }
+    for key in duplicates(tool.parameters.iter().map(|one| (&one.key, &one.cfgs))) {
         errors.at(
-            &tool.name,
+            key,
             format!(
-                "`{name}` is no name that every provider takes; use an ASCII letter or `_`, \
-                 then at most 63 ASCII letters, digits, `_` or `-`{remedy}"
+                "duplicate parameter key `{}`; rename one parameter, or give it another key with \
+                 `#[param(rename = \"…\")]`",
+                key.value()
             ),
         );
     }
 }
 
-fn keys(tool: &Tool, errors: &mut Errors) {
+/// The names that repeat an earlier one. Two under `#[cfg]` may exclude each other.
+fn duplicates<'n>(
+    names: impl Iterator<Item = (&'n LitStr, &'n Vec<Attribute>)>,
+) -> impl Iterator<Item = &'n LitStr> {
     let mut seen: Vec<(String, bool)> = Vec::new();
-    for parameter in &tool.parameters {
-        let key = parameter.key.value();
-        if !is_key(&key) {
-            let remedy = match key == plain(&parameter.ident) {
-                true => " in `#[param(rename = \"…\")]`",
-                false => "",
-            };
-            errors.at(&parameter.key, bad_key(&key, remedy));
-        }
-        // Of two with `#[cfg]`, only one may be there.
-        let has_cfg = !parameter.cfgs.is_empty();
-        if seen
-            .iter()
-            .any(|(other, cfg)| *other == key && !(*cfg && has_cfg))
-        {
-            errors.at(
-                &parameter.key,
-                format!(
-                    "a second parameter with the key `{key}`; \
-                     give one of them another name, or another key with `#[param(rename = \"…\")]`"
-                ),
-            );
-        }
-        seen.push((key, has_cfg));
+    names.filter_map(move |(name, cfgs)| {
+        let (text, has_cfg) = (name.value(), !cfgs.is_empty());
+        let is_duplicate = |(other, cfg): &(String, bool)| *other == text && !(*cfg && has_cfg);
+        let duplicate = seen.iter().any(is_duplicate).then_some(name);
+        seen.push((text, has_cfg));
+        duplicate
+    })
+}
+
+/// Checks an `impl` block and the tools in it.
+pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
+    concrete_type(block, errors);
+    let methods = block.members.iter().filter_map(|member| match member {
+        Member::Tool(method) => Some(&method.function),
+        _ => None,
+    });
+    for (function, one) in methods.zip(&set.tools) {
+        tool(function, one, errors);
+    }
+    let is_other = |member| matches!(member, &Member::Other(_));
+    if block.members.iter().all(is_other) {
+        errors.at(
+            &block.ty,
+            "a toolset requires at least one tool; add `#[tool]` to the methods that the model \
+             should call",
+        );
+    }
+    for name in duplicates(set.tools.iter().map(|one| (&one.name, &one.cfgs))) {
+        errors.at(
+            name,
+            format!(
+                "duplicate tool name `{}` in this toolset; rename one with \
+                 `#[tool(name = \"…\")]`",
+                name.value()
+            ),
+        );
     }
 }
 
-/// Every rule over a type.
+/// Returns `true` if a block belongs to one type that a registry could own.
+pub(crate) fn is_one_type(block: &Block) -> bool {
+    let mut errors = Errors::default();
+    concrete_type(block, &mut errors);
+    errors.is_empty()
+}
+
+fn concrete_type(block: &Block, errors: &mut Errors) {
+    if let Some(of_trait) = &block.of_trait {
+        errors.at(
+            of_trait,
+            "`#[toolset]` cannot be applied to a trait implementation; move it to an inherent \
+             `impl` block, and call the trait from there",
+        );
+    }
+    let borrows = "a toolset cannot borrow because a registry owns it; store owned values, or \
+                   share them in an `Arc`";
+    let generic = "a toolset cannot be generic because each of its tools exists once; write a \
+                   concrete type, such as `impl Home<Sensor>`";
+    for parameter in &block.generics.params {
+        match parameter {
+            GenericParam::Lifetime(lifetime) => errors.at(&lifetime.lifetime, borrows),
+            GenericParam::Type(ty) => errors.at(&ty.ident, generic),
+            GenericParam::Const(constant) => errors.at(&constant.ident, generic),
+        }
+    }
+    if let Some(lifetime) = anonymous_lifetime(block.ty.to_token_stream()) {
+        errors.span(lifetime, borrows);
+    }
+}
+
+/// The span of a `'_`.
+fn anonymous_lifetime(tokens: TokenStream) -> Option<Span> {
+    let mut after_quote = false;
+    tokens.into_iter().find_map(|tree| match tree {
+        TokenTree::Group(group) => anonymous_lifetime(group.stream()),
+        tree if after_quote && is_one_of(&tree, &["_"]) => Some(tree.span()),
+        tree => {
+            after_quote = matches!(&tree, TokenTree::Punct(mark) if mark.as_char() == '\'');
+            None
+        }
+    })
+}
+
+/// Checks a type that derives `ToolType`.
 pub(crate) fn data(data: &Data, errors: &mut Errors) {
-    shape_keys(&data.shape, errors);
+    names(&data.shape, errors);
     for field in data.fields() {
         constraints(&field.constraints, None, errors);
-        if field.constraints.stand_in.is_none() {
-            lent(&field.ty, errors);
+        if field.constraints.schema_override.is_none() {
+            borrowed(&field.ty, errors);
         }
     }
 }
 
-/// A field that borrows. serde would refuse every string with an escape in it.
-fn lent(ty: &Type, errors: &mut Errors) {
-    match ty {
-        Type::Reference(reference) => {
-            let lifetime = reference.lifetime.as_ref();
-            if lifetime.is_some_and(|lifetime| lifetime.ident != "static") {
-                errors.at(
-                    reference,
-                    "text with escapes can't be borrowed from JSON; \
-                     write an owned type, such as `String`, or a `Cow`",
-                );
-            }
-        }
-        Type::Group(group) => lent(&group.elem, errors),
-        Type::Paren(paren) => lent(&paren.elem, errors),
-        _ => parts(ty).into_iter().for_each(|part| lent(part, errors)),
+/// Reports a field that borrows. serde would reject every string with an escape.
+fn borrowed(ty: &Type, errors: &mut Errors) {
+    if let Type::Reference(reference) = ty
+        && let Some(lifetime) = &reference.lifetime
+        && lifetime.ident != "static"
+    {
+        errors.at(
+            reference,
+            "JSON text with escapes cannot be borrowed; write an owned type, such as `String`, or \
+             a `Cow`",
+        );
     }
+    parts(ty).for_each(|part| borrowed(part, errors));
 }
 
-fn shape_keys(shape: &Shape, errors: &mut Errors) {
-    let remedy = " in `#[serde(rename = \"…\")]`";
+fn names(shape: &Shape, errors: &mut Errors) {
+    let mut report = |span, error: Option<String>| {
+        if let Some(error) = error {
+            errors.span(span, format!("{error}, with `#[serde(rename = \"…\")]`"));
+        }
+    };
     match shape {
         Shape::Object(fields) => {
-            for field in fields
-                .iter()
-                .filter(|field| !field.is_flat && !is_key(&field.key))
-            {
-                errors.span(field.span, bad_key(&field.key, remedy));
+            for field in fields.iter().filter(|field| !field.is_flat) {
+                report(field.span, key_error(&field.key));
             }
         }
         Shape::Enum(tagging, variants) => {
             for (at, variant) in variants.iter().enumerate() {
-                let around = matches!(tagging, Tagging::External) && !variant.shape.is_unit();
-                if around && !variant.is_untagged && !is_key(&variant.name) {
-                    errors.span(variant.span, bad_key(&variant.name, remedy));
+                let is_key = matches!(tagging, Tagging::External)
+                    && !variant.shape.is_unit()
+                    && !variant.is_untagged;
+                if is_key {
+                    report(variant.span, key_error(&variant.name));
                 }
-                let twin = |other: &&Variant| {
-                    other.name != variant.name
-                        && other.name.to_lowercase() == variant.name.to_lowercase()
-                };
-                // Anthropic's strict mode may return a value in another case.
-                if let Some(twin) = variants[..at].iter().find(twin) {
-                    errors.span(
-                        variant.span,
-                        format!(
-                            "`{}` and `{}` differ by case alone, which not every provider keeps; \
-                             rename one{remedy}",
-                            twin.name, variant.name
-                        ),
-                    );
-                }
-                shape_keys(&variant.shape, errors);
+                let others = variants[..at].iter().map(|other| &*other.name);
+                report(variant.span, case_error(&variant.name, others));
+            }
+            for variant in variants {
+                names(&variant.shape, errors);
             }
         }
         _ => {}
     }
 }
 
-/// The texts of a `#[param]` that a constant can't judge: written schemas, and literals beside a
-/// pattern.
+/// Checks literals against a pattern, which a constant cannot do.
 fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, errors: &mut Errors) {
-    if let Some(SchemaOverride::Schema(written)) = &constraints.stand_in
-        && let Err(problem) = json_schema::read(&written.value())
-    {
-        errors.at(written, problem);
-    }
-    let example = constraints
-        .example
-        .as_ref()
-        .map(|(literal, span)| (literal, *span));
-    for (literal, span) in default.into_iter().chain(example) {
+    let annotations = constraints
+        .literals()
+        .map(|(_, literal, span)| (literal, span));
+    for (literal, span) in default.into_iter().chain(annotations) {
         constraints.check_literal(literal, span, errors);
     }
-}
-
-fn bad_key(key: &str, remedy: &str) -> String {
-    format!(
-        "`{key}` is no key that every provider takes; use an ASCII letter or `_`, \
-         then at most 63 ASCII letters, digits or `_`{remedy}"
-    )
 }

@@ -1,7 +1,5 @@
-//! Whole expansions, kept in `golden/`: what a change of the macros does to generated code shows
-//! in its diff.
-//!
-//! `BLESS=1 cargo test -p tool-core-macros` rewrites them.
+//! Compares expansions with the files in `golden/`, so that a diff shows every change of generated
+//! code. `BLESS=1 cargo test -p tool-core-macros` rewrites the files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -10,15 +8,15 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, ImplItem, Item, Meta};
 
-use crate::emit;
+use crate::expand;
 
 #[test]
-fn no_expansion_changes_unseen() {
+fn expansions_match_the_golden_files() {
     let bless = env::var_os("BLESS").is_some();
     let mut changed = Vec::new();
     for input in inputs() {
         let source = fs::read_to_string(&input).expect("it was listed");
-        let expanded = expand(&source);
+        let expanded = expand_file(&source);
         let golden = input.with_extension("expanded.rs");
         if fs::read_to_string(&golden).ok().as_ref() == Some(&expanded) {
             continue;
@@ -31,15 +29,15 @@ fn no_expansion_changes_unseen() {
     }
     assert!(
         changed.is_empty(),
-        "if this is as it should be, bless it with `BLESS=1 cargo test -p tool-core-macros`\n{}",
+        "to accept this, run `BLESS=1 cargo test -p tool-core-macros`\n{}",
         changed.join("\n")
     );
 }
 
 #[test]
-fn no_expansion_is_left_behind_by_its_input() {
+fn every_golden_file_has_an_input() {
     let inputs = inputs();
-    assert!(inputs.len() >= 5, "the inputs moved");
+    assert!(inputs.len() >= 5, "inputs are missing");
     for file in files() {
         let name = file.to_string_lossy();
         let input = name
@@ -66,43 +64,43 @@ fn inputs() -> Vec<PathBuf> {
     files
 }
 
-/// The file after expansion, formatted.
-fn expand(source: &str) -> String {
+/// Expands a file and formats the result.
+fn expand_file(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let expanded: TokenStream = file.items.into_iter().map(item).collect();
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}:\n{expanded}"));
-    // A new version must not change the symbols.
+    // Symbols contain the version.
     let version = env!("CARGO_PKG_VERSION").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     prettyplease::unparse(&file).replace(&format!("__crate__{version}_"), "__crate_…_")
 }
 
-/// An item as rustc leaves it, one macro expanded.
+/// Expands the macro of an item.
 fn item(item: Item) -> TokenStream {
     match item {
         Item::Fn(mut function) => match take("tool", &mut function.attrs) {
-            Some(arguments) => emit::tool(arguments, function.into_token_stream()),
+            Some(arguments) => expand::tool(arguments, function.into_token_stream()),
             None => function.into_token_stream(),
         },
         Item::Impl(mut block) => {
             if let Some(arguments) = take("toolset", &mut block.attrs) {
-                return emit::toolset(arguments, block.into_token_stream());
+                return expand::toolset(arguments, block.into_token_stream());
             }
             for item in &mut block.items {
                 if let ImplItem::Fn(function) = item {
                     let arguments = take("tool", &mut function.attrs).unwrap_or_default();
-                    *item = ImplItem::Verbatim(emit::tool(arguments, function.to_token_stream()));
+                    *item = ImplItem::Verbatim(expand::tool(arguments, function.to_token_stream()));
                 }
             }
             block.into_token_stream()
         }
         data => {
-            let implementation = emit::tool_type(data.to_token_stream());
+            let implementation = expand::tool_type(data.to_token_stream());
             quote!(#data #implementation)
         }
     }
 }
 
-/// Takes `#[name(…)]` out and leaves the other attributes in their order.
+/// Removes `#[name(…)]` and returns its arguments.
 fn take(name: &str, attrs: &mut Vec<Attribute>) -> Option<TokenStream> {
     let place = attrs.iter().position(|attr| attr.path().is_ident(name))?;
     match attrs.remove(place).meta {

@@ -1,13 +1,13 @@
 //! The macros of [`tool-core`](https://docs.rs/tool-core). Depend on that crate, which re-exports
 //! them.
 //!
-//! A macro goes through four stages. Each knows only the one before it:
+//! An expansion (`expand`) has four stages. Each one uses the result of the stage before it:
 //!
-//! | stage | what it holds |
+//! | stage | result |
 //! |---|---|
 //! | `attr` | attributes and signatures as written, with their spans |
-//! | `model` | what the tool or the type is; no attribute survives past here |
-//! | `check` | what makes a model refuse to be a tool, one function a rule |
+//! | `model` | the tool or the type that they describe, without attributes |
+//! | `check` | the errors in a model, one function per rule |
 //! | `emit` | the generated code; it can't fail |
 
 use proc_macro::TokenStream;
@@ -15,6 +15,7 @@ use proc_macro::TokenStream;
 mod attr;
 mod check;
 mod emit;
+mod expand;
 #[cfg(test)]
 mod golden;
 mod model;
@@ -22,45 +23,45 @@ mod util;
 
 /// # The handler
 ///
-/// Beside the function stands its handler: a struct of the same name, in the namespace of types,
-/// that implements `Tool`. `tool-core`, which re-exports this macro, lists the keys of `#[tool(…)]`
-/// and of `#[param(…)]` with an example each.
+/// The macro generates a handler: a type that implements `Tool` and has the name of the function, or
+/// the one in `#[tool(handler = Name)]`. All keys of `#[tool(…)]` and `#[param(…)]` are listed, with
+/// examples, where `tool-core` re-exports this macro.
 ///
 /// # Doc comments
 ///
 /// The text before the first heading is the description. `# Arguments` lists parameters
 /// (``* `city` - text``), as an alternative to doc comments on the parameters themselves.
-/// `# When to use` and `# Returns` reach the model too. Every other section is for people.
+/// `# When to use` and `# Returns` are sent to the model too. All other sections are for people.
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    emit::tool(arguments.into(), item.into()).into()
+    expand::tool(arguments.into(), item.into()).into()
 }
 
-/// On an `impl` block: its functions with [`macro@tool`] become tools, methods as well as functions
-/// without `self`. `tool-core`, which re-exports this macro, tells all of it.
+/// Turns the functions with [`macro@tool`] in an `impl` block into tools, both methods and functions
+/// without `self`. See the documentation where `tool-core` re-exports this macro.
 #[proc_macro_attribute]
 pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    emit::toolset(arguments.into(), item.into()).into()
+    expand::toolset(arguments.into(), item.into()).into()
 }
 
-/// Implements `ToolType` for a struct or an enum that stands in the signature of a tool.
+/// Implements `ToolType` for a struct or an enum, so that it can be used in the signature of a tool.
 ///
-/// serde's attributes are read as serde reads them, by its own code: names, defaults, aliases,
-/// `skip`, `flatten`, `transparent`, `from` and `try_from`, all four ways to tag an enum. `with`
-/// needs `#[param(as = Type)]` or `#[param(schema = …)]` to say what it reads. Doc comments become
-/// descriptions; those of unit variants are told beside the description of whatever uses the enum.
+/// serde's attributes are read with serde's own code: names, defaults, aliases, `skip`, `flatten`,
+/// `transparent`, `from`, `try_from` and all four enum representations. A field with `with` needs
+/// `#[param(as = Type)]` or `#[param(schema = …)]`. Doc comments become descriptions. Those of unit
+/// variants are added to the description of each use of the enum.
 ///
-/// A field takes the keys of [`macro@tool`]'s `#[param(…)]`, apart from `rename` and `default`,
-/// which are serde's, and besides `recursive`: the field leads back to a type that holds this one.
-/// A type that names itself needs no telling.
+/// A field accepts the keys of [`macro@tool`]'s `#[param(…)]` except `rename` and `default`, which
+/// are serde's. It also accepts `recursive`, for a type that contains this one. A field of the type
+/// itself needs no key.
 ///
-/// Fields own their text, or hold it in a `Cow`: JSON with escapes has none to lend.
+/// Fields must own their text or hold it in a `Cow`: JSON strings with escapes can't be borrowed.
 ///
-/// On the type itself, `#[param(crate = path)]` says where `tool_core` is.
+/// On the type itself, `#[param(crate = path)]` sets the path of `tool_core`.
 ///
-/// The variants of an untagged enum are tried in turn by serde. One that would take the values of
-/// a later one is a compile error.
+/// serde tries the variants of an untagged enum in order. A variant that accepts the values of a
+/// later one is a compile error.
 #[proc_macro_derive(ToolType, attributes(param, serde))]
 pub fn tool_type(item: TokenStream) -> TokenStream {
-    emit::tool_type(item.into()).into()
+    expand::tool_type(item.into()).into()
 }

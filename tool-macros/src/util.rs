@@ -1,4 +1,4 @@
-//! What every stage needs.
+//! Helpers of all stages.
 
 pub(crate) mod docs;
 pub(crate) mod errors;
@@ -8,3 +8,4 @@ pub(crate) mod literal;
 pub(crate) mod markdown;
 pub(crate) mod names;
 pub(crate) mod pattern;
+pub(crate) mod tokens;

@@ -49,6 +49,12 @@ pub async fn renamed_asynchronous(unit: Unit) -> Result<Place<Unit>, String> {
     }
 }
 
+/// Has a handler with another name.
+#[tool(crate = toolbox, handler = SkyTool)]
+pub fn sky() -> u8 {
+    8
+}
+
 /// A shelf of places.
 #[derive(Debug, Default)]
 pub struct Shelf(Vec<String>);
@@ -109,7 +115,8 @@ mod tests {
             .tools(tools![
                 renamed_synchronous,
                 renamed_asynchronous,
-                roundabout
+                roundabout,
+                crate::SkyTool
             ])
             .build()
             .expect("unique names");
@@ -125,6 +132,7 @@ mod tests {
         assert_eq!(place, r#"{"name":"Celsius"}"#);
         assert!(call("renamed_asynchronous", r#"{"unit":"Fahrenheit"}"#).contains("too warm"));
         assert_eq!(call("roundabout", ""), "ok");
+        assert_eq!(call("sky", ""), "8");
     }
 
     #[test]

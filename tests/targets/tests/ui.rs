@@ -1,8 +1,8 @@
-//! Mistakes in the eyes of a provider, and the words for them.
+//! Compile errors of tools that break a provider's rules.
 //!
-//! `ui/<kind of mistake>/` is for builds with every target on, `ui-alone/<target>/` for those with
-//! that target alone: of several mistakes in one parameter, the first is told.
-//! `TRYBUILD=overwrite cargo test -p targets --features all --test ui` rewrites the words.
+//! `ui/<kind of mistake>/` is for builds with every target enabled, `ui-alone/<target>/` for those
+//! with that target only: a parameter shows its first broken rule only.
+//! `TRYBUILD=overwrite cargo test -p targets --features all --test ui` rewrites the expected errors.
 
 use tool_core::rules::Target;
 
@@ -10,13 +10,16 @@ use tool_core::rules::Target;
 mod rustc_version;
 
 #[test]
-fn every_refusal_has_its_words() {
-    let on: Vec<_> = Target::ALL.into_iter().filter(|one| one.is_on()).collect();
-    let cases = match on[..] {
-        [] => return println!("no target is on; run with `--features all`"),
+fn rejected_tools_have_the_expected_errors() {
+    let enabled: Vec<_> = Target::ALL
+        .into_iter()
+        .filter(|one| one.is_enabled())
+        .collect();
+    let cases = match enabled[..] {
+        [] => return println!("no target is enabled; run with `--features all`"),
         [alone] => format!("ui-alone/{}/*.rs", alone.feature()),
         _ => {
-            assert_eq!(on, Target::ALL, "one target, or all of them");
+            assert_eq!(enabled, Target::ALL, "one target, or all of them");
             "ui/*/*.rs".to_owned()
         }
     };

@@ -125,7 +125,7 @@ fn a_markdown_catalogue_describes_every_part_of_a_tool() {
         "\n**Tree**\n\n| Name | Type | Required |",
         "| <code>children</code> | array of Tree | no |",
         "Not available: \\`code\\` has a pattern; add an example.\n",
-        "- OpenAI, strict: parameter \\`anything\\`: OpenAI's strict mode takes no value of any type \
+        "- OpenAI, strict: parameter \\`anything\\`: OpenAI's strict mode does not accept untyped values \
          (rule openai.strict.types)\n",
         "No parameters.\n",
         "<details>\n<summary>JSON Schema of the parameters</summary>\n\n```json\n{\n  \"type\": \"object\",",

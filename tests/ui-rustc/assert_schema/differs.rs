@@ -1,4 +1,4 @@
-//! A schema that is not the text that it should be.
+//! A schema that differs from the expected text.
 
 use tool_core::{assert_schema, tool};
 

@@ -1,3 +1,5 @@
+//! Constraints that do not fit the type, and values that do not fit the constraints.
+
 #![allow(unused_variables)]
 
 use tool_core::tool;
@@ -13,8 +15,13 @@ fn wait(
     #[param(unique)] flag: bool,
     #[param(range = 1..=5, default = 6)] small: u8,
     #[param(length = ..=2, example = "abc")] short: &str,
+    #[param(multiple_of = 2)] word: String,
+    #[param(multiple_of = 2)] weight: f64,
+    #[param(multiple_of = 0.5)] rooms: u8,
+    #[param(range = 1.0..=3.0)] floors: u8,
+    #[param(format = "email")] age: u8,
 ) {
 }
 
 fn main() {}
-// 8 errors
+// 13 errors

@@ -1,4 +1,4 @@
-//! Defaults that the schema refuses, and a type without one.
+//! Defaults that the schema rejects.
 
 use tool_core::{tool, tools};
 

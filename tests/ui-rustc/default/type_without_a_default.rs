@@ -1,4 +1,4 @@
-//! `default` for a type that has none.
+//! `default` for a type without a `Default` implementation.
 
 use serde::Deserialize;
 use tool_core::{ToolType, tool, tools};

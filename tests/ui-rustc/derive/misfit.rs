@@ -1,3 +1,5 @@
+//! A constraint that does not fit the type, and an invalid map key.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! Untagged enums whose variants shadow later ones.
+
 use serde::Deserialize;
 use tool_core::ToolType;
 

@@ -1,4 +1,4 @@
-//! A future that can't change threads.
+//! A future that is not `Send`.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A list of tools with something else in it.
+//! A function without `#[tool]` in a list of tools.
 
 use tool_core::tools;
 

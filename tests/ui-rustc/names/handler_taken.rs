@@ -1,4 +1,4 @@
-//! A type with the name of a tool's function.
+//! A type with the name of a tool's handler.
 
 use tool_core::tool;
 

@@ -1,4 +1,4 @@
-//! An associated function: its handler would stand inside of the `impl` block.
+//! An associated function. Its handler would be inside the `impl` block.
 
 use tool_core::tool;
 

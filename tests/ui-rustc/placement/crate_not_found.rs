@@ -1,4 +1,4 @@
-//! A path that does not lead to `tool_core`.
+//! A `crate` path that does not exist.
 
 /// Weather of a city.
 #[tool_core::tool(crate = toolbox)]

@@ -1,4 +1,4 @@
-//! An error that has nothing to say.
+//! An error without `Display`.
 
 use tool_core::{tool, tools};
 

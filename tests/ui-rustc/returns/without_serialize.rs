@@ -1,4 +1,4 @@
-//! A result that can't be written as JSON, alone and in a `Result`.
+//! A result without `Serialize`, alone and in a `Result`.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A value without tools where its tools are wanted.
+//! A value of a type without `#[toolset]`.
 
 use tool_core::Registry;
 

@@ -1,4 +1,4 @@
-//! A method whose future stays on its thread.
+//! A method whose future is not `Send`.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A type that threads can't share.
+//! A type that is not `Sync`.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Two blocks of one type.
+//! Two toolset blocks of one type.
 
 use tool_core::toolset;
 

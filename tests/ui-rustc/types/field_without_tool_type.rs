@@ -1,4 +1,4 @@
-//! A field without a schema.
+//! A field without `ToolType`.
 
 use serde::Deserialize;
 use tool_core::ToolType;

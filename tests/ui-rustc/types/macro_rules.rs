@@ -1,4 +1,4 @@
-//! A type that comes out of a macro is underlined where it was written.
+//! A type passed through `macro_rules!` is underlined where it was written.
 
 use tool_core::tool;
 

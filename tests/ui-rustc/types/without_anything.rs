@@ -1,4 +1,4 @@
-//! A type that can be neither described nor decoded.
+//! A type without `ToolType` and `Deserialize`.
 
 use tool_core::{tool, tools};
 

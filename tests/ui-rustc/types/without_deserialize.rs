@@ -1,4 +1,4 @@
-//! A type that can be described and not decoded.
+//! A type with `ToolType` but without `Deserialize`.
 
 use tool_core::{ToolType, tool, tools};
 

@@ -1,4 +1,4 @@
-//! Types without a schema: in a parameter, inside of another type, behind a reference.
+//! Types without `ToolType`: as a parameter, nested, and behind a reference.
 
 use serde::Deserialize;
 use tool_core::{tool, tools};

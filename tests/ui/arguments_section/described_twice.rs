@@ -1,4 +1,4 @@
-//! One parameter, two descriptions: both in the list, or one on the parameter.
+//! Two descriptions of one parameter: both in the list, or one on the parameter.
 
 use tool_core::{tool, tools};
 

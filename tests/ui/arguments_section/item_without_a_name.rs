@@ -1,4 +1,4 @@
-//! List items that name no parameter.
+//! List items that do not name a parameter.
 
 use tool_core::{tool, tools};
 

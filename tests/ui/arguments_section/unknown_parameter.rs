@@ -1,4 +1,4 @@
-//! Docs of parameters that do not exist: mistyped, far off, and of a function without any.
+//! Descriptions of unknown parameters: mistyped, unrelated, and of a function without parameters.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A section that describes a parameter and lists none.
+//! A section that describes a parameter without a list.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A reference in the middle of a type.
+//! A reference inside a type.
 
 use tool_core::{tool, tools};
 

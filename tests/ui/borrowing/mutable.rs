@@ -1,4 +1,4 @@
-//! A parameter that the function could change in place.
+//! A mutable reference.
 
 use tool_core::{tool, tools};
 

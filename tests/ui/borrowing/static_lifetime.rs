@@ -1,4 +1,4 @@
-//! A parameter that outlives the call.
+//! A reference that outlives the call.
 
 use tool_core::{tool, tools};
 

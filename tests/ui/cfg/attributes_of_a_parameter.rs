@@ -1,4 +1,4 @@
-//! What a parameter is called and described under a condition that only rustc can judge.
+//! `#[cfg_attr]` on a parameter.
 
 use tool_core::{tool, tools};
 

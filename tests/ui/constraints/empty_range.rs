@@ -1,3 +1,5 @@
+//! Ranges without values.
+
 #![allow(unused_variables)]
 
 use tool_core::tool;

@@ -1,3 +1,5 @@
+//! Invalid patterns and formats, and values that do not match their pattern.
+
 #![allow(unused_variables)]
 
 use tool_core::tool;

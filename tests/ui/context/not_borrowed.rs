@@ -1,4 +1,4 @@
-//! What the application gives is lent, to all calls.
+//! Context parameters that are not shared references.
 
 #![allow(unused_variables)]
 

@@ -1,4 +1,4 @@
-//! A default that can't be written into a schema.
+//! A default that is not a literal.
 
 use tool_core::{tool, tools};
 

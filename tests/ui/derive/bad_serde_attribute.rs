@@ -1,4 +1,4 @@
-//! Attributes that serde itself would refuse: two derives, one message.
+//! Attributes that serde rejects too: two derives, one error.
 
 use serde::Deserialize;
 use tool_core::ToolType;

@@ -1,4 +1,4 @@
-//! Fields that borrow from the text of a call.
+//! Fields that borrow from the JSON text.
 
 use std::borrow::Cow;
 

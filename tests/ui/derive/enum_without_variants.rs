@@ -1,4 +1,4 @@
-//! Types that no value has.
+//! An enum without variants.
 
 use serde::Deserialize;
 use tool_core::{ToolType, tool, tools};

@@ -1,3 +1,5 @@
+//! Invalid names of fields and variants.
+
 use serde::Deserialize;
 use tool_core::ToolType;
 

@@ -1,4 +1,4 @@
-//! A union has no form in JSON.
+//! A union.
 
 use tool_core::ToolType;
 

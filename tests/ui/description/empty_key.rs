@@ -1,4 +1,4 @@
-//! A description of no words.
+//! Empty descriptions.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! No doc comment at all, an empty one, and one for people only.
+//! No doc comment, an empty one, and one with sections only.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! Docs that rustc reads later than `#[tool]`.
+//! Docs from a macro, which rustc expands after `#[tool]`.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A doc comment and a key for the same thing: of the tool, a parameter, a type and a field.
+//! A doc comment and a key for the same thing: a tool, a parameter, a type and a field.
 
 use serde::Deserialize;
 use tool_core::{ToolType, tool, tools};

@@ -1,4 +1,4 @@
-//! `impl Trait` as a parameter's type, alone, inside of another type and borrowed.
+//! `impl Trait` as the type of a parameter: alone, nested, and borrowed.
 
 use tool_core::{tool, tools};
 

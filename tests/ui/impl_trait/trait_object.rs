@@ -1,4 +1,4 @@
-//! A trait object as a parameter's type.
+//! A trait object as the type of a parameter.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! Keys that no one knows: mistyped, far off, or of the other attribute.
+//! Unknown keys: mistyped, unrelated, or of another attribute.
 
 use serde::Deserialize;
 use tool_core::{ToolType, tool, tools};
@@ -13,7 +13,7 @@ struct Unit {
 
 /// Weather of a city.
 #[tool(readonly, colour = "red", type = "x")]
-fn weather(#[param(defualt = 3, name = "days")] days: u8, unit: Unit) -> u8 {
+fn weather(#[param(defualt = 3, name = "days", recursive)] days: u8, unit: Unit) -> u8 {
     let _ = unit.letter;
     days
 }
@@ -21,4 +21,4 @@ fn weather(#[param(defualt = 3, name = "days")] days: u8, unit: Unit) -> u8 {
 fn main() {
     let _ = tools![weather];
 }
-// 7 errors
+// 8 errors

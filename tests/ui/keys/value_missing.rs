@@ -1,4 +1,4 @@
-//! Keys that need a value and have none.
+//! Keys without their values.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A description that is there and badly written is not missing too.
+//! An invalid description is not reported as missing too.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! Keys of arguments that a provider refuses, on parameters and on fields.
+//! Invalid keys, of parameters and of fields.
 
 use serde::Deserialize;
 use tool_core::{ToolType, tool, tools};

@@ -1,4 +1,4 @@
-//! Names that a provider refuses.
+//! Invalid tool names.
 
 use tool_core::{tool, tools};
 

@@ -1,4 +1,4 @@
-//! A parameter that is taken apart in the signature.
+//! A parameter that is destructured in the signature.
 
 use tool_core::{tool, tools};
 

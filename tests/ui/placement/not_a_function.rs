@@ -1,4 +1,4 @@
-//! `#[tool]` on something else.
+//! `#[tool]` on items that are not functions.
 
 use tool_core::tool;
 

@@ -1,4 +1,4 @@
-//! A function for other languages.
+//! An `extern` function.
 
 use tool_core::{tool, tools};
 

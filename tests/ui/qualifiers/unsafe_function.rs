@@ -1,4 +1,4 @@
-//! An unsafe function.
+//! An `unsafe` function.
 
 use tool_core::{tool, tools};
 

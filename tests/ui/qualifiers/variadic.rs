@@ -1,4 +1,4 @@
-//! Any number of arguments, with a name and without one. rustc would refuse both.
+//! Variadic functions, with and without a name. rustc would reject both.
 
 use tool_core::{tool, tools};
 

@@ -1,3 +1,5 @@
+//! Schemas that are invalid or cannot be enforced.
+
 #![allow(unused_variables)]
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Headings that look as if they reached the model.
+//! Headings that resemble those for the model.
 
 use tool_core::{tool, tools};
 

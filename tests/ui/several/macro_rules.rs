@@ -1,4 +1,4 @@
-//! Mistakes in what comes out of a macro are underlined where they were written.
+//! Errors in the output of `macro_rules!` are underlined where the tokens were written.
 
 use tool_core::tool;
 

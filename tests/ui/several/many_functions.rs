@@ -1,4 +1,4 @@
-//! Each function reports its own mistake; importing them goes on working.
+//! Each function reports its own errors, and can still be imported.
 
 use tools::{first, second, third};
 

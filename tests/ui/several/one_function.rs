@@ -1,4 +1,4 @@
-//! Everything wrong at once is reported at once, and nothing else fails because of it.
+//! All errors of a function are reported at once, and cause no others.
 
 use tool_core::{Registry, Tool, tool, tools};
 

@@ -1,4 +1,4 @@
-//! Types that are many, or that borrow.
+//! Types that are generic or borrow.
 
 use tool_core::toolset;
 

@@ -1,4 +1,4 @@
-//! Keys that the block has and its methods have not, and the other way round.
+//! Keys that only the block or only its methods accept.
 
 use tool_core::toolset;
 

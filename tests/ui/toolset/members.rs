@@ -1,4 +1,4 @@
-//! Mistakes of the items in a block, all at once.
+//! Errors in several items of a block.
 
 use tool_core::toolset;
 

@@ -1,4 +1,4 @@
-//! Items that have no methods of their own.
+//! `#[toolset]` on items that are not inherent `impl` blocks.
 
 use tool_core::toolset;
 

@@ -1,4 +1,4 @@
-//! Methods that want more of their value than a call can have.
+//! Methods that take `self` in a form that concurrent calls cannot share.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Blocks from which no tool comes.
+//! Blocks without tools.
 
 use tool_core::toolset;
 

@@ -436,36 +436,27 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
+/// Errors without a message.
+macro_rules! unspecific {
+    ($($method:ident($($argument:ty),*);)*) => {$(
+        fn $method($(_: $argument),*) -> Self {
+            ReadError::mismatch()
+        }
+    )*};
+}
+
 impl Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         ReadError(Some(Box::new(Cause::Custom(message.to_string()))))
     }
 
-    fn invalid_type(_: Unexpected<'_>, _: &dyn Expected) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn invalid_value(_: Unexpected<'_>, _: &dyn Expected) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn invalid_length(_: usize, _: &dyn Expected) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn unknown_field(_: &str, _: &'static [&'static str]) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn missing_field(_: &'static str) -> Self {
-        ReadError::mismatch()
-    }
-
-    fn duplicate_field(_: &'static str) -> Self {
-        ReadError::mismatch()
+    unspecific! {
+        invalid_type(Unexpected<'_>, &dyn Expected);
+        invalid_value(Unexpected<'_>, &dyn Expected);
+        invalid_length(usize, &dyn Expected);
+        unknown_variant(&str, &'static [&'static str]);
+        unknown_field(&str, &'static [&'static str]);
+        missing_field(&'static str);
+        duplicate_field(&'static str);
     }
 }

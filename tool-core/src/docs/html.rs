@@ -2,8 +2,8 @@
 //!
 //! Every text passes through [`escape`]. The content security policy forbids loading anything.
 
-use super::page::{Page, ProviderLimit, Section};
-use super::rows::{Fields, Row};
+use super::page::{Format, Page, ProviderLimit, Section};
+use super::rows::Row;
 use crate::ordered_json::{Json, is_bidi_control, quote};
 
 const STYLE: &str = include_str!("page.css");
@@ -25,193 +25,177 @@ pub(super) fn is_generated(text: &str) -> bool {
 const INDEX: &str = "<nav aria-label=\"Tools\">";
 
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         {POLICY}\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(title)
-    );
-    out.push_str(&format!(
-        "<header>\n<h1 dir=\"auto\">{}</h1>\n",
-        escape(title)
-    ));
-    push_paragraphs(&mut out, introduction);
-    out.push_str(
+    let title = escape(title);
+    let has_groups = page.groups.len() > 1;
+    let mut html = Html {
+        out: format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             {POLICY}\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+             <header>\n<h1 dir=\"auto\">{title}</h1>\n",
+        ),
+        level: if has_groups { 3 } else { 2 },
+    };
+    html.paragraphs(introduction);
+    html.push(
         "</header>\n<p class=\"search\" hidden><label>Search <input type=\"search\" id=\"search\" \
          autocomplete=\"off\" spellcheck=\"false\"></label> <output id=\"count\"></output></p>\n",
     );
-    push_index(&mut out, page);
-    out.push_str("<main>\n");
-    let has_groups = page.groups.len() > 1;
+    html.index(page);
+    html.push("<main>\n");
     for (group, sections) in &page.groups {
-        out.push_str("<section class=\"group\">\n");
+        html.push("<section class=\"group\">\n");
         if has_groups {
-            out.push_str(&format!("<h2>{}</h2>\n", isolate(group)));
+            html.push(&format!("<h2>{}</h2>\n", isolate(group)));
         }
         for section in sections {
-            push_section(&mut out, section, if has_groups { 3 } else { 2 });
+            html.section(section);
         }
-        out.push_str("</section>\n");
+        html.push("</section>\n");
     }
-    out.push_str(&format!(
+    html.push(&format!(
         "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     ));
-    out
+    html.out
 }
 
-fn push_index(out: &mut String, page: &Page) {
-    out.push_str(&format!("{INDEX}\n"));
-    for (group, sections) in &page.groups {
-        out.push_str("<div class=\"part\">\n");
-        if page.groups.len() > 1 {
-            out.push_str(&format!("<h2>{}</h2>\n", isolate(group)));
+struct Html {
+    out: String,
+    /// The heading level of a tool.
+    level: u8,
+}
+
+impl Html {
+    fn push(&mut self, html: &str) {
+        self.out.push_str(html);
+    }
+
+    fn index(&mut self, page: &Page) {
+        self.push(&format!("{INDEX}\n"));
+        for (group, sections) in &page.groups {
+            self.push("<div class=\"part\">\n");
+            if page.groups.len() > 1 {
+                self.push(&format!("<h2>{}</h2>\n", isolate(group)));
+            }
+            self.push("<ul>\n");
+            for section in sections {
+                let anchor = &section.anchor;
+                self.push(&format!(
+                    "<li data-tool=\"{anchor}\"><a href=\"#{anchor}\"><code>{}</code></a> {}</li>\n",
+                    isolate(&section.name),
+                    isolate(section.summary()),
+                ));
+            }
+            self.push("</ul>\n</div>\n");
         }
-        out.push_str("<ul>\n");
-        for section in sections {
-            let anchor = &section.anchor;
-            out.push_str(&format!(
-                "<li data-tool=\"{anchor}\"><a href=\"#{anchor}\"><code>{}</code></a> {}</li>\n",
-                isolate(&section.name),
-                isolate(section.summary()),
+        if page.groups.is_empty() {
+            self.sentence("There are no tools.");
+        }
+        if !page.limits.is_empty() {
+            self.push("<h2>Provider limits for all tools together</h2>\n");
+            self.limits(&page.limits);
+        }
+        self.push("</nav>\n");
+    }
+
+    fn section(&mut self, section: &Section) {
+        let (anchor, level) = (&section.anchor, self.level);
+        self.push(&format!(
+            "<article id=\"{anchor}\">\n<h{level} class=\"name\"><a href=\"#{anchor}\"><code>{}</code></a>",
+            isolate(&section.name)
+        ));
+        if let Some(title) = &section.title {
+            self.push(&format!(" <span class=\"title\">{}</span>", isolate(title)));
+        }
+        self.push(&format!("</h{level}>\n"));
+        if !section.hints.is_empty() {
+            self.push("<ul class=\"hints\">");
+            for hint in &section.hints {
+                self.push(&format!("<li>{hint}</li>"));
+            }
+            self.push("</ul>\n");
+        }
+        section.write(self);
+        self.push("</article>\n");
+    }
+}
+
+impl Format for Html {
+    fn heading(&mut self, text: &str) {
+        let level = self.level + 1;
+        self.push(&format!("<h{level}>{text}</h{level}>\n"));
+    }
+
+    fn sentence(&mut self, text: &str) {
+        self.push(&format!("<p>{}</p>\n", isolate(text)));
+    }
+
+    /// The style sheet preserves line breaks.
+    fn paragraphs(&mut self, text: &str) {
+        for paragraph in super::paragraphs(text) {
+            self.push(&format!(
+                "<p dir=\"auto\" class=\"text\">{}</p>\n",
+                escape(paragraph.trim())
             ));
         }
-        out.push_str("</ul>\n</div>\n");
     }
-    if page.groups.is_empty() {
-        out.push_str("<p>There are no tools.</p>\n");
-    }
-    if !page.limits.is_empty() {
-        out.push_str("<h2>Provider limits for all tools together</h2>\n");
-        push_limits(out, &page.limits);
-    }
-    out.push_str("</nav>\n");
-}
 
-fn push_section(out: &mut String, section: &Section, level: u8) {
-    let anchor = &section.anchor;
-    let below = level + 1;
-    let heading = |text: &str| format!("<h{below}>{text}</h{below}>\n");
-    out.push_str(&format!(
-        "<article id=\"{anchor}\">\n<h{level} class=\"name\"><a href=\"#{anchor}\"><code>{}</code></a>",
-        isolate(&section.name)
-    ));
-    if let Some(title) = &section.title {
-        out.push_str(&format!(" <span class=\"title\">{}</span>", isolate(title)));
-    }
-    out.push_str(&format!("</h{level}>\n"));
-    if !section.hints.is_empty() {
-        out.push_str("<ul class=\"hints\">");
-        for hint in &section.hints {
-            out.push_str(&format!("<li>{hint}</li>"));
-        }
-        out.push_str("</ul>\n");
-    }
-    push_paragraphs(out, &section.description);
-    if let Some(text) = &section.when_to_use {
-        out.push_str(&heading("When to use"));
-        push_paragraphs(out, text);
-    }
-    if section.parameters.rows.is_empty() {
-        out.push_str("<p>No parameters.</p>\n");
-    } else {
-        out.push_str(&heading("Parameters"));
-    }
-    push_fields(out, &section.parameters, "Required", level + 2);
-    if section.returns.is_some() || section.output.is_some() {
-        out.push_str(&heading("Returns"));
-    }
-    if let Some(text) = &section.returns {
-        push_paragraphs(out, text);
-    }
-    if let Some(fields) = &section.output {
-        if fields.rows.is_empty() {
-            out.push_str("<p>No properties.</p>\n");
-        }
-        push_fields(out, fields, "Always present", level + 2);
-    }
-    out.push_str(&heading("Example call"));
-    match &section.example {
-        Ok(arguments) => push_json(out, arguments),
-        Err(reason) => {
-            out.push_str(&format!("<p>Not available: {}.</p>\n", isolate(reason)));
-        }
-    }
-    if !section.limits.is_empty() {
-        out.push_str(&heading("Provider limits"));
-        push_limits(out, &section.limits);
-    }
-    out.push_str("<details>\n<summary>JSON Schema of the parameters</summary>\n");
-    push_json(out, &section.schema);
-    out.push_str("</details>\n</article>\n");
-}
-
-fn push_limits(out: &mut String, limits: &[ProviderLimit]) {
-    out.push_str("<ul>\n");
-    for limit in limits {
-        out.push_str(&format!(
-            "<li>{}: {}</li>\n",
-            escape(limit.provider),
-            isolate(&limit.text)
+    /// Each cell also names its column, for narrow screens.
+    fn table(&mut self, rows: &[Row], required: &str) {
+        self.push(&format!(
+            "<table>\n<thead><tr><th>Name</th><th>Type</th><th>{required}</th>\
+             <th>Constraints</th><th>Description</th></tr></thead>\n<tbody>\n"
         ));
+        for row in rows {
+            let constraints: Vec<_> = row.constraints.iter().map(|text| isolate(text)).collect();
+            let cells = [
+                ("Type", isolate(&row.kind)),
+                (required, row.required().to_owned()),
+                ("Constraints", constraints.join("<br>")),
+                ("Description", isolate(&row.description)),
+            ];
+            self.push(&format!(
+                "<tr><th scope=\"row\"><code>{}</code></th>",
+                isolate(&row.name)
+            ));
+            for (name, cell) in cells {
+                self.push(&format!("<td data-name=\"{name}\">{cell}</td>"));
+            }
+            self.push("</tr>\n");
+        }
+        self.push("</tbody>\n</table>\n");
     }
-    out.push_str("</ul>\n");
-}
 
-fn push_fields(out: &mut String, fields: &Fields, required: &str, level: u8) {
-    if !fields.rows.is_empty() {
-        push_table(out, &fields.rows, required);
-    }
-    for (name, rows) in &fields.types {
-        out.push_str(&format!(
+    fn type_name(&mut self, name: &str) {
+        let level = self.level + 2;
+        self.push(&format!(
             "<h{level}><code>{}</code></h{level}>\n",
             isolate(name)
         ));
-        push_table(out, rows, required);
     }
-}
 
-/// Adds a table. Each cell also names its column, for narrow screens.
-fn push_table(out: &mut String, rows: &[Row], required: &str) {
-    out.push_str(&format!(
-        "<table>\n<thead><tr><th>Name</th><th>Type</th><th>{required}</th><th>Constraints</th>\
-         <th>Description</th></tr></thead>\n<tbody>\n"
-    ));
-    for row in rows {
-        let constraints: Vec<_> = row.constraints.iter().map(|text| isolate(text)).collect();
-        let cells = [
-            ("Type", isolate(&row.kind)),
-            (required, row.required().to_owned()),
-            ("Constraints", constraints.join("<br>")),
-            ("Description", isolate(&row.description)),
-        ];
-        out.push_str(&format!(
-            "<tr><th scope=\"row\"><code>{}</code></th>",
-            isolate(&row.name)
-        ));
-        for (name, cell) in cells {
-            out.push_str(&format!("<td data-name=\"{name}\">{cell}</td>"));
+    fn limits(&mut self, limits: &[ProviderLimit]) {
+        self.push("<ul>\n");
+        for limit in limits {
+            let (provider, text) = (escape(limit.provider), isolate(&limit.text));
+            self.push(&format!("<li>{provider}: {text}</li>\n"));
         }
-        out.push_str("</tr>\n");
+        self.push("</ul>\n");
     }
-    out.push_str("</tbody>\n</table>\n");
-}
 
-fn push_json(out: &mut String, json: &Json) {
-    let json = json.pretty(&|string| isolate(&quote(string)));
-    out.push_str(&format!(
-        "<div class=\"code\"><pre dir=\"ltr\"><code>{json}</code></pre></div>\n"
-    ));
-}
-
-/// Adds a text as paragraphs. The style sheet preserves line breaks.
-fn push_paragraphs(out: &mut String, text: &str) {
-    for paragraph in super::paragraphs(text) {
-        out.push_str(&format!(
-            "<p dir=\"auto\" class=\"text\">{}</p>\n",
-            escape(paragraph.trim())
+    fn json(&mut self, json: &Json) {
+        let json = json.pretty(&|string| isolate(&quote(string)));
+        self.push(&format!(
+            "<div class=\"code\"><pre dir=\"ltr\"><code>{json}</code></pre></div>\n"
         ));
+    }
+
+    fn details(&mut self, summary: &str, json: &Json) {
+        self.push(&format!("<details>\n<summary>{summary}</summary>\n"));
+        self.json(json);
+        self.push("</details>\n");
     }
 }
 

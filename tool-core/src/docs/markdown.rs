@@ -3,8 +3,8 @@
 //! Markup in the texts is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
 //! text.
 
-use super::page::{Page, ProviderLimit, Section};
-use super::rows::{Fields, Row};
+use super::page::{Format, Page, ProviderLimit, Section};
+use super::rows::Row;
 use crate::ordered_json::{Json, is_bidi_control, quote};
 
 const NO_TOOLS: &str = "There are no tools.";
@@ -70,135 +70,119 @@ fn is_escaped(line: &str) -> bool {
 }
 
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
-    let mut out = format!("# {}\n", line(title));
-    push_paragraphs(&mut out, introduction);
+    let mut markdown = Markdown(format!("# {}\n", line(title)));
+    markdown.paragraphs(introduction);
     let has_groups = page.groups.len() > 1;
     for (group, sections) in &page.groups {
         if has_groups {
-            out.push_str(&format!("\n**{}**\n", line(group)));
+            markdown.heading(group);
         }
-        out.push('\n');
+        markdown.push("\n");
         for section in sections {
             let (name, anchor) = (line(&section.name), &section.anchor);
             let summary = line(section.summary());
-            out.push_str(&format!("- [{name}](#{anchor}): {summary}\n"));
+            markdown.push(&format!("- [{name}](#{anchor}): {summary}\n"));
         }
     }
     if page.groups.is_empty() {
-        out.push_str(&format!("\n{NO_TOOLS}\n"));
+        markdown.sentence(NO_TOOLS);
     }
     if !page.limits.is_empty() {
-        out.push_str("\n**Provider limits for all tools together**\n\n");
-        push_limits(&mut out, &page.limits);
+        markdown.heading("Provider limits for all tools together");
+        markdown.limits(&page.limits);
     }
     for (group, sections) in &page.groups {
         if has_groups {
-            out.push_str(&format!("\n## {}\n", line(group)));
+            markdown.push(&format!("\n## {}\n", line(group)));
         }
         for section in sections {
-            push_section(&mut out, section, if has_groups { "###" } else { "##" });
+            markdown.section(section, if has_groups { "###" } else { "##" });
         }
     }
-    out
+    markdown.0
 }
 
-fn push_section(out: &mut String, section: &Section, marks: &str) {
-    let (name, anchor) = (line(&section.name), &section.anchor);
-    out.push_str(&format!("\n{marks} <a id=\"{anchor}\"></a>{name}\n"));
-    if let Some(title) = &section.title {
-        out.push_str(&format!("\n**{}**\n", line(title)));
+struct Markdown(String);
+
+impl Markdown {
+    fn push(&mut self, markdown: &str) {
+        self.0.push_str(markdown);
     }
-    if !section.hints.is_empty() {
-        out.push_str(&format!("\n*{}*\n", section.hints.join(" · ")));
-    }
-    push_paragraphs(out, &section.description);
-    if let Some(text) = &section.when_to_use {
-        out.push_str("\n**When to use**\n");
-        push_paragraphs(out, text);
-    }
-    if section.parameters.rows.is_empty() {
-        out.push_str("\nNo parameters.\n");
-    } else {
-        out.push_str("\n**Parameters**\n");
-    }
-    push_fields(out, &section.parameters, "Required");
-    if section.returns.is_some() || section.output.is_some() {
-        out.push_str("\n**Returns**\n");
-    }
-    if let Some(text) = &section.returns {
-        push_paragraphs(out, text);
-    }
-    if let Some(fields) = &section.output {
-        if fields.rows.is_empty() {
-            out.push_str("\nNo properties.\n");
+
+    fn section(&mut self, section: &Section, marks: &str) {
+        let (name, anchor) = (line(&section.name), &section.anchor);
+        self.push(&format!("\n{marks} <a id=\"{anchor}\"></a>{name}\n"));
+        if let Some(title) = &section.title {
+            self.heading(title);
         }
-        push_fields(out, fields, "Always present");
-    }
-    out.push_str("\n**Example call**\n\n");
-    match &section.example {
-        Ok(arguments) => push_json(out, arguments),
-        Err(reason) => out.push_str(&format!("Not available: {}.\n", line(reason))),
-    }
-    if !section.limits.is_empty() {
-        out.push_str("\n**Provider limits**\n\n");
-        push_limits(out, &section.limits);
-    }
-    out.push_str("\n<details>\n<summary>JSON Schema of the parameters</summary>\n\n");
-    push_json(out, &section.schema);
-    out.push_str("\n</details>\n");
-}
-
-fn push_limits(out: &mut String, limits: &[ProviderLimit]) {
-    for limit in limits {
-        let (provider, text) = (line(limit.provider), line(&limit.text));
-        out.push_str(&format!("- {provider}: {text}\n"));
+        if !section.hints.is_empty() {
+            self.push(&format!("\n*{}*\n", section.hints.join(" · ")));
+        }
+        section.write(self);
     }
 }
 
-fn push_fields(out: &mut String, fields: &Fields, required: &str) {
-    if !fields.rows.is_empty() {
-        push_table(out, &fields.rows, required);
+impl Format for Markdown {
+    fn heading(&mut self, text: &str) {
+        self.push(&format!("\n**{}**\n", line(text)));
     }
-    for (name, rows) in &fields.types {
-        out.push_str(&format!("\n**{}**\n", line(name)));
-        push_table(out, rows, required);
-    }
-}
 
-fn push_table(out: &mut String, rows: &[Row], required: &str) {
-    out.push_str(&format!(
-        "\n| Name | Type | {required} | Constraints | Description |\n|---|---|---|---|---|\n"
-    ));
-    for row in rows {
-        let constraints: Vec<_> = row.constraints.iter().map(|text| line(text)).collect();
-        out.push_str(&format!(
-            "| <code>{}</code> | {} | {} | {} | {} |\n",
-            line(&row.name),
-            line(&row.kind),
-            row.required(),
-            constraints.join("<br>"),
-            line(&row.description),
+    fn sentence(&mut self, text: &str) {
+        self.push(&format!("\n{}\n", line(text)));
+    }
+
+    fn paragraphs(&mut self, text: &str) {
+        for paragraph in super::paragraphs(text) {
+            let lines: Vec<_> = paragraph
+                .trim_matches('\n')
+                .lines()
+                .map(|line| escape(line, true))
+                .collect();
+            self.push(&format!("\n{}\n", isolate(paragraph, &lines.join("\\\n"))));
+        }
+    }
+
+    fn table(&mut self, rows: &[Row], required: &str) {
+        self.push(&format!(
+            "\n| Name | Type | {required} | Constraints | Description |\n|---|---|---|---|---|\n"
         ));
+        for row in rows {
+            let constraints: Vec<_> = row.constraints.iter().map(|text| line(text)).collect();
+            self.push(&format!(
+                "| <code>{}</code> | {} | {} | {} | {} |\n",
+                line(&row.name),
+                line(&row.kind),
+                row.required(),
+                constraints.join("<br>"),
+                line(&row.description),
+            ));
+        }
     }
-}
 
-/// Adds JSON in a code fence longer than any in the text, without mdBook's directives.
-fn push_json(out: &mut String, json: &Json) {
-    let text = json.pretty(&quote).replace("{{", "{\\u007b");
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    out.push_str(&format!("{fence}json\n{text}\n{fence}\n"));
-}
+    fn type_name(&mut self, name: &str) {
+        self.heading(name);
+    }
 
-/// Adds a text as paragraphs and preserves its line breaks.
-fn push_paragraphs(out: &mut String, text: &str) {
-    for paragraph in super::paragraphs(text) {
-        let lines: Vec<_> = paragraph
-            .trim_matches('\n')
-            .lines()
-            .map(|line| escape(line, true))
-            .collect();
-        out.push_str(&format!("\n{}\n", isolate(paragraph, &lines.join("\\\n"))));
+    fn limits(&mut self, limits: &[ProviderLimit]) {
+        self.push("\n");
+        for limit in limits {
+            let (provider, text) = (line(limit.provider), line(&limit.text));
+            self.push(&format!("- {provider}: {text}\n"));
+        }
+    }
+
+    /// The code fence is longer than any in the text. mdBook's directives are escaped.
+    fn json(&mut self, json: &Json) {
+        let text = json.pretty(&quote).replace("{{", "{\\u007b");
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.push(&format!("\n{fence}json\n{text}\n{fence}\n"));
+    }
+
+    fn details(&mut self, summary: &str, json: &Json) {
+        self.push(&format!("\n<details>\n<summary>{summary}</summary>\n"));
+        self.json(json);
+        self.push("\n</details>\n");
     }
 }
 

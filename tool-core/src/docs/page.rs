@@ -1,7 +1,7 @@
 //! The content of a catalogue, independent of its format.
 
 use super::example;
-use super::rows::{Fields, fields};
+use super::rows::{Fields, Row, fields};
 use crate::ordered_json::Json;
 use crate::provider::check::check;
 use crate::provider::rules::{Target, broken};
@@ -40,6 +40,22 @@ pub(super) struct Section {
 pub(super) struct ProviderLimit {
     pub(super) provider: &'static str,
     pub(super) text: String,
+}
+
+/// A format of the catalogue. Texts are plain; the format escapes them.
+pub(super) trait Format {
+    /// Adds a heading within a section.
+    fn heading(&mut self, text: &str);
+    fn sentence(&mut self, text: &str);
+    /// Adds paragraphs, separated by blank lines, and preserves line breaks.
+    fn paragraphs(&mut self, text: &str);
+    /// Adds a table, with `required` as the name of its third column.
+    fn table(&mut self, rows: &[Row], required: &str);
+    fn type_name(&mut self, name: &str);
+    fn limits(&mut self, limits: &[ProviderLimit]);
+    fn json(&mut self, json: &Json);
+    /// Adds JSON that is collapsed at first.
+    fn details(&mut self, summary: &str, json: &Json);
 }
 
 impl Page {
@@ -95,9 +111,56 @@ impl Section {
         }
     }
 
+    /// Writes everything below the heading, the title and the hints.
+    pub(super) fn write(&self, out: &mut impl Format) {
+        out.paragraphs(&self.description);
+        if let Some(text) = &self.when_to_use {
+            out.heading("When to use");
+            out.paragraphs(text);
+        }
+        if self.parameters.rows.is_empty() {
+            out.sentence("No parameters.");
+        } else {
+            out.heading("Parameters");
+        }
+        write_fields(out, &self.parameters, "Required");
+        if self.returns.is_some() || self.output.is_some() {
+            out.heading("Returns");
+        }
+        if let Some(text) = &self.returns {
+            out.paragraphs(text);
+        }
+        if let Some(fields) = &self.output {
+            if fields.rows.is_empty() {
+                out.sentence("No properties.");
+            }
+            write_fields(out, fields, "Always present");
+        }
+        out.heading("Example call");
+        match &self.example {
+            Ok(arguments) => out.json(arguments),
+            Err(reason) => out.sentence(&format!("Not available: {reason}.")),
+        }
+        if !self.limits.is_empty() {
+            out.heading("Provider limits");
+            out.limits(&self.limits);
+        }
+        out.details("JSON Schema of the parameters", &self.schema);
+    }
+
     /// The first line of the description.
     pub(super) fn summary(&self) -> &str {
         self.description.lines().next().unwrap_or_default()
+    }
+}
+
+fn write_fields(out: &mut impl Format, fields: &Fields, required: &str) {
+    if !fields.rows.is_empty() {
+        out.table(&fields.rows, required);
+    }
+    for (name, rows) in &fields.types {
+        out.type_name(name);
+        out.table(rows, required);
     }
 }
 
@@ -123,7 +186,7 @@ fn limits_of(tool: &ToolSpec) -> Vec<ProviderLimit> {
     let limits = Target::ALL.into_iter().filter_map(|target| {
         let message = check(&tool.parameters(), target).err()?;
         Some(ProviderLimit {
-            provider: name(target),
+            provider: target.profile().title,
             text: without_remedy(&message).to_owned(),
         })
     });
@@ -137,7 +200,7 @@ fn limits_of_all(tools: &[ToolEntry]) -> Vec<ProviderLimit> {
     let limits = Target::ALL.into_iter().flat_map(|target| {
         let broken = broken(target, tools).into_iter();
         broken.map(move |rule| ProviderLimit {
-            provider: name(target),
+            provider: target.profile().title,
             text: rule.to_string(),
         })
     });
@@ -149,16 +212,4 @@ fn without_remedy(message: &str) -> &str {
     message
         .split_once("); ")
         .map_or(message, |(head, _)| &message[..=head.len()])
-}
-
-fn name(target: Target) -> &'static str {
-    match target {
-        Target::OpenAiStrict => "OpenAI, strict",
-        Target::AnthropicStrict => "Anthropic, strict",
-        Target::Gemini => "Gemini",
-        Target::Bedrock => "Amazon Bedrock",
-        Target::XAi => "xAI",
-        Target::Cohere => "Cohere, `strict_tools`",
-        Target::Mistral => "Mistral",
-    }
 }

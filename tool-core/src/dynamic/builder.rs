@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::check::{self, Audience, SchemaInput};
 use super::{Body, CompiledSchema, DynamicTool, Run, check_output, invoke};
 use crate::call::context::CallContext;
-use crate::output::{Failure, Outcome};
+use crate::output::Outcome;
 use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
@@ -193,10 +193,7 @@ impl DynamicToolBuilder {
                 let running = run(arguments, call);
                 let output = output.clone();
                 Box::pin(async move {
-                    let outcome = match running.await {
-                        Ok(value) => Outcome::value(&value),
-                        Err(error) => Failure(error).outcome(),
-                    };
+                    let outcome = Outcome::result(running.await);
                     match output {
                         Some(output) => check_output(outcome, &output),
                         None => outcome,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::CompiledSchema;
 use super::violations::message;
-use crate::provider::rules::portable::{is_param_name, is_tool_name};
+use crate::provider::portable::{is_param_name, is_tool_name};
 use crate::schema::Schema;
 use crate::schema::validate::{ValidateError, normalise};
 

@@ -1,4 +1,4 @@
-//! A serializer that keeps a top-level string bare and leaves everything else to `serde_json`.
+//! A serializer that writes a top-level string without quotes, and everything else with `serde_json`.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use serde_json::{Error, Serializer as Json};
 
 use super::Outcome;
 
-/// Serializes one value to the text of a tool's result.
+/// Serializes a value to the text of a result.
 pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> {
     let mut bare = None;
     let mut json = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> 
 }
 
 struct TextSerializer<'a, 'w> {
-    /// The text, once the value has turned out to be a string or nothing.
+    /// Set if the value is a string or a unit.
     bare: &'a mut Option<String>,
     json: &'a mut Json<&'w mut Vec<u8>>,
 }

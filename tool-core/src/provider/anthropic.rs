@@ -1,4 +1,277 @@
-//! anthropic
+//! Anthropic's Messages API.
 
-pub(crate) mod dialect;
-pub(crate) mod rules;
+use serde_json::{Value, json};
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::{Construct, Count, Profile};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::subset::{Subset, is_simple};
+use crate::tool::ToolEntry;
+
+const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
+const PROPERTY_KEY: Rule = Rule::pattern(
+    "anthropic.property_key_regex",
+    "^[a-zA-Z0-9_.-]{1,64}$",
+    Source::new(
+        "anthropics/claude-code#79418, ComposioHQ/composio#3500, n8n-io/n8n#30590",
+        "2026-07-20",
+    ),
+);
+const SUPPORTED: Rule = Rule::list(
+    "anthropic.strict.supported",
+    &[
+        "type", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "default", "required",
+    ],
+    GUIDE,
+);
+const FORMATS: Rule = Rule::list(
+    "anthropic.strict.formats",
+    &[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ],
+    GUIDE,
+);
+const UNSUPPORTED: Rule = Rule::list(
+    "anthropic.strict.unsupported",
+    &[
+        "minimum",
+        "maximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "maxItems",
+        "uniqueItems",
+        "additionalProperties",
+    ],
+    GUIDE,
+);
+const STRING_KEYWORDS: Rule = Rule::list(
+    "anthropic.strict.string_keywords",
+    &["pattern", "format"],
+    GUIDE,
+);
+const MAX_STRICT_TOOLS: Rule =
+    Rule::limit("anthropic.strict.max_strict_tools_per_request", 20, GUIDE);
+const MAX_OPTIONAL: Rule = Rule::limit(
+    "anthropic.strict.max_optional_parameters_total",
+    24,
+    Source::new(
+        "platform.claude.com, \"Structured outputs\"; pydantic_ai 2.68.0, \
+         models/_anthropic_schema_limits.py",
+        "2026",
+    ),
+);
+const MAX_UNIONS: Rule = Rule::limit("anthropic.strict.max_union_parameters_total", 16, GUIDE);
+pub(crate) const ENUM_CASE: Rule = Rule::new("anthropic.strict.enum_case", GUIDE);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Anthropic",
+    title: "Anthropic, strict",
+    rules: &[
+        &PROPERTY_KEY,
+        &SUPPORTED,
+        &STRING_KEYWORDS,
+        &FORMATS,
+        &UNSUPPORTED,
+        &MAX_STRICT_TOOLS,
+        &MAX_OPTIONAL,
+        &MAX_UNIONS,
+        &ENUM_CASE,
+    ],
+    rejected: &[
+        (Construct::Untyped, &SUPPORTED),
+        (Construct::FreeMap, &UNSUPPORTED),
+        (Construct::Recursion, &UNSUPPORTED),
+        (Construct::UnusualKey, &PROPERTY_KEY),
+    ],
+    tool_limits: &[
+        (Count::Optional, &MAX_OPTIONAL),
+        (Count::Unions, &MAX_UNIONS),
+    ],
+    request_limits: &[
+        (Count::StrictTools, &MAX_STRICT_TOOLS),
+        (Count::Optional, &MAX_OPTIONAL),
+        (Count::Unions, &MAX_UNIONS),
+    ],
+};
+
+/// The subset of the strict mode.
+pub(crate) const STRICT: Subset = Subset {
+    keywords: &[&SUPPORTED, &STRING_KEYWORDS],
+    formats: Some(&FORMATS),
+    pattern: is_simple,
+    // "Array `minItems` (only values 0 and 1)".
+    max_min_items: 1,
+    // Its documents have them, its own packages do not.
+    has_type_lists: false,
+    ..Subset::BASE
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
+    ("Anthropic", &Anthropic { is_strict: false }),
+    ("Anthropic, strict", &Anthropic { is_strict: true }),
+];
+
+/// Anthropic's Messages API (`/v1/messages`).
+///
+/// All results go into one user message, before any text of the user (Anthropic's guide to tool
+/// use). Calls of the provider's own server tools are ignored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Anthropic {
+    is_strict: bool,
+}
+
+impl Anthropic {
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
+    ///
+    /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
+    /// rejects is sent unchanged and not as strict; with the feature `anthropic-strict` it is a
+    /// compile error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6)] dice: u8, name: Option<String>) -> u8 {
+    ///     # let _ = name;
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::strict()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// assert_eq!(
+    ///     tools[0]["input_schema"]["properties"],
+    ///     json!({
+    ///         "dice": {"type": "integer", "description": "Must be an integer from 1 to 6."},
+    ///         "name": {"type": "string"},
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> Anthropic {
+        Anthropic { is_strict: true }
+    }
+}
+
+const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a message of Anthropic",
+    call: "a `tool_use` block in `content`",
+    id: "id",
+    id_is_optional: false,
+    name: "name",
+    arguments: "input",
+    // Anthropic's guide "Stop reasons and fallback". Truncated arguments may be an empty object.
+    stop_reason: "stop_reason",
+    truncated: &[
+        "max_tokens",
+        "model_context_window_exceeded",
+        "refusal",
+        "stop_sequence",
+    ],
+};
+
+impl Dialect for Anthropic {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    write_head(tool, out);
+                    if self.is_strict {
+                        let target = Target::AnthropicStrict;
+                        let style = &STRICT;
+                        strict_or_plain(tool, target, style, "input_schema", out);
+                    } else {
+                        out.word("input_schema").raw(tool.parameters_json());
+                    }
+                });
+            }
+            hosted_tool::write(hosted, out);
+        });
+    }
+
+    /// Tools with a version in their type, such as `web_search_20250305`, and `mcp_toolset`
+    /// (Anthropic's tool reference).
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted_tool::is_of_type(tool, |name| name == "mcp_toolset" || has_version(name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "Anthropic"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let blocks = FORMAT.array(response, "content")?;
+        FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
+    }
+
+    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        match &response["content"] {
+            Value::Array(blocks) if !blocks.is_empty() => {
+                vec![json!({ "role": "assistant", "content": blocks })]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        content_text(&response["content"])
+    }
+
+    /// Anthropic pauses when its server tools reach the time limit of a response (Anthropic's guide
+    /// "Stop reasons and fallback").
+    fn is_paused(&self, response: &Value) -> bool {
+        response["stop_reason"] == "pause_turn"
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let block = |result: &ToolResult| {
+            let mut block = json!({
+                "type": "tool_result",
+                "tool_use_id": wire_id(result),
+                "content": result.content(),
+            });
+            if result.is_error() {
+                block["is_error"] = true.into();
+            }
+            block
+        };
+        let blocks: Vec<_> = results.iter().map(block).collect();
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    /// Only strict tools have limits.
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        if self.is_strict {
+            broken(Target::AnthropicStrict, tools)
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// Returns `true` for a name that ends with a date without separators: Anthropic's versions.
+fn has_version(name: &str) -> bool {
+    name.rsplit_once('_')
+        .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -4,17 +4,36 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
-use crate::provider::response::{Layout, ResponseError, words};
-use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::{Count, Profile};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::tool::ToolEntry;
+
+const TOOLS_MIN: Rule = Rule::limit(
+    "bedrock.tools_min",
+    1,
+    Source::new(
+        "botocore 1.43, data/bedrock-runtime/2023-09-30/service-2.json",
+        "2026-11",
+    ),
+);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Amazon Bedrock",
+    title: "Amazon Bedrock",
+    rules: &[&TOOLS_MIN],
+    request_limits: &[(Count::MinTools, &TOOLS_MIN)],
+    ..Profile::EMPTY
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedrock {})];
 
 /// Amazon Bedrock's Converse (`/model/{id}/converse`).
 ///
 /// The tools are the value of `toolConfig.tools`; a request without tools has no `toolConfig`. All
-/// results go into one user message. Calls of the provider's own server tools are not for us and
-/// are passed over.
+/// results go into one user message. Calls of the provider's own server tools are ignored.
 ///
 /// ```
 /// use serde_json::json;
@@ -39,7 +58,7 @@ use crate::tool::ToolEntry;
 #[non_exhaustive]
 pub struct Bedrock {}
 
-const LAYOUT: Layout = Layout {
+const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Converse",
     call: "a `toolUse` block in `output.message.content`",
     id: "toolUse.toolUseId",
@@ -47,8 +66,8 @@ const LAYOUT: Layout = Layout {
     name: "toolUse.name",
     arguments: "toolUse.input",
     // The service's model, `StopReason`.
-    stop: "stopReason",
-    cut_short: &[
+    stop_reason: "stopReason",
+    truncated: &[
         "max_tokens",
         "model_context_window_exceeded",
         "malformed_tool_use",
@@ -72,13 +91,13 @@ impl Dialect for Bedrock {
                     });
                 });
             }
-            hosted::write(hosted, out);
+            hosted_tool::write(hosted, out);
         });
     }
 
-    /// A `systemTool`, and a `cachePoint` (the union `Tool` of the service's model).
+    /// Accepts `systemTool` and `cachePoint` (the union `Tool` of the service's model).
     fn hosts(&self, tool: &HostedTool) -> bool {
-        hosted::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
+        hosted_tool::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
     }
 
     fn provider(&self) -> &'static str {
@@ -87,21 +106,22 @@ impl Dialect for Bedrock {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["output"].is_null() {
-            LAYOUT.refuse_error(response)?;
-            return Err(match response["message"].is_string() {
-                true => LAYOUT.refuse_said(response),
-                false => LAYOUT.refuse("`output` is missing"),
+            FORMAT.check_error(response)?;
+            return Err(if response["message"].is_string() {
+                FORMAT.provider_error(response)
+            } else {
+                FORMAT.error("`output` is missing")
             });
         }
         let message = &response["output"]["message"];
-        let blocks = LAYOUT.array(message, "content")?;
-        LAYOUT.calls(response, blocks, |block| {
+        let blocks = FORMAT.array(message, "content")?;
+        FORMAT.calls(response, blocks, |block| {
             let call = &block["toolUse"];
             call.is_object() && call["type"] != "server_tool_use"
         })
     }
 
-    /// The assistant's message; nothing when it is empty, which the API would not take back.
+    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         let message = &response["output"]["message"];
         match &message["content"] {
@@ -111,7 +131,7 @@ impl Dialect for Bedrock {
     }
 
     fn text(&self, response: &Value) -> String {
-        words(&response["output"]["message"]["content"])
+        content_text(&response["output"]["message"]["content"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
@@ -134,10 +154,11 @@ impl Dialect for Bedrock {
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
-        // A hosted tool is one, too.
-        match tools.is_empty() && !hosted.is_empty() {
-            true => Vec::new(),
-            false => broken(Target::Bedrock, tools),
+        // Hosted tools count, too.
+        if tools.is_empty() && !hosted.is_empty() {
+            Vec::new()
+        } else {
+            broken(Target::Bedrock, tools)
         }
     }
 }

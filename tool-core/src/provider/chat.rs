@@ -1,27 +1,26 @@
-//! The shape of chat completions, which several providers share.
+//! The format of chat completions, which several providers share.
 
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::dialect::{JsonWriter, wire_id, write_head};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
-use crate::provider::response::{Layout, ResponseError, is_type, words};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::tool::ToolEntry;
 
-/// Where the parts of a call stand.
-pub(crate) const LAYOUT: Layout = Layout {
+/// The format of a response, for providers to adapt.
+pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion",
     call: "a call in `choices[0].message.tool_calls`",
     id: "id",
     id_is_optional: false,
     name: "function.name",
     arguments: "function.arguments",
-    stop: "finish_reason",
-    cut_short: &["length", "content_filter"],
+    stop_reason: "finish_reason",
+    truncated: &["length", "content_filter"],
 };
 
-/// Functions, each with the keys that `schema` writes, then hosted tools.
+/// Writes functions, each with the keys that `schema` writes, then hosted tools.
 pub(crate) fn write_tools(
     tools: &[ToolEntry],
     hosted: &[HostedTool],
@@ -38,34 +37,40 @@ pub(crate) fn write_tools(
                 });
             });
         }
-        hosted::write(hosted, out);
+        hosted_tool::write(hosted, out);
     });
 }
 
-/// The schema of the arguments as it is.
+/// Writes the schema of the arguments unchanged.
 pub(crate) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
     out.word("parameters").raw(tool.parameters_json());
 }
 
-/// The calls of the first choice.
-pub(crate) fn calls(layout: &Layout, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-    let choice = layout.first(response, "choices")?;
-    // A piece of a stream has `delta` instead, and its calls must not go unseen.
+/// Returns the calls of the first choice.
+pub(crate) fn calls(
+    format: &ResponseFormat,
+    response: &Value,
+) -> Result<Vec<ToolCall>, ResponseError> {
+    let choice = format.first(response, "choices")?;
+    // A chunk of a stream has `delta` instead. Its calls must not be ignored.
     if !choice["message"].is_object() {
-        return Err(layout.refuse("`choices[0].message` is missing"));
+        return Err(format.error("`choices[0].message` is missing"));
     }
-    calls_of(layout, choice)
+    calls_of(format, choice)
 }
 
-/// The calls of something that has a message.
-pub(crate) fn calls_of(layout: &Layout, holder: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-    let calls = layout.optional_array(holder, "message.tool_calls")?;
-    // Some servers leave the type out.
+/// Returns the calls of the message in `holder`.
+pub(crate) fn calls_of(
+    format: &ResponseFormat,
+    holder: &Value,
+) -> Result<Vec<ToolCall>, ResponseError> {
+    let calls = format.optional_array(holder, "message.tool_calls")?;
+    // Some servers omit the type.
     let is_call = |call: &Value| is_type(call, "function") || call["type"].is_null();
-    layout.calls(holder, calls, is_call)
+    format.calls(holder, calls, is_call)
 }
 
-/// The message of the first choice.
+/// Returns the message of the first choice.
 pub(crate) fn turn(response: &Value) -> Vec<Value> {
     match &response["choices"][0]["message"] {
         Value::Null => Vec::new(),
@@ -73,18 +78,18 @@ pub(crate) fn turn(response: &Value) -> Vec<Value> {
     }
 }
 
-/// What the message of the first choice says.
+/// Returns the text of the first choice.
 pub(crate) fn text(response: &Value) -> String {
     let message = &response["choices"][0]["message"];
-    let said = words(&message["content"]);
-    // It stands beside the content, which is empty then.
+    let text = content_text(&message["content"]);
+    // A refusal comes with empty content.
     match message["refusal"].as_str() {
-        Some(refusal) if said.is_empty() => refusal.to_owned(),
-        _ => said,
+        Some(refusal) if text.is_empty() => refusal.to_owned(),
+        _ => text,
     }
 }
 
-/// One message a result.
+/// Returns one message per result.
 pub(crate) fn results(results: &[ToolResult]) -> Vec<Value> {
     let message = |result: &ToolResult| {
         let mut message = json!({ "role": "tool", "content": result.content() });

@@ -6,14 +6,35 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter};
 use crate::provider::hosted_tool::HostedTool;
-use crate::provider::response::{Layout, ResponseError, words};
-use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::provider::profile::{Count, Profile};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::tool::ToolEntry;
+
+const GUIDE: Source = Source::new(
+    "docs.cohere.com, \"Parameter types for tool use\" (v2)",
+    "2026",
+);
+const REQUIRED: Rule = Rule::limit("cohere.strict.min_required_params_per_tool", 1, GUIDE);
+
+const FIELDS: Rule = Rule::limit("cohere.strict.max_fields_total", 200, GUIDE);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Cohere",
+    title: "Cohere, `strict_tools`",
+    rules: &[&REQUIRED, &FIELDS],
+    tool_limits: &[(Count::Properties, &FIELDS), (Count::Required, &REQUIRED)],
+    request_limits: &[(Count::Properties, &FIELDS)],
+    ..Profile::EMPTY
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
 
 /// Cohere's chat (`/v2/chat`).
 ///
-/// A request is strict as a whole there (`strict_tools`), and its tools say nothing of it. With
-/// the feature `cohere`, a tool that a strict request can't hold is a compile error.
+/// Strictness is a property of the request (`strict_tools`), not of its tools. With the feature
+/// `cohere`, a tool that a strict request rejects is a compile error.
 ///
 /// ```
 /// use serde_json::json;
@@ -34,11 +55,11 @@ use crate::tool::ToolEntry;
 #[non_exhaustive]
 pub struct Cohere {}
 
-const LAYOUT: Layout = Layout {
+const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
-    cut_short: &["MAX_TOKENS"],
-    ..chat::LAYOUT
+    truncated: &["MAX_TOKENS"],
+    ..chat::FORMAT
 };
 
 impl Dialect for Cohere {
@@ -52,11 +73,11 @@ impl Dialect for Cohere {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         match &response["message"] {
-            Value::Object(_) => chat::calls_of(&LAYOUT, response),
-            Value::String(_) => Err(LAYOUT.refuse_said(response)),
+            Value::Object(_) => chat::calls_of(&FORMAT, response),
+            Value::String(_) => Err(FORMAT.provider_error(response)),
             _ => {
-                LAYOUT.refuse_error(response)?;
-                Err(LAYOUT.refuse("`message` is missing"))
+                FORMAT.check_error(response)?;
+                Err(FORMAT.error("`message` is missing"))
             }
         }
     }
@@ -69,7 +90,7 @@ impl Dialect for Cohere {
     }
 
     fn text(&self, response: &Value) -> String {
-        words(&response["message"]["content"])
+        content_text(&response["message"]["content"])
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -1,8 +1,8 @@
-//! What providers want: how they write tools, calls and results.
+//! Writes tools and results, and reads calls, in the formats of providers.
 //!
-//! A [`Dialect`] writes the `tools` field of a request, reads the calls out of the response and
-//! writes their results for the next request. It only shapes JSON: sending it is up to the
-//! application and the HTTP client of its choice.
+//! A [`Dialect`] writes the `tools` field of a request, reads the calls in the response, and writes
+//! their results for the next request. It only converts JSON: the application sends it, with the
+//! HTTP client of its choice.
 //!
 //! ```
 //! use serde_json::json;
@@ -21,7 +21,7 @@
 //! let request = json!({"model": "…", "messages": messages, "tools": registry.render(&dialect)});
 //! assert_eq!(request["tools"][0]["function"]["name"], "add");
 //!
-//! // What the provider answers:
+//! // The provider responds:
 //! let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
 //!     {"id": "call_1", "type": "function",
 //!      "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
@@ -35,11 +35,11 @@
 //!
 //! # Strict modes and subsets
 //!
-//! Where a provider takes a part of JSON Schema alone, its dialect writes that part and says the
-//! rest in the description, in words: "Must be an integer from 1 to 14." The registry holds every
-//! call to the whole schema all the same. It also takes what such modes send back: `null` for what
-//! is left out, and the values of enums in another case. What can't be said otherwise stands at
-//! [`rules`](crate::rules), with the features that make it a compile error.
+//! A provider that accepts a subset of JSON Schema is sent that subset. Its dialect puts what the
+//! subset can't express into the description: "Must be an integer from 1 to 14." The registry
+//! validates every call against the whole schema. It also accepts what strict modes send: `null`
+//! for an absent value, and enum values in another case. What a dialect can't express in any way
+//! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
 use serde_json::{Number, Value};
 
@@ -47,26 +47,18 @@ use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::reshape;
-use crate::provider::reshape::Style;
 use crate::provider::rules::{BrokenRule, Target};
+use crate::provider::subset::Subset;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
-pub use crate::provider::anthropic::dialect::Anthropic;
-pub use crate::provider::bedrock::Bedrock;
-pub use crate::provider::cohere::Cohere;
-pub use crate::provider::gemini::dialect::Gemini;
-pub use crate::provider::hosted::RefusedTool;
-pub use crate::provider::mcp::dialect::Mcp;
-pub use crate::provider::mistral::Mistral;
-pub use crate::provider::openai::chat::OpenAiChat;
-pub use crate::provider::openai::responses::OpenAiResponses;
+pub use crate::provider::dialects::*;
+pub use crate::provider::hosted_tool::RefusedTool;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::writer::JsonWriter;
-pub use crate::provider::xai::XAi;
 
-/// How a provider writes tools, calls and results.
+/// The format in which a provider expects tools and results, and sends calls.
 ///
 /// Implement it for a provider that is not here:
 ///
@@ -75,9 +67,9 @@ pub use crate::provider::xai::XAi;
 /// use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
 /// use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 ///
-/// struct House;
+/// struct Custom;
 ///
-/// impl Dialect for House {
+/// impl Dialect for Custom {
 ///     fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
 ///         out.object(|out| {
 ///             for tool in tools {
@@ -88,7 +80,7 @@ pub use crate::provider::xai::XAi;
 ///
 ///     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
 ///         let Some(name) = response["call"].as_str() else {
-///             return Err(ResponseError::new("not an answer of the house: `call` is missing"));
+///             return Err(ResponseError::new("not a custom response: `call` is missing"));
 ///         };
 ///         Ok(vec![ToolCall::new("only", name, response["with"].clone())])
 ///     }
@@ -98,47 +90,46 @@ pub use crate::provider::xai::XAi;
 ///     }
 ///
 ///     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-///         results.iter().map(|result| json!({ "gave": result.content() })).collect()
+///         results.iter().map(|result| json!({ "returned": result.content() })).collect()
 ///     }
 /// }
 ///
-/// assert_eq!(House.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
+/// assert_eq!(Custom.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
 pub trait Dialect {
-    /// Writes the value of the request's `tools` field as JSON text. The hosted ones are those that
-    /// this dialect [knows](Dialect::hosts).
+    /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
+    /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
 
-    /// Whether a hosted tool is one of this provider; no, unless a dialect says otherwise. One that
-    /// is [unchecked](HostedTool::unchecked) should be taken when its shape is right.
+    /// Returns `true` if the provider has this hosted tool. By default it has none. For an
+    /// [unchecked](HostedTool::unchecked) tool, only the shape should matter.
     fn hosts(&self, _tool: &HostedTool) -> bool {
         false
     }
 
-    /// The provider, as its refusals name it.
+    /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
     }
 
-    /// The calls in a whole response (not a piece of a stream), in order; none is not an error.
+    /// Returns the calls in a whole response (not a chunk of a stream), in order. There may be none.
     ///
-    /// Where a response was cut short in the middle of its last call, by its limit of tokens or by a
-    /// filter, what came of the arguments may look whole, and as if there were none. The tool is not
-    /// run on it: the call gets a result that says so, and
-    /// [`parse_error`](crate::ToolCall::parse_error) says so as well.
+    /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
+    /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
+    /// says so, as does [`parse_error`](crate::ToolCall::parse_error).
     ///
     /// # Errors
     ///
-    /// When the JSON is not a response of this provider, is one of its error messages, or holds a
-    /// call that has no name or no id to answer to.
+    /// Returns an error if the JSON is not a response of this provider, is one of its error
+    /// messages, or contains a call without a name or id.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
 
-    /// The part of a response that the next request must repeat, word for word: the model's turn
-    /// with its reasoning and its signatures.
+    /// Returns the part of a response that the next request must repeat unchanged: the model's turn,
+    /// with its reasoning and signatures.
     fn turn(&self, response: &Value) -> Vec<Value>;
 
-    /// What the model says in words, beside its calls and without its reasoning; empty when it says
-    /// nothing. Words with which it refuses to answer are among them.
+    /// Returns the text that the model wrote, without calls and reasoning. The text of a refusal is
+    /// included.
     ///
     /// ```
     /// use serde_json::json;
@@ -151,29 +142,29 @@ pub trait Dialect {
         String::new()
     }
 
-    /// Whether the provider paused in the middle of its turn, with tools that it runs itself: it
-    /// goes on when the next request repeats the turn. No, unless a dialect says otherwise.
+    /// Returns `true` if the provider paused in the middle of its turn to run hosted tools. It
+    /// continues when the next request repeats the turn.
     fn is_paused(&self, _response: &Value) -> bool {
         false
     }
 
-    /// The results as messages or items of the next request.
+    /// Returns the results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
 
-    /// Everything that the next request adds to the conversation: the turn, then the results.
+    /// Returns everything that the next request adds to the conversation: the turn, then the results.
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
         let mut messages = self.turn(response);
         messages.extend(self.results(results));
         messages
     }
 
-    /// What the provider refuses of these tools together: too many, or too much in all of them.
+    /// Returns the provider's rules that these tools break together, such as a limit on their number.
     fn broken_rules(&self, _tools: &[ToolEntry], _hosted: &[HostedTool]) -> Vec<BrokenRule> {
         Vec::new()
     }
 }
 
-/// A dialect that is chosen while the program runs.
+/// Forwards to a dialect that is chosen at run time.
 impl<D: Dialect + ?Sized> Dialect for Box<D> {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         (**self).write_tools(tools, hosted, out);
@@ -216,32 +207,32 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
     }
 }
 
-/// `name` and `description`, which all providers call so.
+/// Writes `name` and `description`, which have these keys with every provider.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
     out.word("description").string(&tool.prompt());
 }
 
-/// The schema under `key` and whether it is strict: reshaped if the target can take it, else as it
-/// is, since one tool must not cost a request all the others.
+/// Writes the schema under `key`, and `strict`. A schema that the target rejects is written unchanged
+/// and not as strict: one tool must not make the whole request fail.
 pub(crate) fn strict_or_plain(
     tool: &ToolSpec,
     target: Target,
-    style: &Style,
+    subset: &Subset,
     key: &str,
     out: &mut JsonWriter,
 ) {
     let is_strict = check::check(&tool.parameters(), target).is_ok();
     out.key(key);
     if is_strict {
-        reshape::write(&tool.parameters(), style, out);
+        reshape::write(&tool.parameters(), subset, out);
     } else {
         out.raw(tool.parameters_json());
     }
     out.word("strict").boolean(is_strict);
 }
 
-/// The id that a result answers to, of the type that it came in.
+/// Returns the id of the call, with the JSON type that it was sent with.
 pub(crate) fn wire_id(result: &ToolResult) -> Value {
     let number = match result.wire_id {
         WireId::Number => serde_json::from_str::<Number>(result.call_id()).ok(),

@@ -1,4 +1,332 @@
-//! gemini
+//! Google's Gemini.
 
-pub(crate) mod dialect;
-pub(crate) mod rules;
+use serde_json::{Value, json};
+
+use crate::call::{ToolCall, ToolResult, WireId};
+use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::{Construct, Count, Profile};
+use crate::provider::reshape;
+use crate::provider::response::{ResponseError, ResponseFormat, content_text};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::subset::Subset;
+use crate::schema::{Kind, Schema};
+use crate::tool::ToolEntry;
+
+const SCHEMA_FIELDS: Rule = Rule::list(
+    "gemini.parameters.schema_fields",
+    &[
+        "type",
+        "format",
+        "title",
+        "description",
+        "nullable",
+        "items",
+        "minItems",
+        "maxItems",
+        "enum",
+        "properties",
+        "propertyOrdering",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "anyOf",
+    ],
+    Source::new(
+        "google-genai 3.4.0 (Python), types.py; adolfousier/opencrabs#99",
+        "2026-11",
+    ),
+);
+const STRING_FORMATS: Rule = Rule::list(
+    "gemini.parameters.string_formats",
+    &["enum", "date-time"],
+    Source::new(
+        "google-gemini/gemini-cli#3178, enechange/collmbo#195",
+        "2025-07",
+    ),
+);
+const KEYWORDS: Rule = Rule::list(
+    "gemini.parametersJsonSchema.keywords",
+    &[
+        "$defs",
+        "$ref",
+        "type",
+        "title",
+        "description",
+        "enum",
+        "format",
+        "minimum",
+        "maximum",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "anyOf",
+        "properties",
+        "required",
+        "additionalProperties",
+        "propertyOrdering",
+    ],
+    Source::new(
+        "UnitVectorY-Labs/jsonschemaprofiles@57d66e1, docs/GEMINI.md; google-genai 3.4.0 \
+         (Python), `response_json_schema`",
+        "2026-11",
+    ),
+);
+const RECURSION: Rule = Rule::new(
+    "gemini.parametersJsonSchema.recursion",
+    Source::new(
+        "google-genai 3.4.0 (Python), `response_json_schema`",
+        "2026-11",
+    ),
+);
+const TOOLS_MAX: Rule = Rule::limit(
+    "gemini.tools_max",
+    128,
+    Source::new(
+        "cloud.google.com, Vertex AI, \"Function calling\"",
+        "2025-09",
+    ),
+);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Gemini",
+    title: "Gemini",
+    rules: &[
+        &SCHEMA_FIELDS,
+        &STRING_FORMATS,
+        &KEYWORDS,
+        &RECURSION,
+        &TOOLS_MAX,
+    ],
+    rejected: &[(Construct::RequiredRecursion, &RECURSION)],
+    request_limits: &[(Count::Tools, &TOOLS_MAX)],
+    ..Profile::EMPTY
+};
+
+/// The subset of `parametersJsonSchema`.
+pub(crate) const JSON_SCHEMA: Subset = Subset {
+    keywords: &[&KEYWORDS],
+    requires_identifiers: true,
+    ..Subset::BASE
+};
+
+/// The subset of `parameters`.
+pub(crate) const OPEN_API: Subset = Subset {
+    keywords: &[&SCHEMA_FIELDS],
+    formats: Some(&STRING_FORMATS),
+    is_open_api: true,
+    requires_identifiers: true,
+    ..Subset::BASE
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Gemini", &Gemini { is_open_api: false })];
+
+/// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
+///
+/// Writes schemas under `parametersJsonSchema`, with the keywords that Gemini reads there. Other
+/// constraints go into the description. [`Gemini::open_api`] writes the older form. A tool without
+/// parameters has neither (Google's Gen AI SDK, `FunctionDeclaration`).
+///
+/// Reads the calls of the first candidate. A call may have no id. Its result then has none either,
+/// and is matched by its order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gemini {
+    is_open_api: bool,
+}
+
+impl Gemini {
+    /// Creates the dialect with schemas under `parameters`, in a subset of OpenAPI.
+    ///
+    /// A tool with a schema that is not possible there (arbitrary keys, untyped values, recursive
+    /// types, objects without properties) is sent with `parametersJsonSchema`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Gemini;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6)] dice: u8) -> u8 {
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&Gemini::open_api()));
+    /// assert_eq!(
+    ///     tools[0]["functionDeclarations"][0]["parameters"],
+    ///     json!({
+    ///         "type": "OBJECT",
+    ///         "properties": {"dice": {"type": "INTEGER", "minimum": 1, "maximum": 6}},
+    ///         "propertyOrdering": ["dice"],
+    ///         "required": ["dice"],
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn open_api() -> Gemini {
+        Gemini { is_open_api: true }
+    }
+
+    fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
+        write_head(tool, out);
+        let schema = &tool.parameters();
+        if matches!(schema.kind(), Kind::Object([])) {
+            return;
+        }
+        if self.is_open_api && fits_open_api(schema) {
+            out.word("parameters");
+            reshape::write(schema, &OPEN_API, out);
+        } else {
+            out.word("parametersJsonSchema");
+            reshape::write_tool(tool, &JSON_SCHEMA, out);
+        }
+    }
+}
+
+/// The keys of an entry of `tools` other than functions (Google's Gen AI SDK and Vertex AI's API
+/// description, `Tool`).
+const HOSTED: [&str; 11] = [
+    "codeExecution",
+    "computerUse",
+    "enterpriseWebSearch",
+    "exaAiSearch",
+    "fileSearch",
+    "googleMaps",
+    "googleSearch",
+    "googleSearchRetrieval",
+    "parallelAiSearch",
+    "retrieval",
+    "urlContext",
+];
+
+const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a response of Gemini",
+    call: "a call in `candidates[0].content.parts`",
+    id: "functionCall.id",
+    id_is_optional: true,
+    name: "functionCall.name",
+    arguments: "functionCall.args",
+    stop_reason: "finishReason",
+    truncated: &[
+        "MAX_TOKENS",
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+    ],
+};
+
+impl Dialect for Gemini {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            if !tools.is_empty() {
+                out.object(|out| {
+                    out.word("functionDeclarations").array(|out| {
+                        for tool in tools {
+                            out.object(|out| self.write_tool(tool, out));
+                        }
+                    });
+                });
+            }
+            hosted_tool::write(hosted, out);
+        });
+    }
+
+    /// Each is a separate entry, identified by its key: `googleSearch` or `google_search`. Not every
+    /// model accepts them together with functions (Google's guide, "Combine built-in tools and
+    /// function calling").
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted_tool::has_keys(tool, |key| {
+            HOSTED.iter().any(|known| hosted_tool::is_spelling(key, known))
+        })
+    }
+
+    fn provider(&self) -> &'static str {
+        "Gemini"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        // A response to a blocked prompt has feedback and no candidates.
+        if response["candidates"][0].is_null() && response["promptFeedback"].is_object() {
+            return Ok(Vec::new());
+        }
+        let candidate = FORMAT.first(response, "candidates")?;
+        let parts = FORMAT.optional_array(candidate, "content.parts")?;
+        FORMAT.calls(candidate, parts, |part| part["functionCall"].is_object())
+    }
+
+    /// Returns the model's content with its thought signatures. The API rejects one without parts, so
+    /// that it is omitted.
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        let content = &response["candidates"][0]["content"];
+        match &content["parts"] {
+            Value::Array(parts) if !parts.is_empty() => vec![content.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn text(&self, response: &Value) -> String {
+        content_text(&response["candidates"][0]["content"]["parts"])
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let parts: Vec<_> = results.iter().map(part).collect();
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        vec![json!({ "role": "user", "parts": parts })]
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        broken(Target::Gemini, tools)
+    }
+}
+
+/// Returns `true` if a schema is possible under `parameters`, where every node has a type and every
+/// object has properties.
+fn fits_open_api(schema: &Schema) -> bool {
+    match *schema.kind() {
+        Kind::Any | Kind::Reference(_) => false,
+        Kind::Nullable(inner) => fits_open_api(inner),
+        Kind::Array(rule) => fits_open_api(rule.items),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            schemas.iter().all(|schema| fits_open_api(schema))
+        }
+        Kind::Map(rule) => match rule.keys.kind {
+            Kind::Enum(keys) => OPEN_API.accepts_keys(keys) && fits_open_api(rule.values),
+            _ => false,
+        },
+        Kind::Object(properties) => {
+            !properties.is_empty()
+                && properties
+                    .iter()
+                    .all(|property| fits_open_api(property.schema()))
+        }
+        _ => true,
+    }
+}
+
+/// Returns the part for a result. The keys `output` and `error` are the SDK's
+/// (`FunctionResponse.response`).
+fn part(result: &ToolResult) -> Value {
+    let response = if result.is_error() {
+        json!({ "error": result.content() })
+    } else {
+        let output = result.structured();
+        json!({ "output": output.unwrap_or_else(|| result.content().into()) })
+    };
+    let mut part = json!({ "name": result.name(), "response": response });
+    if result.wire_id != WireId::Absent {
+        part["id"] = wire_id(result);
+    }
+    json!({ "functionResponse": part })
+}

@@ -1,20 +1,23 @@
-//! [`HostedTool`]: a tool that a provider runs itself.
+//! Tools that a provider runs itself.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// A tool that a provider runs itself, such as a web search: the JSON object that stands for it in
-/// the `tools` of a request.
+use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::schema::messages::{self, shorten};
+use crate::tool::ToolEntry;
+
+/// A tool that a provider runs itself, such as a web search: its JSON object in the `tools` of a
+/// request.
 ///
-/// A [dialect](crate::dialect) that knows it puts it in its place. One that does not leaves it out,
-/// and says so by [`Rendered::refused`](crate::dialect::Rendered::refused) and in the log. So a
-/// registry may hold the web searches of several providers, and each is sent its own.
+/// A [dialect](crate::dialect) that knows the tool sends it. Any other dialect leaves it out, reports
+/// it by [`Rendered::refused`](crate::dialect::Rendered::refused), and logs it. So a registry may
+/// contain the web searches of several providers, and each provider is sent its own.
 ///
 /// No request has two tools with the same name. If the registry has a tool with the name of a hosted
-/// one (its `name`, or else its `type` or its key), the hosted one is left out, and
-/// [`Rendered::refused`](crate::dialect::Rendered::refused) and the log say so.
+/// one (its `name`, or else its `type` or its key), the hosted one is left out, reported and logged.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +48,7 @@ struct Hosted {
 }
 
 impl HostedTool {
-    /// A tool for the providers whose documentation has it.
+    /// Creates a tool for the providers that document it.
     pub fn new(json: impl Into<Value>) -> HostedTool {
         HostedTool(Arc::new(Hosted {
             json: json.into(),
@@ -53,8 +56,8 @@ impl HostedTool {
         }))
     }
 
-    /// A tool for every provider that takes hosted tools of its shape, known or not: for what a
-    /// provider, or a server that speaks like one, brought since this version.
+    /// Creates a tool for every provider whose hosted tools have this shape, known or not. Use it
+    /// for tools that are newer than this version, and for servers that imitate a provider.
     ///
     /// ```
     /// use serde_json::json;
@@ -63,7 +66,7 @@ impl HostedTool {
     ///
     /// let search = HostedTool::unchecked(json!({"type": "x_search"}));
     /// let registry = Registry::builder().hosted(search).build()?;
-    /// // xAI's responses are like those of OpenAI.
+    /// // xAI's Responses API is like that of OpenAI.
     /// let rendered = registry.render(&OpenAiResponses::default());
     /// assert_eq!(rendered.as_str(), r#"[{"type":"x_search"}]"#);
     /// # Ok::<(), tool_core::RegistryError>(())
@@ -75,18 +78,18 @@ impl HostedTool {
         }))
     }
 
-    /// What is sent.
+    /// Returns the JSON to send.
     pub fn json(&self) -> &Value {
         &self.0.json
     }
 
-    /// Whether a dialect should send it without knowing it.
+    /// Returns `true` if dialects should send the tool without knowing it.
     pub fn is_unchecked(&self) -> bool {
         self.0.is_unchecked
     }
 }
 
-/// Its JSON text.
+/// Writes the JSON text.
 impl fmt::Display for HostedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.json().fmt(f)
@@ -96,5 +99,135 @@ impl fmt::Display for HostedTool {
 impl fmt::Debug for HostedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HostedTool").field(self.json()).finish()
+    }
+}
+
+/// A hosted tool that is left out of a request.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RefusedTool {
+    /// The tool.
+    pub tool: HostedTool,
+    /// The reason: the dialect does not know the tool, or another tool has its name.
+    pub message: String,
+}
+
+impl RefusedTool {
+    fn unknown(tool: &HostedTool, provider: &str) -> RefusedTool {
+        let json = tool.to_string();
+        RefusedTool {
+            message: format!(
+                "{provider} has no hosted tool {}; it is left out",
+                shorten(&json)
+            ),
+            tool: tool.clone(),
+        }
+    }
+
+    fn name_taken(tool: &HostedTool, provider: &str, name: &str) -> RefusedTool {
+        RefusedTool {
+            message: format!(
+                "{provider} takes one tool with the name {}; the hosted one is left out: rename \
+                 the other tool, or remove one of them",
+                messages::name(name)
+            ),
+            tool: tool.clone(),
+        }
+    }
+}
+
+/// Returns the hosted tools that a request has, and those that are left out.
+///
+/// No two tools of a request have the same name: a provider rejects such a request, or runs one
+/// where the model means the other. The registry's tool is kept, because its hooks and checks
+/// protect the application.
+pub(crate) fn select(
+    dialect: &(impl Dialect + ?Sized),
+    tools: &[ToolEntry],
+    hosted: &[HostedTool],
+) -> (Vec<HostedTool>, Vec<RefusedTool>) {
+    let (mut sent, mut refused) = (Vec::<HostedTool>::new(), Vec::new());
+    for tool in hosted {
+        let is_taken = |name: &str| {
+            tools.iter().any(|other| is_same(&other.name, name))
+                || sent.iter().any(|other| given_name(other) == Some(name))
+        };
+        if !dialect.hosts(tool) {
+            refused.push(RefusedTool::unknown(tool, dialect.provider()));
+        } else if let Some(name) = names(tool).into_iter().find(|name| is_taken(name)) {
+            refused.push(RefusedTool::name_taken(tool, dialect.provider(), name));
+        } else {
+            sent.push(tool.clone());
+        }
+    }
+    (sent, refused)
+}
+
+/// Types of hosted tools that hold other tools and have no name for the model.
+const CONTAINERS: [&str; 4] = ["connector", "mcp", "mcp_toolset", "namespace"];
+
+/// Returns the names by which a model may call a hosted tool: its name, its type or its keys.
+fn names(tool: &HostedTool) -> Vec<&str> {
+    let json = tool.json();
+    let kind = json["type"].as_str();
+    match (given_name(tool), kind, json) {
+        (_, Some(kind), _) if CONTAINERS.contains(&kind) => Vec::new(),
+        (Some(name), ..) | (None, Some(name), _) => vec![name],
+        (None, None, Value::Object(members)) => members.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the name of a hosted tool that its JSON states: Anthropic's and OpenAI's `name`, or
+/// Bedrock's `systemTool.name`.
+fn given_name(tool: &HostedTool) -> Option<&str> {
+    let json = tool.json();
+    json["name"]
+        .as_str()
+        .or(json["systemTool"]["name"].as_str())
+}
+
+/// Returns `true` if a tool has the name of a hosted tool. Gemini's keys have two spellings, such
+/// as `googleSearch` and `google_search`.
+fn is_same(name: &str, hosted: &str) -> bool {
+    is_spelling(hosted, name) || is_spelling(name, hosted)
+}
+
+/// Returns `true` if a key is `googleSearch`, as it is or as `google_search`.
+pub(crate) fn is_spelling(key: &str, known: &str) -> bool {
+    let snake = known.chars().flat_map(|letter| {
+        let gap = letter.is_ascii_uppercase().then_some('_');
+        gap.into_iter().chain([letter.to_ascii_lowercase()])
+    });
+    key == known || key.chars().eq(snake)
+}
+
+impl fmt::Display for RefusedTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Returns `true` for a tool that is identified by its `type`, and is known or unchecked.
+pub(crate) fn is_of_type(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
+    match &tool.json()["type"] {
+        // A function belongs to the registry.
+        Value::String(name) => name != "function" && (tool.is_unchecked() || is_known(name)),
+        _ => false,
+    }
+}
+
+/// Returns `true` for a tool that is identified by its keys, and is known or unchecked.
+pub(crate) fn has_keys(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
+    let Value::Object(members) = tool.json() else {
+        return false;
+    };
+    let is_accepted = |key: &str| key != "type" && (tool.is_unchecked() || is_known(key));
+    !members.is_empty() && members.keys().all(|key| is_accepted(key))
+}
+
+pub(crate) fn write(hosted: &[HostedTool], out: &mut JsonWriter) {
+    for tool in hosted {
+        out.raw(&tool.to_string());
     }
 }

@@ -1,4 +1,214 @@
-//! mcp
+//! The Model Context Protocol, seen from a server.
 
-pub(crate) mod dialect;
-pub(crate) mod rules;
+use serde_json::{Value, json};
+
+use crate::call::error::ToolErrorKind;
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::schema::{Kind, Schema};
+use crate::spec::Annotations;
+use crate::tool::ToolEntry;
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
+    "MCP",
+    &Mcp {
+        version: Version::V2026_07_28,
+    },
+)];
+
+/// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
+/// `tools/call` requests, and writes JSON-RPC responses.
+///
+/// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
+///
+/// The server must respond to a message for which [`calls`](Dialect::calls) returns an error: to a
+/// `tools/call` without a name, with the error -32602 and its id. A message without an id is a
+/// notification, which needs no response.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mcp {
+    version: Version,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Version {
+    V2025_11_25,
+    #[default]
+    V2026_07_28,
+}
+
+impl Mcp {
+    /// Creates the dialect for protocol version 2025-11-25.
+    pub fn v2025_11_25() -> Mcp {
+        Mcp {
+            version: Version::V2025_11_25,
+        }
+    }
+
+    /// Creates the dialect for protocol version 2026-07-28.
+    pub fn v2026_07_28() -> Mcp {
+        Mcp {
+            version: Version::V2026_07_28,
+        }
+    }
+
+    /// Returns the output schema if every result of the tool follows it, as the specification
+    /// demands (`server/tools`, "Output Schema").
+    fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
+        // Every result is validated, and the schema is one of an object.
+        if tool.is_dynamic() {
+            return tool.output_json();
+        }
+        let schema = tool.output()?;
+        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let fits = object || self.version == Version::V2026_07_28;
+        if fits && is_structured(schema) {
+            tool.output_json()
+        } else {
+            None
+        }
+    }
+}
+
+const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a JSON-RPC request",
+    call: "a `tools/call`",
+    id: "id",
+    id_is_optional: false,
+    name: "params.name",
+    arguments: "params.arguments",
+    stop_reason: "",
+    truncated: &[],
+};
+
+/// JSON-RPC's "invalid params", which MCP requires for an unknown tool (`server/tools`, "Error
+/// Handling").
+const INVALID_PARAMS: i32 = -32602;
+
+impl Dialect for Mcp {
+    fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    write_head(tool, out);
+                    if let Some(title) = tool.title() {
+                        out.word("title").string(title);
+                    }
+                    out.word("inputSchema").raw(tool.parameters_json());
+                    if let Some(schema) = self.output_schema(tool) {
+                        out.word("outputSchema").raw(schema);
+                    }
+                    write_annotations(tool.annotations, out);
+                });
+            }
+        });
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Model Context Protocol"
+    }
+
+    /// Returns the call of a request, or the calls of an array of messages. Ignores other methods.
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let messages = match response {
+            Value::Array(messages) => {
+                if !messages.iter().all(Value::is_object) {
+                    return Err(FORMAT.error("an item of the array is not an object"));
+                }
+                messages
+            }
+            message => {
+                FORMAT.check_error(message)?;
+                if !message["method"].is_string() {
+                    return Err(FORMAT.error("`method` is missing"));
+                }
+                std::slice::from_ref(message)
+            }
+        };
+        FORMAT.calls(response, messages, |message| {
+            message["method"] == "tools/call"
+        })
+    }
+
+    /// Returns nothing: requests are independent.
+    fn turn(&self, _response: &Value) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Returns one JSON-RPC response per result. Failures and invalid arguments are results that the
+    /// model reads; an unknown tool is a protocol error.
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let response = |result: &ToolResult| {
+            let (key, value) = match result.error() {
+                Some(error) if error.kind() == ToolErrorKind::UnknownTool => {
+                    let message = error.message();
+                    (
+                        "error",
+                        json!({ "code": INVALID_PARAMS, "message": message }),
+                    )
+                }
+                _ => ("result", self.result(result)),
+            };
+            json!({ "jsonrpc": "2.0", "id": wire_id(result), key: value })
+        };
+        results.iter().map(response).collect()
+    }
+}
+
+impl Mcp {
+    /// Returns the `result` of a response. Structured content is repeated as text, for clients that
+    /// only support text.
+    fn result(self, result: &ToolResult) -> Value {
+        let mut value = json!({
+            "content": [{ "type": "text", "text": result.content() }],
+            "isError": result.is_error(),
+        });
+        let newer = self.version == Version::V2026_07_28;
+        if let Some(structured) = result.structured().filter(|json| newer || json.is_object()) {
+            value["structuredContent"] = structured;
+        }
+        if newer {
+            value["resultType"] = "complete".into();
+        }
+        value
+    }
+}
+
+/// Writes the hints that were given. MCP has defaults for the others.
+fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
+    let hints = [
+        ("readOnlyHint", annotations.read_only),
+        ("destructiveHint", annotations.destructive),
+        ("idempotentHint", annotations.idempotent),
+        ("openWorldHint", annotations.open_world),
+    ];
+    if hints.iter().all(|(_, hint)| hint.is_none()) {
+        return;
+    }
+    out.word("annotations").object(|out| {
+        for (name, hint) in hints {
+            if let Some(hint) = hint {
+                out.key(name).boolean(hint);
+            }
+        }
+    });
+}
+
+/// Returns `true` if every value of the schema is sent as structured content. A string is not.
+fn is_structured(schema: &Schema) -> bool {
+    match schema.kind() {
+        Kind::Boolean
+        | Kind::Integer(_)
+        | Kind::Number(_)
+        | Kind::Array(_)
+        | Kind::Tuple(_)
+        | Kind::Map(_)
+        | Kind::Object(_) => true,
+        Kind::Nullable(inner) => is_structured(inner),
+        Kind::AnyOf(schemas) => schemas.iter().all(|schema| is_structured(schema)),
+        // Strings and `()` are sent as text.
+        _ => false,
+    }
+}

@@ -5,20 +5,28 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
-use crate::provider::response::{Layout, ResponseError};
-use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::Profile;
+use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::tool::ToolEntry;
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "Mistral",
+    title: "Mistral",
+    ..Profile::EMPTY
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})];
 
 /// Mistral's chat completions (`/v1/chat/completions`).
 ///
-/// The id of a call is repeated as it came: the API wants nine letters or digits, which its own
+/// The id of a call is repeated unchanged: the API requires nine letters or digits, which its own
 /// ids are.
 ///
-/// Where hosted tools were at work, a choice has several messages, and the calls of those tools are
-/// answered among them (Mistral's guide, "Using Connectors in Chat Completions"). They are all part
-/// of the turn, and what is not answered is for us.
+/// If hosted tools ran, a choice has several messages, with the calls of those tools and their
+/// results (Mistral's guide, "Using Connectors in Chat Completions"). All of them are part of the
+/// turn. Only calls without a result are returned.
 ///
 /// ```
 /// use serde_json::json;
@@ -42,12 +50,12 @@ const HOSTED: [&str; 6] = [
     "web_search_premium",
 ];
 
-const LAYOUT: Layout = Layout {
+const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of Mistral",
-    // The SDK's `ToolCall` may come without.
+    // Optional in the SDK's `ToolCall`.
     id_is_optional: true,
-    cut_short: &["length", "model_length", "error"],
-    ..chat::LAYOUT
+    truncated: &["length", "model_length", "error"],
+    ..chat::FORMAT
 };
 
 impl Dialect for Mistral {
@@ -56,7 +64,7 @@ impl Dialect for Mistral {
     }
 
     fn hosts(&self, tool: &HostedTool) -> bool {
-        hosted::is_of_type(tool, |name| HOSTED.contains(&name))
+        hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
 
     fn provider(&self) -> &'static str {
@@ -65,29 +73,29 @@ impl Dialect for Mistral {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["object"] == "error" {
-            return Err(LAYOUT.refuse_said(response));
+            return Err(FORMAT.provider_error(response));
         }
         let choice = &response["choices"][0];
         if choice["message"].is_object() {
-            return chat::calls(&LAYOUT, response);
+            return chat::calls(&FORMAT, response);
         }
         let Value::Array(messages) = &choice["messages"] else {
-            return chat::calls(&LAYOUT, response);
+            return chat::calls(&FORMAT, response);
         };
         let answered = |call: &ToolCall| {
             let mut messages = messages.iter();
             messages.any(|message| message["tool_call_id"] == *call.id)
         };
-        let mut open = Vec::new();
+        let mut pending = Vec::new();
         for (at, message) in messages.iter().enumerate() {
             let mut holder = json!({ "message": message });
             if at + 1 == messages.len() {
                 holder["finish_reason"] = choice["finish_reason"].clone();
             }
-            let calls = chat::calls_of(&LAYOUT, &holder)?.into_iter();
-            open.extend(calls.filter(|call| !answered(call)));
+            let calls = chat::calls_of(&FORMAT, &holder)?.into_iter();
+            pending.extend(calls.filter(|call| !answered(call)));
         }
-        Ok(open)
+        Ok(pending)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
@@ -103,9 +111,5 @@ impl Dialect for Mistral {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results)
-    }
-
-    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        broken(Target::Mistral, tools)
     }
 }

@@ -1,5 +1,370 @@
-//! openai
+//! OpenAI: Chat Completions, which many other providers and local servers speak too, and Responses.
 
-pub(crate) mod chat;
-pub(crate) mod responses;
-pub(crate) mod rules;
+use serde_json::{Value, json};
+
+use crate::call::{ToolCall, ToolResult};
+use crate::provider::chat;
+use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::{Construct, Count, Profile};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::subset::{Subset, has_lookaround};
+use crate::tool::ToolEntry;
+
+const GUIDE: Source = Source::new(
+    "developers.openai.com, guides \"Structured outputs\" and \"Function calling\"",
+    "2026",
+);
+const TOOLS_MAX: Rule = Rule::limit(
+    "openai.tools_max",
+    128,
+    Source::new(
+        "zed-industries/zed#42393, anomalyco/opencode#4909",
+        "2025-11-29",
+    ),
+);
+const CLOSED: Rule = Rule::new("openai.strict.additionalProperties", GUIDE);
+const REQUIRED: Rule = Rule::new("openai.strict.required", GUIDE);
+const TYPES: Rule = Rule::list(
+    "openai.strict.types",
+    &[
+        "string", "number", "boolean", "integer", "object", "array", "enum", "anyOf",
+    ],
+    GUIDE,
+);
+const STRING_KEYWORDS: Rule = Rule::list(
+    "openai.strict.string_keywords",
+    &["pattern", "format"],
+    GUIDE,
+);
+const FORMATS: Rule = Rule::list(
+    "openai.strict.formats",
+    &[
+        "date-time",
+        "time",
+        "date",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "uuid",
+    ],
+    GUIDE,
+);
+const NUMBER_KEYWORDS: Rule = Rule::list(
+    "openai.strict.number_keywords",
+    &[
+        "multipleOf",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+    ],
+    GUIDE,
+);
+const ARRAY_KEYWORDS: Rule = Rule::list(
+    "openai.strict.array_keywords",
+    &["items", "minItems", "maxItems"],
+    GUIDE,
+);
+const CONSTANTS: Rule = Rule::list("openai.strict.constants", &["const"], GUIDE);
+const MAX_PROPERTIES: Rule = Rule::limit("openai.strict.max_properties_total", 5000, GUIDE);
+const MAX_NESTING: Rule = Rule::limit("openai.strict.max_nesting", 10, GUIDE);
+const MAX_STRINGS: Rule = Rule::limit("openai.strict.max_string_total", 120_000, GUIDE);
+const MAX_ENUM_VALUES: Rule = Rule::limit("openai.strict.max_enum_values_total", 1000, GUIDE);
+const MAX_ENUM_STRINGS: Rule = Rule::limit(
+    "openai.strict.max_enum_string_len_when_gt_250",
+    15_000,
+    GUIDE,
+);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "OpenAI",
+    title: "OpenAI, strict",
+    rules: &[
+        &TOOLS_MAX,
+        &CLOSED,
+        &REQUIRED,
+        &TYPES,
+        &STRING_KEYWORDS,
+        &FORMATS,
+        &NUMBER_KEYWORDS,
+        &ARRAY_KEYWORDS,
+        &CONSTANTS,
+        &MAX_PROPERTIES,
+        &MAX_NESTING,
+        &MAX_STRINGS,
+        &MAX_ENUM_VALUES,
+        &MAX_ENUM_STRINGS,
+    ],
+    rejected: &[
+        (Construct::Untyped, &TYPES),
+        (Construct::FreeMap, &CLOSED),
+        (Construct::EnumMap, &REQUIRED),
+        (Construct::Nesting, &MAX_NESTING),
+        (Construct::LargeEnum, &MAX_ENUM_STRINGS),
+    ],
+    tool_limits: &[
+        (Count::Properties, &MAX_PROPERTIES),
+        (Count::EnumValues, &MAX_ENUM_VALUES),
+        (Count::Characters, &MAX_STRINGS),
+    ],
+    request_limits: &[(Count::Tools, &TOOLS_MAX)],
+};
+
+/// The subset of the strict mode.
+pub(crate) const STRICT: Subset = Subset {
+    keywords: &[
+        &STRING_KEYWORDS,
+        &NUMBER_KEYWORDS,
+        &ARRAY_KEYWORDS,
+        &CONSTANTS,
+    ],
+    formats: Some(&FORMATS),
+    pattern: |pattern| !has_lookaround(pattern),
+    requires_all: true,
+    ..Subset::BASE
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
+    ("OpenAI Chat", &OpenAiChat { is_strict: false }),
+    ("OpenAI Chat, strict", &OpenAiChat { is_strict: true }),
+    ("OpenAI Responses", &OpenAiResponses { is_strict: false }),
+    (
+        "OpenAI Responses, strict",
+        &OpenAiResponses { is_strict: true },
+    ),
+];
+
+/// OpenAI's Chat Completions API (`/v1/chat/completions`).
+///
+/// Reads the calls of the first choice. Omits `strict` unless the dialect is
+/// [strict](OpenAiChat::strict), which means `false` here (OpenAI's API description,
+/// `FunctionObject`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenAiChat {
+    is_strict: bool,
+}
+
+impl OpenAiChat {
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
+    ///
+    /// Every key is required, and `null` means an absent value. Constraints that the strict subset of
+    /// JSON Schema lacks go into the description. A tool that strict mode rejects is sent unchanged
+    /// and not as strict; with the feature `openai-strict` it is a compile error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6, default = 1)] dice: u8, name: Option<String>) -> u8 {
+    ///     # let _ = name;
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let tools = json!(registry.render(&OpenAiChat::strict()));
+    /// assert_eq!(tools[0]["function"]["strict"], true);
+    /// assert_eq!(
+    ///     tools[0]["function"]["parameters"],
+    ///     json!({
+    ///         "type": "object",
+    ///         "properties": {
+    ///             "dice": {"type": ["integer", "null"], "minimum": 1, "maximum": 6,
+    ///                      "description": "null means the default, 1."},
+    ///             "name": {"type": ["string", "null"]},
+    ///         },
+    ///         "required": ["dice", "name"],
+    ///         "additionalProperties": false,
+    ///     })
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> OpenAiChat {
+        OpenAiChat { is_strict: true }
+    }
+}
+
+impl Dialect for OpenAiChat {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        chat::write_tools(tools, hosted, out, |tool, out| {
+            if self.is_strict {
+                let target = Target::OpenAiStrict;
+                strict_or_plain(tool, target, &STRICT, "parameters", out);
+            } else {
+                chat::parameters(tool, out);
+            }
+        });
+    }
+
+    /// OpenAI documents none. Servers that imitate it may have some: use
+    /// [`HostedTool::unchecked`].
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted_tool::is_of_type(tool, |_| false)
+    }
+
+    fn provider(&self) -> &'static str {
+        "chat completions"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        chat::calls(&chat::FORMAT, response)
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        chat::turn(response)
+    }
+
+    fn text(&self, response: &Value) -> String {
+        chat::text(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        chat::results(results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        broken(Target::OpenAiStrict, tools)
+    }
+}
+
+/// OpenAI's Responses API (`/v1/responses`).
+///
+/// Always writes `strict`: without it, the API makes schemas strict where it can, and optional
+/// parameters required (OpenAI's API description, `FunctionToolParam`).
+///
+/// The turn consists of all items of the output, including reasoning. A request with
+/// `previous_response_id` contains the turn already and needs only the results.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenAiResponses {
+    is_strict: bool,
+}
+
+impl OpenAiResponses {
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
+    ///
+    /// Tools are written as by [`OpenAiChat::strict`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Says hello.
+    /// #[tool]
+    /// fn greet(name: Option<&str>) -> String {
+    ///     format!("Hello, {}!", name.unwrap_or("you"))
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![greet]).build()?;
+    /// let tools = json!(registry.render(&OpenAiResponses::strict()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// assert_eq!(tools[0]["parameters"]["required"], json!(["name"]));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> OpenAiResponses {
+        OpenAiResponses { is_strict: true }
+    }
+}
+
+/// The types of tools other than functions (OpenAI's Python SDK, `responses.ToolParam`).
+const HOSTED: [&str; 17] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "local_shell",
+    "mcp",
+    "namespace",
+    "programmatic_tool_calling",
+    "shell",
+    "tool_search",
+    "web_search",
+    "web_search_2025_08_26",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
+const RESPONSES: ResponseFormat = ResponseFormat {
+    response: "a response of OpenAI",
+    call: "a call in `output`",
+    id: "call_id",
+    id_is_optional: false,
+    name: "name",
+    arguments: "arguments",
+    stop_reason: "status",
+    truncated: &["incomplete"],
+};
+
+impl Dialect for OpenAiResponses {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        out.array(|out| {
+            for tool in tools {
+                out.object(|out| {
+                    out.word("type").string("function");
+                    write_head(tool, out);
+                    if self.is_strict {
+                        let target = Target::OpenAiStrict;
+                        strict_or_plain(tool, target, &STRICT, "parameters", out);
+                    } else {
+                        out.word("parameters").raw(tool.parameters_json());
+                        out.word("strict").boolean(false);
+                    }
+                });
+            }
+            hosted_tool::write(hosted, out);
+        });
+    }
+
+    /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Responses API of OpenAI"
+    }
+
+    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        let items = RESPONSES.array(response, "output")?;
+        RESPONSES.calls(response, items, |item| is_type(item, "function_call"))
+    }
+
+    fn turn(&self, response: &Value) -> Vec<Value> {
+        response["output"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Returns the texts of all messages, one paragraph each.
+    fn text(&self, response: &Value) -> String {
+        let items = response["output"].as_array().into_iter().flatten();
+        let texts: Vec<_> = items
+            .filter(|item| is_type(item, "message"))
+            .map(|item| content_text(&item["content"]))
+            .collect();
+        texts.join("\n\n")
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let item = |result: &ToolResult| {
+            json!({
+                "type": "function_call_output",
+                "call_id": wire_id(result),
+                "output": result.content(),
+            })
+        };
+        results.iter().map(item).collect()
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        broken(Target::OpenAiStrict, tools)
+    }
+}

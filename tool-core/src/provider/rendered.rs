@@ -1,4 +1,4 @@
-//! [`Rendered`]: the tools of a request.
+//! [`Rendered`]: the tools of a request as JSON.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::provider::dialect::{Dialect, JsonWriter, RefusedTool};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
+use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::rules::BrokenRule;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 /// The value of a request's `tools` field, as JSON text.
 ///
-/// Made by [`Registry::render`](crate::Registry::render). It serializes as the JSON that it
-/// holds, so it can stand in `serde_json::json!` and in a request struct.
+/// Created by [`Registry::render`](crate::Registry::render). It serializes as that JSON, so it can be
+/// used in `serde_json::json!` and as a field of a request struct.
 ///
-/// The text keeps the order of the parameters, in which some providers let a model fill them. A
-/// `serde_json::Value` sorts its keys unless the feature `preserve_order` of `serde_json` is on.
+/// The text keeps the order of the parameters, which is the order in which models fill them with
+/// some providers. A `serde_json::Value` sorts its keys unless the feature `preserve_order` of
+/// `serde_json` is enabled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     json: String,
@@ -32,9 +32,9 @@ impl Rendered {
         tools: &[ToolEntry],
         hosted: &[HostedTool],
     ) -> Rendered {
-        let room = tools.iter().map(|tool| room(tool)).sum();
-        let mut out = JsonWriter::with_capacity(room);
-        let (hosted, refused) = hosted::select(dialect, tools, hosted);
+        let capacity = tools.iter().map(|tool| capacity(tool)).sum();
+        let mut out = JsonWriter::with_capacity(capacity);
+        let (hosted, refused) = hosted_tool::select(dialect, tools, hosted);
         dialect.write_tools(tools, &hosted, &mut out);
         Rendered {
             json: out.into_string(),
@@ -43,18 +43,17 @@ impl Rendered {
         }
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         &self.json
     }
 
-    /// The JSON text, to keep.
+    /// Converts into the JSON text.
     pub fn into_string(self) -> String {
         self.json
     }
 
-    /// What the provider is known to refuse of these tools together, such as their number. Each of
-    /// them alone is fine.
+    /// Returns the provider's rules that the tools break together, such as a limit on their number.
     ///
     /// ```
     /// use tool_core::{Registry, dialect::Bedrock};
@@ -88,11 +87,11 @@ impl Serialize for Rendered {
     }
 }
 
-/// About how many bytes a tool takes in the longest dialect.
-fn room(tool: &ToolSpec) -> usize {
+/// Estimates the bytes of a tool in the longest dialect.
+fn capacity(tool: &ToolSpec) -> usize {
     let sections = [tool.when_to_use(), tool.returns()].into_iter().flatten();
     let prompt = tool.description.len() + sections.map(str::len).sum::<usize>();
     let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
-    // The keys around them, and escapes in the prompt.
+    // Plus the keys around them, and escapes in the prompt.
     schemas + prompt + prompt / 8 + 320
 }

@@ -1,51 +1,50 @@
-//! A schema tree as the subset of JSON Schema that a provider takes.
+//! Writes a schema in the subset of JSON Schema that a provider accepts.
 //!
-//! What the subset can't say is said in words, in the description. What it can't hold at all is
-//! for the caller to find before: see [`schema::target`](crate::provider::check).
+//! What the subset can't express goes into the description, as a sentence. What it can't hold at
+//! all must be excluded before, by [`check`](crate::provider::check).
 
-mod common;
-mod members;
 mod notes;
-mod style;
 
 use std::borrow::Cow;
 
 use crate::provider::dialect::JsonWriter;
 use crate::provider::reshape::notes::Notes;
-pub(crate) use crate::provider::reshape::style::Style;
+use crate::provider::subset::Subset;
+use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Schema, StringRule, Strings,
+    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
+    Strings,
 };
 use crate::spec::ToolSpec;
 
-/// Writes the schema of a tool's arguments in a subset that holds all that is common: mostly its own
-/// text will do, and there may be nothing else.
-pub(crate) fn write_tool(tool: &ToolSpec, style: &Style, out: &mut JsonWriter) {
-    if tool.is_dynamic() || common::is_common(&tool.parameters()) {
+/// Writes the schema of a tool's arguments in a subset that accepts every common schema: most tools
+/// need no rewriting. The schema of a tool that came at run time is text only.
+pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter) {
+    if tool.is_dynamic() || is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {
-        write(&tool.parameters(), style, out);
+        write(&tool.parameters(), subset, out);
     }
 }
 
 /// Writes a whole schema with its definitions.
-pub(crate) fn write(schema: &Schema, style: &Style, out: &mut JsonWriter) {
+pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
     let names = Names::of(schema);
     let writer = Reshaper {
-        style,
+        subset,
         names: &names,
     };
     out.object(|out| {
-        writer.body(schema, out);
-        Notes::of(schema, style).write(out);
+        writer.keywords(schema, out);
+        Notes::of(schema, subset).write(out);
         if names.count > 0 {
             out.word("$defs").object(|out| {
                 let definition = |name| find(schema, name).expect("every name was resolved");
                 for (name, definition) in names.iter().map(|name| (name, definition(name))) {
                     out.key(name).object(|out| {
-                        writer.body(definition, out);
-                        Notes::of(definition, style).write(out);
+                        writer.keywords(definition, out);
+                        Notes::of(definition, subset).write(out);
                     });
                 }
             });
@@ -55,46 +54,46 @@ pub(crate) fn write(schema: &Schema, style: &Style, out: &mut JsonWriter) {
 
 #[derive(Clone, Copy)]
 struct Reshaper<'s> {
-    style: &'s Style,
+    subset: &'s Subset,
     names: &'s Names,
 }
 
 impl Reshaper<'_> {
-    /// A schema inside of another, told of by its own description.
+    /// Writes a schema inside of another, with its own description.
     fn schema(self, schema: &Schema, out: &mut JsonWriter) {
-        self.node(schema, Notes::of(schema, self.style), false, out);
+        self.node(schema, Notes::of(schema, self.subset), false, out);
     }
 
-    /// A schema that may be `null` besides, told of by these notes.
+    /// Writes a schema with these notes. `or_null` adds `null` to its values.
     fn node(self, schema: &Schema, notes: Notes, or_null: bool, out: &mut JsonWriter) {
         if let Kind::Nullable(inner) = schema.kind {
             return self.node(inner, notes, true, out);
         }
         let or_null = or_null && !schema.accepts_null();
         let name = self.reference(schema);
-        // The definition says the same.
-        let is_told = name.is_some() && notes.say(schema.description());
-        let notes = if is_told { Notes::default() } else { notes };
+        // The definition has them already.
+        let is_repeated = name.is_some() && notes.is_only(schema.description());
+        let notes = if is_repeated { Notes::default() } else { notes };
         out.object(|out| {
             match name {
-                // Nothing may stand beside a reference, so that it goes into a union of one.
-                Some(name) if !or_null && notes.is_empty() => refer(name, out),
+                // A reference must stand alone, so that with other keywords it becomes a union of one.
+                Some(name) if !or_null && notes.is_empty() => write_reference(name, out),
                 Some(_) => self.union(schema, name, or_null, out),
-                None if or_null && self.style.is_open_api => {
-                    self.body(schema, out);
+                None if or_null && self.subset.is_open_api => {
+                    self.keywords(schema, out);
                     out.word("nullable").boolean(true);
                 }
-                None if or_null && self.style.has_lists_of_types && is_scalar(schema) => {
+                None if or_null && self.subset.has_type_lists && is_scalar(schema) => {
                     self.scalar(schema, true, out);
                 }
                 None if or_null => self.union(schema, None, true, out),
-                None => self.body(schema, out),
+                None => self.keywords(schema, out),
             }
             notes.write(out);
         });
     }
 
-    /// The name of the definition that stands in the place of a schema.
+    /// Returns the name of the definition that a schema is replaced by.
     fn reference(self, schema: &Schema) -> Option<&'static str> {
         match schema.kind {
             Kind::Reference(reference) => Some(reference.name),
@@ -103,26 +102,26 @@ impl Reshaper<'_> {
         }
     }
 
-    /// A union of a schema, or of the members of one, and perhaps of `null`.
+    /// Writes a union of a schema (or of the members of a union) and perhaps `null`.
     fn union(self, schema: &Schema, name: Option<&str>, or_null: bool, out: &mut JsonWriter) {
         out.word("anyOf").array(|out| {
             match (name, schema.kind) {
                 (Some(name), _) => {
-                    out.object(|out| refer(name, out));
+                    out.object(|out| write_reference(name, out));
                 }
                 (None, Kind::AnyOf(schemas)) => self.variants(schemas, out),
                 (None, _) => {
-                    out.object(|out| self.body(schema, out));
+                    out.object(|out| self.keywords(schema, out));
                 }
             }
             if or_null {
-                out.object(|out| self.typed("null", false, out));
+                out.object(|out| self.write_type("null", false, out));
             }
         });
     }
 
-    /// The keywords of a schema but for its description.
-    fn body(self, schema: &Schema, out: &mut JsonWriter) {
+    /// Writes the keywords of a schema without its description.
+    fn keywords(self, schema: &Schema, out: &mut JsonWriter) {
         match schema.kind {
             Kind::Any => {}
             Kind::Enum(strings) => self.strings(strings, out),
@@ -132,25 +131,26 @@ impl Reshaper<'_> {
             Kind::Object(properties) => self.object(properties, None, out),
             Kind::AnyOf(_) => self.union(schema, None, false, out),
             Kind::Nullable(inner) => self.union(inner, None, !inner.accepts_null(), out),
-            Kind::Reference(reference) => refer(reference.name, out),
+            Kind::Reference(reference) => write_reference(reference.name, out),
             _ => self.scalar(schema, false, out),
         }
     }
 
     fn scalar(self, schema: &Schema, or_null: bool, out: &mut JsonWriter) {
         match schema.kind {
-            Kind::Boolean => self.typed("boolean", or_null, out),
+            Kind::Boolean => self.write_type("boolean", or_null, out),
             Kind::Integer(range) => self.integer(range, or_null, out),
             Kind::Number(range) => self.number(&range, or_null, out),
             Kind::String(rule) => self.string(&rule, or_null, out),
-            _ => self.typed("null", false, out),
+            _ => self.write_type("null", false, out),
         }
     }
 
-    fn typed(self, name: &str, or_null: bool, out: &mut JsonWriter) {
-        let name = match self.style.is_open_api {
-            true => Cow::Owned(name.to_ascii_uppercase()),
-            false => Cow::Borrowed(name),
+    fn write_type(self, name: &str, or_null: bool, out: &mut JsonWriter) {
+        let name = if self.subset.is_open_api {
+            Cow::Owned(name.to_ascii_uppercase())
+        } else {
+            Cow::Borrowed(name)
         };
         out.word("type");
         if or_null {
@@ -163,19 +163,19 @@ impl Reshaper<'_> {
     }
 
     fn integer(self, range: IntegerRange, or_null: bool, out: &mut JsonWriter) {
-        self.typed("integer", or_null, out);
+        self.write_type("integer", or_null, out);
         let limits = [
             ("minimum", range.shows_minimum, range.minimum),
             ("maximum", range.shows_maximum, range.maximum),
             ("multipleOf", range.multiple_of != 0, range.multiple_of),
         ];
-        for (keyword, _, limit) in limits.iter().filter(|(_, is_there, _)| *is_there) {
+        for (keyword, _, limit) in limits.iter().filter(|(_, is_set, _)| *is_set) {
             self.keyword(keyword, &limit.to_string(), out);
         }
     }
 
     fn number(self, range: &NumberRange, or_null: bool, out: &mut JsonWriter) {
-        self.typed("number", or_null, out);
+        self.write_type("number", or_null, out);
         let bounds = [
             (range.minimum, "minimum", "exclusiveMinimum"),
             (range.maximum, "maximum", "exclusiveMaximum"),
@@ -194,23 +194,23 @@ impl Reshaper<'_> {
     }
 
     fn string(self, rule: &StringRule, or_null: bool, out: &mut JsonWriter) {
-        self.typed("string", or_null, out);
+        self.write_type("string", or_null, out);
         self.lengths(rule.lengths, "minLength", "maxLength", out);
-        if self.style.takes_pattern(rule.pattern.as_str()) {
+        if self.subset.accepts_pattern(rule.pattern.as_str()) {
             out.word("pattern").string(rule.pattern.as_str());
         }
-        if self.style.takes_format(rule.format) {
+        if self.subset.accepts_format(rule.format) {
             out.word("format").string(rule.format);
         }
     }
 
     fn strings(self, strings: Strings, out: &mut JsonWriter) {
-        self.typed("string", false, out);
-        if strings.is_tag && self.style.takes("const") {
+        self.write_type("string", false, out);
+        if strings.is_tag && self.subset.accepts("const") {
             out.word("const").string(strings.values[0].as_str());
             return;
         }
-        if self.style.is_open_api {
+        if self.subset.is_open_api {
             out.word("format").string("enum");
         }
         out.word("enum").array(|out| {
@@ -221,7 +221,7 @@ impl Reshaper<'_> {
     }
 
     fn array(self, rule: &ArrayRule, out: &mut JsonWriter) {
-        self.typed("array", false, out);
+        self.write_type("array", false, out);
         out.word("items");
         self.schema(rule.items, out);
         self.lengths(rule.lengths, "minItems", "maxItems", out);
@@ -230,10 +230,10 @@ impl Reshaper<'_> {
         }
     }
 
-    /// An array of known length. Where there is no `prefixItems`, each item may be any of them.
+    /// Writes an array of known length. Without `prefixItems`, every item may have any of the types.
     fn tuple(self, schemas: &[&'static Schema], out: &mut JsonWriter) {
-        self.typed("array", false, out);
-        if self.style.takes("prefixItems") && !schemas.is_empty() {
+        self.write_type("array", false, out);
+        if self.subset.accepts("prefixItems") && !schemas.is_empty() {
             out.word("prefixItems").array(|out| {
                 for schema in schemas {
                     self.schema(schema, out);
@@ -247,19 +247,19 @@ impl Reshaper<'_> {
     }
 
     fn items(self, schemas: &[&'static Schema], out: &mut JsonWriter) {
-        let mut unlike: Vec<String> = Vec::new();
+        let mut distinct: Vec<String> = Vec::new();
         for schema in schemas {
             let mut item = JsonWriter::new();
             self.schema(schema, &mut item);
             let item = item.into_string();
-            if !unlike.contains(&item) {
-                unlike.push(item);
+            if !distinct.contains(&item) {
+                distinct.push(item);
             }
         }
-        match &unlike[..] {
-            // There are none, but there must be a schema.
+        match &distinct[..] {
+            // An empty tuple: `items` is required anyway.
             [] => {
-                out.object(|out| self.typed("string", false, out));
+                out.object(|out| self.write_type("string", false, out));
             }
             [only] => {
                 out.raw(only);
@@ -276,40 +276,110 @@ impl Reshaper<'_> {
         }
     }
 
+    /// Writes an object with its keys in the order of the source, after the one at `first`.
+    fn object(self, properties: &'static [Property], first: Option<usize>, out: &mut JsonWriter) {
+        let Members { known, others } = Members::of(properties);
+        let mut known = known.into_owned();
+        if let Some(first) = first {
+            known[..=first].rotate_right(1);
+        }
+        self.write_type("object", false, out);
+        let is_required = |property: &&Property| property.required || self.subset.requires_all;
+        out.word("properties").object(|out| {
+            for property in &known {
+                let notes = Notes::member(property, self.subset);
+                let or_null = self.subset.requires_all && !property.required;
+                out.key(property.name());
+                self.node(property.schema, notes, or_null, out);
+            }
+        });
+        if self.subset.is_open_api {
+            out.word("propertyOrdering").array(|out| {
+                for property in &known {
+                    out.string(property.name());
+                }
+            });
+        }
+        if self.subset.requires_all || known.iter().any(|property| property.required) {
+            out.word("required").array(|out| {
+                for property in known.iter().filter(is_required) {
+                    out.string(property.name());
+                }
+            });
+        }
+        self.additional_properties(others, out);
+    }
+
+    /// Writes which other keys an object may have. An open one says so: some providers close
+    /// objects by default.
+    fn additional_properties(self, others: Option<&'static Schema>, out: &mut JsonWriter) {
+        if self.subset.is_open_api {
+            return;
+        }
+        out.word("additionalProperties");
+        match others {
+            None => {
+                out.boolean(false);
+            }
+            Some(values) if matches!(values.kind, Kind::Any) => {
+                out.boolean(true);
+            }
+            Some(values) => self.schema(values, out),
+        }
+    }
+
+    fn variants(self, schemas: &[&'static Schema], out: &mut JsonWriter) {
+        for (at, schema) in schemas.iter().enumerate() {
+            match schema.kind {
+                Kind::Object(properties) if self.reference(schema).is_none() => {
+                    out.object(|out| {
+                        let first = self
+                            .subset
+                            .requires_all
+                            .then(|| identifying_key(schemas, at));
+                        self.object(properties, first.flatten(), out);
+                        Notes::of(schema, self.subset).write(out);
+                    });
+                }
+                _ => self.schema(schema, out),
+            }
+        }
+    }
+
     fn map(self, rule: &MapRule, out: &mut JsonWriter) {
-        self.typed("object", false, out);
+        self.write_type("object", false, out);
         match rule.keys.kind {
-            Kind::Enum(keys) if self.style.takes_keys(keys) => {
+            Kind::Enum(keys) if self.subset.accepts_keys(keys) => {
                 out.word("properties").object(|out| {
                     for key in keys.values {
                         out.key(key.as_str());
                         self.schema(rule.values, out);
                     }
                 });
-                self.close(None, out);
+                self.additional_properties(None, out);
             }
-            _ => self.close(Some(rule.values), out),
+            _ => self.additional_properties(Some(rule.values), out),
         }
         self.lengths(rule.lengths, "minProperties", "maxProperties", out);
     }
 
     fn lengths(self, lengths: Lengths, minimum: &str, maximum: &str, out: &mut JsonWriter) {
-        if lengths.minimum > 0 && self.style.takes_length(minimum, lengths.minimum) {
+        if lengths.minimum > 0 && self.subset.accepts_length(minimum, lengths.minimum) {
             out.key(minimum).raw(&lengths.minimum.to_string());
         }
-        if lengths.maximum < usize::MAX && self.style.takes_length(maximum, lengths.maximum) {
+        if lengths.maximum < usize::MAX && self.subset.accepts_length(maximum, lengths.maximum) {
             out.key(maximum).raw(&lengths.maximum.to_string());
         }
     }
 
     fn keyword(self, keyword: &str, json: &str, out: &mut JsonWriter) {
-        if self.style.takes(keyword) {
+        if self.subset.accepts(keyword) {
             out.key(keyword).raw(json);
         }
     }
 }
 
-/// Whether a schema has one type and nothing below it.
+/// Returns `true` if a schema has one type and nothing below it.
 fn is_scalar(schema: &Schema) -> bool {
     matches!(
         schema.kind,
@@ -317,6 +387,117 @@ fn is_scalar(schema: &Schema) -> bool {
     )
 }
 
-fn refer(name: &str, out: &mut JsonWriter) {
+fn write_reference(name: &str, out: &mut JsonWriter) {
     out.word("$ref").string(&format!("#/$defs/{name}"));
+}
+
+/// Returns the position of the key that identifies a member of a union: its tag, or a key that no
+/// other member has. A model chooses the member with the first key that it writes.
+fn identifying_key(schemas: &[&'static Schema], at: usize) -> Option<usize> {
+    let members = |schema: &Schema| Members::of(schema.properties()).known.into_owned();
+    let own = members(schemas[at]);
+    let is_tag =
+        |property: &Property| matches!(property.schema.kind, Kind::Enum(strings) if strings.is_tag);
+    if let Some(tag) = own.iter().position(is_tag) {
+        return Some(tag);
+    }
+    let others: Vec<Property> = schemas
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != at)
+        .flat_map(|(_, schema)| members(schema))
+        .collect();
+    own.iter()
+        .position(|property| others.iter().all(|other| other.name() != property.name()))
+}
+
+/// Returns `true` if every provider accepts the schema as it is, strict modes aside. Most schemas
+/// are like that, and their text exists already.
+fn is_common(schema: &Schema) -> bool {
+    match &schema.kind {
+        Kind::Boolean => true,
+        Kind::Integer(range) => range.multiple_of == 0,
+        Kind::Number(range) => {
+            range.minimum.is_none() && range.maximum.is_none() && range.multiple_of.is_none()
+        }
+        Kind::String(rule) => {
+            rule.lengths.is_any() && rule.pattern.is_empty() && rule.format.is_empty()
+        }
+        Kind::Enum(strings) => !strings.is_tag,
+        Kind::Array(rule) => rule.lengths.is_any() && !rule.is_unique && is_common(rule.items),
+        Kind::Object(properties) => properties.iter().all(|property| {
+            let is_plain = property.default.is_empty() && property.example.is_empty();
+            is_plain && !property.flat && is_common(property.schema)
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ToolType;
+    use crate::provider::{gemini, xai};
+
+    /// How hot.
+    #[derive(serde::Deserialize, ToolType)]
+    #[serde(rename_all = "lowercase")]
+    #[allow(dead_code)]
+    enum Heat {
+        /// It does not burn.
+        Mild,
+        /// It "burns".
+        Hot,
+    }
+
+    /// A dish.
+    #[derive(serde::Deserialize, ToolType)]
+    #[allow(dead_code)]
+    struct Dish {
+        /// Its name.
+        name: String,
+        heat: Heat,
+        /// How hot its sauce is.
+        heat_of_sauce: Option<Heat>,
+        tags: Vec<Option<u8>>,
+        sides: Vec<Dip>,
+        price: f64,
+        count: i8,
+        vegan: Option<bool>,
+    }
+
+    #[derive(serde::Deserialize, ToolType)]
+    #[allow(dead_code)]
+    struct Dip {
+        parts: Vec<Vec<String>>,
+        grams: u32,
+    }
+
+    #[derive(serde::Deserialize, ToolType)]
+    #[allow(dead_code)]
+    struct Sized {
+        #[param(length = 1..=4)]
+        name: String,
+    }
+
+    fn reshaped(schema: &Schema, subset: &Subset) -> serde_json::Value {
+        let mut out = JsonWriter::new();
+        write(schema, subset, &mut out);
+        serde_json::from_str(&out.into_string()).unwrap()
+    }
+
+    #[test]
+    fn common_schemas_are_not_rewritten() {
+        let list = Schema::array(Dip::SCHEMA);
+        for schema in [Heat::SCHEMA, Dip::SCHEMA, &list, <Vec<Vec<bool>>>::SCHEMA] {
+            assert!(is_common(schema));
+            let plain: serde_json::Value = serde_json::from_str(&schema.to_json()).unwrap();
+            assert_eq!(reshaped(schema, &gemini::JSON_SCHEMA), plain);
+            assert_eq!(reshaped(schema, &xai::SUBSET), plain);
+        }
+        // `null` in a list, and keywords that Gemini ignores.
+        assert!(!is_common(Dish::SCHEMA) && !is_common(Sized::SCHEMA));
+        let plain: serde_json::Value = serde_json::from_str(&Sized::SCHEMA.to_json()).unwrap();
+        assert_ne!(reshaped(Sized::SCHEMA, &gemini::JSON_SCHEMA), plain);
+    }
 }

@@ -1,4 +1,4 @@
-//! Reading a provider's response: the calls in it, or why it is no response.
+//! Reads the calls in a provider's response.
 
 use std::error::Error;
 use std::fmt;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::call::{Arguments, ToolCall, WireId};
 use crate::schema::messages::shorten;
 
-/// Why no calls can be read: the JSON is not the expected response.
+/// The JSON is not the expected response, so that no calls can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseError {
     message: String,
 }
 
 impl ResponseError {
-    /// An error of this message, for a [`Dialect`](crate::dialect::Dialect) of your own.
+    /// Creates an error, for your own [`Dialect`](crate::dialect::Dialect).
     pub fn new(message: impl Into<String>) -> ResponseError {
         ResponseError {
             message: message.into(),
@@ -31,54 +31,54 @@ impl fmt::Display for ResponseError {
 
 impl Error for ResponseError {}
 
-/// What a response looks like, and where the parts of a call stand in one of its items. Paths are
-/// keys with dots between them.
-pub(crate) struct Layout {
-    /// What the response is, to stand after "not".
+/// The shape of a response, and of the items in it that are calls. Paths are keys separated by dots.
+pub(crate) struct ResponseFormat {
+    /// The response in an error text, after "not".
     pub(crate) response: &'static str,
-    /// What a call is, to stand before "has no".
+    /// A call in an error text, before "has no".
     pub(crate) call: &'static str,
+    /// The path of the id in a call.
     pub(crate) id: &'static str,
-    /// Whether a call without an id is usual. One is made up then, and the result goes without.
+    /// Set when calls may have no id. One is generated then, and the result is sent without.
     pub(crate) id_is_optional: bool,
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static str,
-    /// Where it stands why the model stopped.
-    pub(crate) stop: &'static str,
-    /// Which reasons say that it did so in the middle of what it was writing.
-    pub(crate) cut_short: &'static [&'static str],
+    /// The path of the reason why the model stopped.
+    pub(crate) stop_reason: &'static str,
+    /// The reasons that mean that the model stopped in the middle of its output.
+    pub(crate) truncated: &'static [&'static str],
 }
 
-impl Layout {
-    /// The array `key` of a response.
+impl ResponseFormat {
+    /// Returns the array `key` of a response.
     pub(crate) fn array<'r>(
         &self,
         response: &'r Value,
         key: &str,
     ) -> Result<&'r [Value], ResponseError> {
-        self.refuse_error(response)?;
+        self.check_error(response)?;
         if !response.is_object() {
-            return Err(self.refuse("the JSON is not an object"));
+            return Err(self.error("the JSON is not an object"));
         }
         match &response[key] {
             Value::Array(items) => Ok(items),
-            Value::Null => Err(self.refuse(format_args!("`{key}` is missing"))),
-            _ => Err(self.refuse(format_args!("`{key}` is not an array"))),
+            Value::Null => Err(self.error(format_args!("`{key}` is missing"))),
+            _ => Err(self.error(format_args!("`{key}` is not an array"))),
         }
     }
 
-    /// The first of the array `key` of a response, which has one at least.
+    /// Returns the first item of the array `key` of a response.
     pub(crate) fn first<'r>(
         &self,
         response: &'r Value,
         key: &str,
     ) -> Result<&'r Value, ResponseError> {
         let items = self.array(response, key)?;
-        let none = || self.refuse(format_args!("`{key}` is empty"));
-        items.first().ok_or_else(none)
+        let empty = || self.error(format_args!("`{key}` is empty"));
+        items.first().ok_or_else(empty)
     }
 
-    /// An array further inside, whose absence means that it is empty.
+    /// Returns an array deeper inside. An absent one is empty.
     pub(crate) fn optional_array<'r>(
         &self,
         value: &'r Value,
@@ -87,44 +87,43 @@ impl Layout {
         match find(value, path) {
             Value::Array(items) => Ok(items),
             Value::Null => Ok(&[]),
-            _ => Err(self.refuse(format_args!("`{path}` is not an array"))),
+            _ => Err(self.error(format_args!("`{path}` is not an array"))),
         }
     }
 
-    /// The calls among the items of what holds them.
+    /// Returns the calls among `items`. `holder` is the part of the response with the stop reason.
     pub(crate) fn calls(
         &self,
         holder: &Value,
         items: &[Value],
         is_call: impl Fn(&Value) -> bool,
     ) -> Result<Vec<ToolCall>, ResponseError> {
-        let placed = items.iter().enumerate();
-        let calls = placed.filter(|(_, item)| is_call(item));
-        let calls = calls.map(|(place, item)| self.call(place, item));
+        let indexed = items.iter().enumerate();
+        let calls = indexed.filter(|(_, item)| is_call(item));
+        let calls = calls.map(|(index, item)| self.call(index, item));
         let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
-        let stop = find(holder, self.stop).as_str();
-        let is_cut_short = stop.is_some_and(|reason| self.cut_short.contains(&reason));
-        // What the model wrote last is what has no end.
-        if let (true, Some(item), Some(call)) = (is_cut_short, items.last(), calls.last_mut())
+        let reason = find(holder, self.stop_reason).as_str();
+        let is_truncated = reason.is_some_and(|reason| self.truncated.contains(&reason));
+        // Only the last item can be incomplete.
+        if let (true, Some(item), Some(call)) = (is_truncated, items.last(), calls.last_mut())
             && is_call(item)
         {
             call.is_truncated = match &call.arguments {
-                // Text shows its end by its last brace.
+                // Complete text is valid JSON.
                 Arguments::Text(text) => {
                     text.trim_ascii().is_empty() || call.parse_error().is_some()
                 }
-                // The provider has closed what was open.
+                // The provider may have closed the incomplete value.
                 Arguments::Json(_) => true,
             };
         }
         Ok(calls)
     }
 
-    /// The call that an item holds; `place` is that of the item.
+    /// Reads the call at `index`.
     ///
-    /// What can be called is called: odd arguments are for the tool to refuse, in a result that
-    /// the model reads.
-    fn call(&self, place: usize, item: &Value) -> Result<ToolCall, ResponseError> {
+    /// Invalid arguments are no error here: the tool rejects them, in a result that the model reads.
+    fn call(&self, index: usize, item: &Value) -> Result<ToolCall, ResponseError> {
         let Some(name) = find(item, self.name).as_str() else {
             return Err(self.incomplete(self.name));
         };
@@ -133,7 +132,7 @@ impl Layout {
                 (id.clone(), WireId::Text)
             }
             Value::Number(id) => (id.to_string(), WireId::Number),
-            _ if self.id_is_optional => (format!("call_{place}"), WireId::Absent),
+            _ if self.id_is_optional => (format!("call_{index}"), WireId::Absent),
             _ => return Err(self.incomplete(self.id)),
         };
         let mut call = ToolCall::new(id, name, find(item, self.arguments).clone());
@@ -141,27 +140,27 @@ impl Layout {
         Ok(call)
     }
 
-    /// "not a chat completion: …"
-    pub(crate) fn refuse(&self, problem: impl fmt::Display) -> ResponseError {
+    /// Returns the error "not a chat completion: …".
+    pub(crate) fn error(&self, problem: impl fmt::Display) -> ResponseError {
         ResponseError::new(format!("not {}: {problem}", self.response))
     }
 
-    /// An error when the response is the provider's own error message.
+    /// Returns an error if the response is the provider's own error message.
     ///
-    /// OpenAI, Anthropic, Gemini and JSON-RPC all put it under `error`. A response that went well
-    /// may carry `"error": null`.
-    pub(crate) fn refuse_error(&self, response: &Value) -> Result<(), ResponseError> {
+    /// OpenAI, Anthropic, Gemini and JSON-RPC all put it under `error`. A successful response may
+    /// have `"error": null`.
+    pub(crate) fn check_error(&self, response: &Value) -> Result<(), ResponseError> {
         let error = &response["error"];
         match error {
-            Value::Object(_) => Err(self.refuse_said(error)),
-            Value::String(said) => Err(self.refuse_words("", said)),
+            Value::Object(_) => Err(self.provider_error(error)),
+            Value::String(message) => Err(self.provider_message("", message)),
             _ => Ok(()),
         }
     }
 
-    /// What a provider's error message says, or a whole response that is one.
-    pub(crate) fn refuse_said(&self, error: &Value) -> ResponseError {
-        let said = match error["message"].as_str() {
+    /// Returns the error for a provider's error message.
+    pub(crate) fn provider_error(&self, error: &Value) -> ResponseError {
+        let message = match error["message"].as_str() {
             Some(message) => message.to_owned(),
             None => shorten(&error.to_string()).into_owned(),
         };
@@ -174,41 +173,42 @@ impl Layout {
                 _ => None,
             })
             .unwrap_or_default();
-        self.refuse_words(&label, &said)
+        self.provider_message(&label, &message)
     }
 
-    fn refuse_words(&self, label: &str, said: &str) -> ResponseError {
-        self.refuse(format_args!(
-            "the provider answered with the error {label}{said}"
+    fn provider_message(&self, label: &str, message: &str) -> ResponseError {
+        self.error(format_args!(
+            "the provider answered with the error {label}{message}"
         ))
     }
 
     fn incomplete(&self, part: &str) -> ResponseError {
-        self.refuse(format_args!("{} has no valid `{part}`", self.call))
+        self.error(format_args!("{} has no valid `{part}`", self.call))
     }
 }
 
-/// Whether the `type` of an item is this one.
+/// Returns `true` if the `type` of an item is `name`.
 pub(crate) fn is_type(item: &Value, name: &str) -> bool {
     item["type"] == name
 }
 
-/// The words of a message's content: a string, or the texts of its parts in a row. In those of
-/// OpenAI a refusal has a key of its own.
-pub(crate) fn words(content: &Value) -> String {
+/// Returns the text of a message's content: a string, or the joined texts of its parts. OpenAI's
+/// parts have refusals under another key.
+pub(crate) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            // Gemini's reasoning is a text, too.
-            let said = parts.iter().filter(|part| part["thought"] != true);
-            said.filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()))
+            // Gemini's reasoning is text, too.
+            let answer = parts.iter().filter(|part| part["thought"] != true);
+            answer
+                .filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()))
                 .collect()
         }
         _ => String::new(),
     }
 }
 
-/// The value at a path, `null` when there is none.
+/// Returns the value at a path, or `null`.
 pub(crate) fn find<'v>(value: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(value, |value, key| &value[key])
 }

@@ -1,10 +1,10 @@
-//! [`JsonWriter`]: JSON text piece by piece, without a tree in between.
+//! [`JsonWriter`]: writes JSON text without building a tree.
 
 use serde_json::Value;
 
 use crate::schema::cursor::before_special;
 
-/// Writes JSON text. Commas come by themselves.
+/// Writes JSON text, with commas where they are needed.
 ///
 /// ```
 /// use tool_core::dialect::JsonWriter;
@@ -19,13 +19,13 @@ use crate::schema::cursor::before_special;
 #[derive(Clone, Debug, Default)]
 pub struct JsonWriter {
     json: String,
-    /// Whether something stands before the place that is written next. One flag does for every
-    /// depth: what encloses a closed object or array has that before it.
-    follows: bool,
+    /// `true` if the next value or key needs a comma. One flag is enough for every depth: after a
+    /// closed object or array the answer is always yes.
+    needs_comma: bool,
 }
 
 impl JsonWriter {
-    /// Nothing written yet.
+    /// Creates an empty writer.
     pub fn new() -> JsonWriter {
         JsonWriter::default()
     }
@@ -33,39 +33,39 @@ impl JsonWriter {
     pub(crate) fn with_capacity(bytes: usize) -> JsonWriter {
         JsonWriter {
             json: String::with_capacity(bytes),
-            follows: false,
+            needs_comma: false,
         }
     }
 
-    /// An object, whose members `members` writes.
+    /// Writes an object, with the members that `members` writes.
     pub fn object(&mut self, members: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
         self.enclose('{', members, '}')
     }
 
-    /// An array, whose items `items` writes.
+    /// Writes an array, with the items that `items` writes.
     pub fn array(&mut self, items: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
         self.enclose('[', items, ']')
     }
 
-    /// The key of a member, whose value is to be written next.
+    /// Writes the key of a member. Write its value next.
     pub fn key(&mut self, key: &str) -> &mut JsonWriter {
         self.string(key);
         self.json.push(':');
-        self.follows = false;
+        self.needs_comma = false;
         self
     }
 
-    /// The same for a key of ours, which is a word.
+    /// Writes a key that needs no escapes.
     #[inline]
     pub(crate) fn word(&mut self, key: &'static str) -> &mut JsonWriter {
-        debug_assert!(!needs_escapes(key), "{key} is no word");
+        debug_assert!(!needs_escapes(key), "{key} needs escapes");
         self.quote(key);
         self.json.push(':');
-        self.follows = false;
+        self.needs_comma = false;
         self
     }
 
-    /// A string.
+    /// Writes a string.
     pub fn string(&mut self, text: &str) -> &mut JsonWriter {
         if needs_escapes(text) {
             self.separate();
@@ -76,19 +76,19 @@ impl JsonWriter {
         self
     }
 
-    /// `true` or `false`.
+    /// Writes `true` or `false`.
     pub fn boolean(&mut self, value: bool) -> &mut JsonWriter {
         self.raw(if value { "true" } else { "false" })
     }
 
-    /// A value that is JSON text already. It is copied, not checked.
+    /// Writes a value that is JSON text already, unchecked.
     pub fn raw(&mut self, json: &str) -> &mut JsonWriter {
         self.separate();
         self.json.push_str(json);
         self
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn into_string(self) -> String {
         self.json
     }
@@ -101,14 +101,14 @@ impl JsonWriter {
     ) -> &mut JsonWriter {
         self.separate();
         self.json.push(open);
-        self.follows = false;
+        self.needs_comma = false;
         inside(self);
         self.json.push(close);
-        self.follows = true;
+        self.needs_comma = true;
         self
     }
 
-    /// A string that is the same in JSON.
+    /// Writes a string that needs no escapes.
     #[inline]
     fn quote(&mut self, text: &str) {
         self.separate();
@@ -117,16 +117,16 @@ impl JsonWriter {
         self.json.push('"');
     }
 
-    /// A comma, unless nothing stands before it.
+    /// Writes a comma if one is needed.
     fn separate(&mut self) {
-        if self.follows {
+        if self.needs_comma {
             self.json.push(',');
         }
-        self.follows = true;
+        self.needs_comma = true;
     }
 }
 
-/// Whether a string stands in JSON otherwise than as it is.
+/// Returns `true` if JSON text of the string differs from it.
 fn needs_escapes(text: &str) -> bool {
     before_special(text.as_bytes()) < text.len()
 }

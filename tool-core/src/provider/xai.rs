@@ -5,17 +5,89 @@ use serde_json::Value;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter};
-use crate::provider::hosted;
-use crate::provider::hosted_tool::HostedTool;
-use crate::provider::reshape::{self, Style};
-use crate::provider::response::{Layout, ResponseError};
-use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::profile::{Construct, Profile};
+use crate::provider::reshape;
+use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::subset::{Subset, is_anchored, is_simple};
 use crate::tool::ToolEntry;
+
+const GUIDE: Source = Source::new("docs.x.ai, \"Structured Outputs\"", "2026");
+const SUPPORTED: Rule = Rule::list(
+    "xai.supported",
+    &[
+        "string", "number", "integer", "boolean", "null", "enum", "const", "array", "object",
+        "anyOf", "$ref", "$defs",
+    ],
+    GUIDE,
+);
+
+pub(crate) const REJECTED: Rule = Rule::list(
+    "xai.rejected",
+    &["minContains", "maxContains", "items as an array"],
+    GUIDE,
+);
+
+const FORMATS: Rule = Rule::list(
+    "xai.formats",
+    &[
+        "date",
+        "time",
+        "date-time",
+        "email",
+        "uuid",
+        "ipv4",
+        "ipv6",
+        "uri",
+    ],
+    GUIDE,
+);
+
+const KEYWORDS: Rule = Rule::list(
+    "xai.keywords",
+    &[
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "pattern",
+        "format",
+        "const",
+        "prefixItems",
+        "additionalProperties",
+    ],
+    GUIDE,
+);
+
+pub(crate) const PROFILE: Profile = Profile {
+    name: "xAI",
+    title: "xAI",
+    rules: &[&SUPPORTED, &REJECTED, &FORMATS, &KEYWORDS],
+    rejected: &[(Construct::Recursion, &SUPPORTED)],
+    ..Profile::EMPTY
+};
+
+pub(crate) const SUBSET: Subset = Subset {
+    keywords: &[&KEYWORDS],
+    formats: Some(&FORMATS),
+    pattern: |pattern| is_simple(pattern) && is_anchored(pattern),
+    ..Subset::BASE
+};
+
+#[cfg(feature = "docs")]
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("xAI", &XAi {})];
 
 /// xAI's chat completions (`/v1/chat/completions`).
 ///
-/// Every tool is strict there, whether it says so or not. What a schema can't say there is said in
-/// words, and an object with free keys says so: silence means a closed one.
+/// Every tool is strict, in any case. Constraints that xAI does not enforce go into the description.
+/// An object with arbitrary keys says so, as objects are closed by default.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -42,24 +114,24 @@ use crate::tool::ToolEntry;
 #[non_exhaustive]
 pub struct XAi {}
 
-const LAYOUT: Layout = Layout {
+const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of xAI",
-    ..chat::LAYOUT
+    ..chat::FORMAT
 };
 
 impl Dialect for XAi {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, |tool, out| {
             out.word("parameters");
-            reshape::write_tool(tool, &Style::XAI, out);
+            reshape::write_tool(tool, &SUBSET, out);
         });
     }
 
-    /// None: xAI's own tools are for its Responses API, which
-    /// [`OpenAiResponses`](crate::dialect::OpenAiResponses) speaks, and live search is gone from here
-    /// (xAI's guide to its tools; vercel/ai#15718).
+    /// xAI has none here. Its tools are for its Responses API, which
+    /// [`OpenAiResponses`](crate::dialect::OpenAiResponses) supports, and live search was removed (xAI's
+    /// guide to its tools; vercel/ai#15718).
     fn hosts(&self, tool: &HostedTool) -> bool {
-        hosted::is_of_type(tool, |_| false)
+        hosted_tool::is_of_type(tool, |_| false)
     }
 
     fn provider(&self) -> &'static str {
@@ -67,7 +139,7 @@ impl Dialect for XAi {
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        chat::calls(&LAYOUT, response)
+        chat::calls(&FORMAT, response)
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -9,7 +9,7 @@ use super::name_hash::NameHash;
 use super::policy::Policy;
 use crate::call::context::CallContext;
 use crate::provider::hosted_tool::HostedTool;
-use crate::provider::rules::portable::is_tool_name;
+use crate::provider::portable::is_tool_name;
 use crate::provider::rules::{BrokenRule, Target, broken};
 use crate::tool::{Invoke, ToolEntry};
 
@@ -118,7 +118,7 @@ fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryErr
 /// breaks none, because tools may be added before it is rendered.
 fn broken_target_rules(tools: &[ToolEntry]) -> Vec<BrokenRule> {
     let targets = Target::ALL.into_iter();
-    let targets = targets.filter(|target| target.is_on() && !tools.is_empty());
+    let targets = targets.filter(|target| target.is_enabled() && !tools.is_empty());
     targets.flat_map(|target| broken(target, tools)).collect()
 }
 

@@ -22,7 +22,7 @@ pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
 }
 
 /// Marks a property whose schema is that of another type than the decoded one.
-pub const fn stand_in(mut property: Property) -> Property {
+pub const fn inexact(mut property: Property) -> Property {
     property.exact = false;
     property
 }

@@ -8,9 +8,9 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 /// A type that a parameter can borrow.
 #[diagnostic::on_unimplemented(
-    message = "a tool can't borrow a `{Self}`",
-    label = "can't be borrowed by a tool",
-    note = "use an owned type: `String`, a `Vec`, or your own type that derives `tool_core::ToolType`"
+    message = "a tool cannot borrow a `{Self}`",
+    label = "cannot be borrowed by a tool",
+    note = "take an owned value: `String`, a `Vec`, or a type of yours that derives `tool_core::ToolType`"
 )]
 pub trait BorrowArg {
     /// The decoded value, which lives until the function returns.

@@ -15,16 +15,8 @@ schemas! {
     NaiveTime => described_string("Time of day, such as 08:30:00.");
     NaiveDateTime => described_string("Date and time without time zone, such as 2026-11-21T08:30:00.");
     TimeDelta => Schema::tuple(&[SECONDS, NANOSECONDS]);
-    Weekday => Schema::strings(&[
-        Text::new("Mon"),
-        Text::new("Tue"),
-        Text::new("Wed"),
-        Text::new("Thu"),
-        Text::new("Fri"),
-        Text::new("Sat"),
-        Text::new("Sun"),
-    ]).with_several_forms();
-    Month => *MONTHS;
+    Weekday => one_of!["Mon" "Tue" "Wed" "Thu" "Fri" "Sat" "Sun"];
+    Month => MONTHS;
 }
 
 /// The range of a `TimeDelta`, 2^63 milliseconds either way, without the first and the last second,

@@ -51,18 +51,20 @@ impl ToolType for f32 {
     ))));
 }
 
+const fn integer(minimum: i128, maximum: i128, shows_minimum: bool, shows_maximum: bool) -> Schema {
+    Schema::of(Kind::Integer(IntegerRange {
+        shows_minimum,
+        shows_maximum,
+        ..IntegerRange::between(minimum, maximum)
+    }))
+}
+
 /// Integer types and the limits that their schemas show: telling a model that a number of days is
 /// below 2^31 would be noise.
 macro_rules! integers {
     ($($type:ty: $minimum:expr, $maximum:expr, shows $shows_minimum:expr, $shows_maximum:expr;)*) => {$(
         scalars! {
-            $type => Schema::of(Kind::Integer(IntegerRange {
-                minimum: $minimum,
-                maximum: $maximum,
-                shows_minimum: $shows_minimum,
-                shows_maximum: $shows_maximum,
-                multiple_of: 0,
-            }));
+            $type => integer($minimum, $maximum, $shows_minimum, $shows_maximum);
         }
 
         impl MapKey for $type {}
@@ -79,31 +81,12 @@ macro_rules! integers {
 
         impl ToolType for NonZero<$type> {
             const SCHEMA: &'static Schema = {
-                const POSITIVE: IntegerRange = IntegerRange {
-                    minimum: 1,
-                    maximum: $maximum,
-                    shows_minimum: true,
-                    shows_maximum: $shows_maximum,
-                    multiple_of: 0,
-                };
-                const NEGATIVE: IntegerRange = IntegerRange {
-                    minimum: $minimum,
-                    maximum: -1,
-                    shows_minimum: $shows_minimum,
-                    shows_maximum: true,
-                    multiple_of: 0,
-                };
+                const POSITIVE: &Schema = &integer(1, $maximum, true, $shows_maximum);
+                const NEGATIVE: &Schema = &integer($minimum, -1, $shows_minimum, true);
                 if $minimum == 0 {
-                    &Schema::of(Kind::Integer(POSITIVE))
+                    POSITIVE
                 } else {
-                    &Schema::any_of(
-                        const {
-                            &[
-                                &Schema::of(Kind::Integer(POSITIVE)),
-                                &Schema::of(Kind::Integer(NEGATIVE)),
-                            ]
-                        },
-                    )
+                    &Schema::any_of(&[POSITIVE, NEGATIVE])
                 }
             };
             const EXACT: bool = true;

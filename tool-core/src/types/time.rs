@@ -5,7 +5,7 @@ use time::{
     Weekday,
 };
 
-use crate::schema::{Schema, Text};
+use crate::schema::Schema;
 use crate::types::{MONTHS, described_string};
 
 // Dates with times have a form of the crate's own: a space instead of the `T`, and always a fraction.
@@ -19,14 +19,6 @@ schemas! {
     OffsetDateTime => described_string("Date and time with offset, such as 2026-11-21 08:30:00.0 +01:00:00.").with_several_forms();
     UtcOffset => described_string("Offset from UTC, such as +01:00:00.").with_several_forms();
     SignedDuration => described_string("Seconds with a fraction, such as 90.5.").with_several_forms();
-    Weekday => Schema::strings(&[
-        Text::new("Monday"),
-        Text::new("Tuesday"),
-        Text::new("Wednesday"),
-        Text::new("Thursday"),
-        Text::new("Friday"),
-        Text::new("Saturday"),
-        Text::new("Sunday"),
-    ]).with_several_forms();
-    Month => *MONTHS;
+    Weekday => one_of!["Monday" "Tuesday" "Wednesday" "Thursday" "Friday" "Saturday" "Sunday"];
+    Month => MONTHS;
 }

@@ -1,4 +1,4 @@
-//! An `impl` block as written, with those of its functions that are to be tools.
+//! An `impl` block as written, with the tools in it.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -15,10 +15,10 @@ use crate::util::names::is_one_of;
 /// An `impl` block.
 pub(crate) struct Block {
     pub(crate) attrs: Vec<Attribute>,
-    /// Everything before the braces.
+    /// The tokens before the braces.
     head: TokenStream,
     pub(crate) generics: Generics,
-    /// The trait that it implements, up to `for`.
+    /// The tokens of the implemented trait.
     pub(crate) of_trait: Option<TokenStream>,
     pub(crate) ty: Type,
     inner_attrs: Vec<Attribute>,
@@ -28,16 +28,16 @@ pub(crate) struct Block {
 /// An item of an `impl` block.
 pub(crate) enum Member {
     Tool(Box<Method>),
-    /// Anything else, as it stands.
+    /// Any other item, unchanged.
     Other(TokenStream),
-    /// The same, with what is wrong about a `#[tool]` on it.
+    /// Any other item, with an error about its `#[tool]`.
     Wrong(TokenStream, syn::Error),
 }
 
 /// A function with `#[tool]`.
 pub(crate) struct Method {
-    /// The attributes: one, unless there are too many.
-    marks: Vec<Attribute>,
+    /// Its `#[tool]` attributes. More than one is an error.
+    tool_attrs: Vec<Attribute>,
     pub(crate) function: Function,
 }
 
@@ -82,27 +82,28 @@ fn head(input: ParseStream<'_>) -> syn::Result<(Generics, Option<TokenStream>, T
 impl Parse for Member {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
-        let hidden = attrs.iter().find(|attr| hides_tool(attr)).map(|attr| {
+        let hidden = attrs.iter().find(|attr| is_conditional_tool(attr)).map(|attr| {
             syn::Error::new_spanned(
                 attr,
-                "`#[toolset]` can't know whether this holds; write `#[tool]` itself, \
-                 and `#[cfg(…)]` beside it",
+                "`#[toolset]` cannot evaluate `#[cfg_attr]`; write `#[cfg(…)]` and `#[tool]` as \
+                 two attributes",
             )
         });
-        let (marks, mut attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
-        attrs.retain(|attr| !hides_tool(attr));
+        let (tool_attrs, mut attrs): (Vec<_>, Vec<_>) = attrs.into_iter().partition(is_tool);
+        attrs.retain(|attr| !is_conditional_tool(attr));
         let fork = input.fork();
-        let function = match &marks[..] {
+        let function = match &tool_attrs[..] {
             [] => None,
             _ => fork.parse::<Function>().ok(),
         };
         let (Some(mut function), None) = (function, &hidden) else {
             let item = rest(input)?;
             let item = quote!(#(#attrs)* #item);
-            let misplaced = marks.first().map(|mark| {
+            let misplaced = tool_attrs.first().map(|attr| {
                 syn::Error::new_spanned(
-                    mark,
-                    "`#[tool]` goes on a function; put it on the method that a model is to call",
+                    attr,
+                    "`#[tool]` can only be applied to a function; move it to the method that the \
+                     model should call",
                 )
             });
             return Ok(match hidden.or(misplaced) {
@@ -112,27 +113,30 @@ impl Parse for Member {
         };
         input.advance_to(&fork);
         function.attrs = attrs;
-        Ok(Member::Tool(Box::new(Method { marks, function })))
+        Ok(Member::Tool(Box::new(Method {
+            tool_attrs,
+            function,
+        })))
     }
 }
 
-/// `#[tool]`, by whatever path.
+/// Returns `true` for `#[tool]`, with any path.
 fn is_tool(attr: &Attribute) -> bool {
     let last = attr.path().segments.last();
     last.is_some_and(|segment| segment.ident == "tool")
 }
 
-/// Whether a `#[cfg_attr]` holds `#[tool]`. Nobody expands it before the block.
-fn hides_tool(attr: &Attribute) -> bool {
+/// Returns `true` for a `#[cfg_attr]` with `#[tool]`. rustc does not expand it before the block.
+fn is_conditional_tool(attr: &Attribute) -> bool {
     let Meta::List(list) = &attr.meta else {
         return false;
     };
-    let mut held = list.tokens.clone().into_iter();
-    attr.path().is_ident("cfg_attr") && held.any(|tree| is_one_of(&tree, &["tool"]))
+    let mut trees = list.tokens.clone().into_iter();
+    attr.path().is_ident("cfg_attr") && trees.any(|tree| is_one_of(&tree, &["tool"]))
 }
 
-/// An item up to its end: a semicolon or braces. Where the braces belong to an expression, what
-/// follows goes for an item of its own, which changes nothing.
+/// Reads an item up to a semicolon or braces. If the braces belong to an expression, the rest is
+/// read as another item, which changes nothing.
 fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let ends = |input: ParseStream<'_>| input.peek(token::Brace) || input.peek(Token![;]);
     let mut item = TokenStream::new();
@@ -146,22 +150,22 @@ fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 }
 
 impl Method {
-    /// Where its attribute stands.
-    pub(crate) fn mark(&self) -> Span {
-        self.marks[0].span()
+    /// The span of its `#[tool]`.
+    pub(crate) fn tool_span(&self) -> Span {
+        self.tool_attrs[0].span()
     }
 
-    /// The keys of its `#[tool(…)]`.
+    /// Returns the tokens in the parentheses of `#[tool(…)]`.
     pub(crate) fn arguments(&self, errors: &mut Errors) -> TokenStream {
         let mut arguments = TokenStream::new();
-        for (at, mark) in self.marks.iter().enumerate() {
-            match &mark.meta {
-                _ if at > 0 => errors.at(mark, "a second `#[tool]`; join the two"),
+        for (at, attr) in self.tool_attrs.iter().enumerate() {
+            match &attr.meta {
+                _ if at > 0 => errors.at(attr, "duplicate `#[tool]` attribute; merge the two"),
                 Meta::Path(_) => {}
                 Meta::List(list) => arguments = list.tokens.clone(),
                 Meta::NameValue(_) => errors.at(
-                    mark,
-                    "`#[tool]` takes keys in parentheses; write `#[tool(key = value)]`",
+                    attr,
+                    "`#[tool]` expects keys in parentheses; write `#[tool(key = value)]`",
                 ),
             }
         }
@@ -170,8 +174,8 @@ impl Method {
 }
 
 impl Block {
-    /// The block as the user wrote it, without what rustc would not know, and with these attributes
-    /// after those of each tool.
+    /// Returns the block as written, without the attributes that only the macro reads, and with `more`
+    /// attributes after those of each tool.
     pub(crate) fn plain(&self, mut more: impl Iterator<Item = TokenStream>) -> TokenStream {
         let Block {
             attrs,
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tools_are_taken_apart() {
+    fn only_tools_are_parsed() {
         let source = "
             impl Home<{ 1 + 1 }> where Self: Sized {
                 #![allow(dead_code)]
@@ -220,7 +224,9 @@ mod tests {
         ";
         let block: Block = syn::parse_str(source).unwrap();
         let tools = block.members.iter().filter_map(|member| match member {
-            Member::Tool(method) => Some((method.function.ident.to_string(), method.marks.len())),
+            Member::Tool(method) => {
+                Some((method.function.ident.to_string(), method.tool_attrs.len()))
+            }
             _ => None,
         });
         assert_eq!(tools.collect::<Vec<_>>(), [("f".to_owned(), 1)]);

@@ -1,24 +1,24 @@
 //! A function as written.
 //!
-//! Only the signature is parsed. The body stays raw tokens: parsing 60 lines of it would cost
-//! eight times as much as everything else.
+//! Only the signature is parsed. Parsing a body of 60 lines would take eight times as long as
+//! everything else.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{
     Attribute, Generics, ReturnType, Token, Type, Visibility, parenthesized, parse_quote, token,
 };
 
-use super::own_type::spell_out;
-use super::parameter::{Parameter, ParameterKind, hides, ty, until};
+use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
+use crate::util::names::is_one_of;
 
 /// A function item.
 #[derive(Clone)]
 pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
-    /// `const`, `unsafe` and `extern "…"`, in their order.
+    /// `const`, `async`, `unsafe` and `extern "…"`, in the written order.
     pub(crate) qualifiers: TokenStream,
     pub(crate) asyncness: Option<Token![async]>,
     pub(crate) unsafety: Option<Token![unsafe]>,
@@ -101,27 +101,28 @@ fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
 }
 
 impl Function {
-    /// Whether it stands in an `impl` block or a trait, where no handler can stand beside it.
+    /// Returns `true` for a function with `self`. No handler can be defined inside its `impl` block or
+    /// trait.
     pub(crate) fn is_method(&self) -> bool {
         let is_receiver =
             |parameter: &Parameter| matches!(parameter.kind, ParameterKind::Receiver(_));
         self.parameters.iter().any(is_receiver)
     }
 
-    /// Puts the type for `Self` in the types of parameters and of the result.
-    pub(crate) fn spell_out_self(&mut self, own: &Type) {
+    /// Replaces `Self` by the type `own` in the types of parameters and of the result.
+    pub(crate) fn replace_self(&mut self, own: &Type) {
         for parameter in &mut self.parameters {
             if let ParameterKind::Named(_, ty) = &mut parameter.kind {
-                spell_out(ty, own);
+                replace_self(ty, own);
             }
         }
         if let ReturnType::Type(_, ty) = &mut self.output {
-            spell_out(ty, own);
+            replace_self(ty, own);
         }
     }
 
-    /// The function as the user wrote it, without the attributes of parameters that rustc would
-    /// not know, and with `more` attributes after its own.
+    /// Returns the function as written, without the attributes that only the macro reads, and with
+    /// `more` attributes after its own.
     pub(crate) fn plain(&self, more: &TokenStream) -> TokenStream {
         let Function {
             attrs,
@@ -136,7 +137,7 @@ impl Function {
         } = self;
         let is_variadic =
             |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Variadic(_));
-        // rustc refuses it too, so it goes, and the body that may use it.
+        // rustc would report it too, so remove it, and the body that may use it.
         let (lints, body) = match self.parameters.iter().find(is_variadic) {
             Some(_) => (
                 quote!(#[allow(unused)]),
@@ -148,7 +149,7 @@ impl Function {
         let parameters = parameters.map(|Parameter { attrs, tokens, .. }| {
             let kept = attrs.iter().filter(|attr| {
                 let path = attr.path();
-                !path.is_ident("doc") && !path.is_ident("param") && !hides(attr)
+                !path.is_ident("doc") && !path.is_ident("param") && !is_conditional(attr)
             });
             quote!(#(#kept)* #tokens)
         });
@@ -159,5 +160,84 @@ impl Function {
             #lints
             #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
         }
+    }
+}
+
+/// Replaces `Self` in a type for code outside the block. The spans stay.
+fn replace_self(ty: &mut Type, own: &Type) {
+    let tokens = ty.to_token_stream();
+    if mentions_self(tokens.clone()) {
+        let replaced = with_self_replaced(tokens, &own.to_token_stream());
+        *ty = self::ty
+            .parse2(replaced)
+            .expect("the tokens were a type before");
+    }
+}
+
+fn mentions_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match &tree {
+        TokenTree::Group(group) => mentions_self(group.stream()),
+        tree => is_one_of(tree, &["Self"]),
+    })
+}
+
+fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> TokenStream {
+    let mut replaced = TokenStream::new();
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Group(group) => {
+                let mut inside =
+                    Group::new(group.delimiter(), with_self_replaced(group.stream(), own));
+                inside.set_span(group.span());
+                replaced.extend([TokenTree::Group(inside)]);
+            }
+            tree if is_one_of(&tree, &["Self"]) => {
+                let own = own.clone().into_iter().map(|mut part| {
+                    part.set_span(part.span().located_at(tree.span()));
+                    part
+                });
+                let own: TokenStream = own.collect();
+                match trees.peek() {
+                    // `Self::LENGTH`
+                    Some(TokenTree::Punct(colon)) if is_joint_colon(colon) => {
+                        replaced.extend(quote!(<#own>));
+                    }
+                    _ => replaced.extend(own),
+                }
+            }
+            tree => replaced.extend([tree]),
+        }
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn self_is_replaced_everywhere() {
+        for (ty, expected) in [
+            ("Self", "Home<u8>"),
+            ("&'a Self", "&'a Home<u8>"),
+            ("Vec<Option<Self>>", "Vec<Option<Home<u8>>>"),
+            ("[u8; Self::LENGTH]", "[u8; <Home<u8>>::LENGTH]"),
+            ("<Self as Trait>::Item", "<Home<u8> as Trait>::Item"),
+            (
+                "[u8; if Self::WIDE { 8 } else { 4 }]",
+                "[u8; if <Home<u8>>::WIDE { 8 } else { 4 }]",
+            ),
+            ("Selfish", "Selfish"),
+        ] {
+            let mut found = ty_of(ty);
+            replace_self(&mut found, &ty_of("Home<u8>"));
+            let found = found.to_token_stream().to_string().replace(' ', "");
+            assert_eq!(found, expected.replace(' ', ""));
+        }
+    }
+
+    fn ty_of(text: &str) -> Type {
+        ty.parse_str(text).unwrap()
     }
 }

@@ -1,7 +1,6 @@
-//! `key`, `key = value` lists, the inside of `#[tool(…)]` and `#[param(…)]`.
+//! The keys of `#[tool(…)]` and `#[param(…)]`: lists of `key` and `key = value`.
 //!
-//! Every key is kept with its span. What nobody asked for is an error in the end, so a key can't
-//! be forgotten in silence.
+//! Each key keeps its span. A key that no caller has taken is reported as unknown at the end.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -13,7 +12,7 @@ use crate::util::errors::Errors;
 use crate::util::literal::Literal;
 use crate::util::names::{did_you_mean, is_like, list};
 
-/// One key, with its value's tokens if it has one.
+/// A key and the tokens of its value, if there are any.
 pub(crate) struct Key {
     name: Ident,
     value: Option<TokenStream>,
@@ -24,46 +23,39 @@ impl Key {
         self.name.span()
     }
 
+    /// Parses the whole value. `form` shows a valid one in errors.
     fn parse<T: Parse>(self, form: &str, errors: &mut Errors) -> Option<(T, Span)> {
         let Key { name, value } = self;
         let Some(value) = value.filter(|value| !value.is_empty()) else {
-            errors.at(
-                &name,
-                format!("`{name}` needs a value; write `{name} = {form}`"),
-            );
+            let message = format!("`{name}` requires a value; write `{name} = {form}`");
+            errors.at(&name, message);
             return None;
         };
         let parser = |input: ParseStream<'_>| Ok((input.parse::<T>()?, input.parse()?));
         let parsed: syn::Result<(T, TokenStream)> = parser.parse2(value.clone());
-        match parsed {
-            Ok((parsed, rest)) => match rest.into_iter().next() {
-                None => Some((parsed, name.span())),
-                Some(stray) => {
-                    let message = format!(
-                        "the value of `{name}` ends before this; write a comma between them"
-                    );
-                    errors.at(stray, message);
-                    None
-                }
-            },
-            Err(_) => {
-                let message =
-                    format!("`{name}` has a value of another form; write `{name} = {form}`");
-                errors.at(value, message);
-                None
-            }
+        let Ok((parsed, rest)) = parsed else {
+            let message = format!("invalid value for `{name}`; write `{name} = {form}`");
+            errors.at(value, message);
+            return None;
+        };
+        if let Some(stray) = rest.into_iter().next() {
+            let message =
+                format!("unexpected token after the value of `{name}`; separate keys with commas");
+            errors.at(stray, message);
+            return None;
         }
+        Some((parsed, name.span()))
     }
 }
 
-/// The keys of all attributes of one kind on one item.
+/// The keys of all attributes of one kind on an item.
 pub(crate) struct Keys {
-    /// `#[tool]` or `#[param]`, for messages.
+    /// The attribute, such as `#[tool]`, for errors.
     kind: &'static str,
-    given: Vec<Key>,
-    /// The names of keys that were reported already, so they are neither missing nor unknown.
-    spoiled: Vec<Ident>,
-    /// The keys that somebody asked for, present or not.
+    found: Vec<Key>,
+    /// Keys with a reported syntax error, which are neither missing nor unknown.
+    invalid: Vec<Ident>,
+    /// The keys that callers have asked for, present or not.
     known: Vec<&'static str>,
 }
 
@@ -76,28 +68,23 @@ impl Keys {
     ) -> Keys {
         let mut keys = Keys {
             kind,
-            given: Vec::new(),
-            spoiled: Vec::new(),
+            found: Vec::new(),
+            invalid: Vec::new(),
             known: Vec::new(),
         };
         keys.extend(arguments, errors);
         keys
     }
 
-    /// The arguments of every `#[name(…)]` among `attrs`.
-    pub(crate) fn of_attributes(
-        kind: &'static str,
-        name: &str,
-        attrs: &[Attribute],
-        errors: &mut Errors,
-    ) -> Keys {
-        let mut keys = Keys::of_arguments(kind, TokenStream::new(), errors);
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
+    /// The arguments of every `#[param(…)]` among `attrs`.
+    pub(crate) fn of_param(attrs: &[Attribute], errors: &mut Errors) -> Keys {
+        let mut keys = Keys::of_arguments("#[param]", TokenStream::new(), errors);
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("param")) {
             match &attr.meta {
                 Meta::List(list) => keys.extend(list.tokens.clone(), errors),
                 _ => errors.at(
                     attr,
-                    format!("`#[{name}]` needs keys; write `#[{name}(key = value)]`"),
+                    "`#[param]` requires keys; write `#[param(key = value)]`",
                 ),
             }
         }
@@ -105,25 +92,26 @@ impl Keys {
     }
 
     fn extend(&mut self, arguments: TokenStream, errors: &mut Errors) {
-        // What is no key ends at the next comma, so that one mistake does not hide another.
-        let mut trees = arguments.into_iter().peekable();
-        while trees.peek().is_some() {
-            let mut one = Vec::new();
-            let comma = loop {
-                match trees.next() {
-                    Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => break Some(comma),
-                    Some(tree) => one.push(tree),
-                    None => break None,
+        // An invalid key ends at the next comma, so that it does not hide other errors.
+        let mut one = Vec::new();
+        for tree in arguments {
+            match tree {
+                TokenTree::Punct(comma) if comma.as_char() == ',' => {
+                    if one.is_empty() {
+                        errors.at(comma, "expected a key before this comma; remove the comma");
+                    } else {
+                        self.one(std::mem::take(&mut one), errors);
+                    }
                 }
-            };
-            match (one.is_empty(), comma) {
-                (true, Some(comma)) => errors.at(comma, "no key stands before this comma; drop it"),
-                _ => self.one(one, errors),
+                tree => one.push(tree),
             }
+        }
+        if !one.is_empty() {
+            self.one(one, errors);
         }
     }
 
-    /// `key` or `key = value`.
+    /// Reads `key` or `key = value`.
     fn one(&mut self, trees: Vec<TokenTree>, errors: &mut Errors) {
         let kind = self.kind;
         let mut trees = trees.into_iter();
@@ -132,14 +120,17 @@ impl Keys {
             other => {
                 errors.at(
                     other,
-                    format!("`{kind}` takes keys; write `key` or `key = value`"),
+                    format!("expected a key of `{kind}`; write `key` or `key = value`"),
                 );
                 return;
             }
         };
-        let known = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
+        let known = self.found.iter().map(|key| &key.name).chain(&self.invalid);
         if known.into_iter().any(|other| *other == name) {
-            errors.at(&name, format!("`{name}` is given twice; keep one"));
+            errors.at(
+                &name,
+                format!("duplicate key `{name}`; remove one of the two"),
+            );
             return;
         }
         let value = match trees.next() {
@@ -149,39 +140,40 @@ impl Keys {
                 errors.at(
                     stray,
                     format!(
-                        "`{name}` is followed by neither `,` nor `=`; \
-                         write `{name}, …` or `{name} = …`"
+                        "expected `,` or `=` after `{name}`; write `{name}, …` or `{name} = …`"
                     ),
                 );
-                self.spoiled.push(name);
+                self.invalid.push(name);
                 return;
             }
         };
-        self.given.push(Key { name, value });
+        self.found.push(Key { name, value });
     }
 
-    /// Whether a key of this name was meant, however well it was written.
-    pub(crate) fn meant(&self, name: &str) -> bool {
-        let names = self.given.iter().map(|key| &key.name).chain(&self.spoiled);
+    /// Returns `true` if there is a key with this or a similar name, valid or not.
+    pub(crate) fn has_similar(&self, name: &str) -> bool {
+        let names = self.found.iter().map(|key| &key.name).chain(&self.invalid);
         names
             .into_iter()
-            .any(|given| is_like(&given.to_string(), name))
+            .any(|found| is_like(&found.to_string(), name))
     }
 
-    /// The key of this name, whatever its value.
+    /// Takes the key of this name, with any value.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Key> {
-        self.known.push(name);
-        let place = self.given.iter().position(|key| key.name == name)?;
-        Some(self.given.remove(place))
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
+        let place = self.found.iter().position(|key| key.name == name)?;
+        Some(self.found.remove(place))
     }
 
-    /// `name = "text"`.
+    /// Takes `name = "text"`.
     pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<LitStr> {
         let (text, _) = self.take(name)?.parse::<LitStr>("\"…\"", errors)?;
         Some(text)
     }
 
-    /// `name`, `name = true` or `name = false`.
+    /// Takes `name`, `name = true` or `name = false`.
     pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) -> Option<(bool, Span)> {
         let key = self.take(name)?;
         if key.value.is_none() {
@@ -191,13 +183,13 @@ impl Keys {
         Some((flag.value, span))
     }
 
-    /// `name = some::path`.
+    /// Takes `name = some::path`.
     pub(crate) fn path(&mut self, name: &'static str, errors: &mut Errors) -> Option<syn::Path> {
         let (path, _) = self.take(name)?.parse("some::path", errors)?;
         Some(path)
     }
 
-    /// `name`, or `name = literal`, with its span.
+    /// Takes `name` or `name = literal`, with its span.
     pub(crate) fn literal(
         &mut self,
         name: &'static str,
@@ -216,19 +208,20 @@ impl Keys {
                     _ => "",
                 };
                 let message = format!(
-                    "this {name} is part of the schema, so it must be a literal; write a string, a \
-                     number, `true`, `false` or a list of these{bare}"
+                    "`{name}` must be a literal because it becomes part of the schema; write a \
+                     string, a number, `true`, `false` or a list of these{bare}"
                 );
-                match value.is_empty() {
-                    true => errors.span(span, message),
-                    false => errors.at(value, message),
+                if value.is_empty() {
+                    errors.span(span, message);
+                } else {
+                    errors.at(value, message);
                 }
                 None
             }
         }
     }
 
-    /// `name = tokens`, whatever they are.
+    /// Takes `name = tokens`. The error for a missing value shows `form`.
     pub(crate) fn tokens(
         &mut self,
         name: &'static str,
@@ -239,35 +232,37 @@ impl Keys {
         Some(tokens)
     }
 
-    /// `name = Type`.
+    /// Takes `name = Type`.
     pub(crate) fn ty(&mut self, name: &'static str, errors: &mut Errors) -> Option<syn::Type> {
         let (ty, _) = self.take(name)?.parse("Type", errors)?;
         Some(ty)
     }
 
-    /// Reports every key beside `context`, since no model fills the parameter.
-    pub(crate) fn finish_injected(self, errors: &mut Errors) {
-        for Key { name, .. } in self.given {
+    /// Reports every other key of a context parameter.
+    pub(crate) fn finish_context(self, errors: &mut Errors) {
+        for Key { name, .. } in self.found {
             errors.at(
                 &name,
                 format!(
-                    "the application fills this parameter, and no model sees it; \
-                     drop `{name}`, or drop `context`"
+                    "the model never sees a context parameter; remove `{name}`, or remove \
+                     `context`"
                 ),
             );
         }
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that no caller has taken.
     pub(crate) fn finish(self, errors: &mut Errors) {
-        for Key { name, .. } in self.given {
+        for Key { name, .. } in self.found {
             let text = name.unraw().to_string();
-            let hint = did_you_mean(&text, self.known.iter().copied());
-            let hint = match hint.is_empty() {
-                true => format!("; it takes {}", list(&self.known)),
-                false => hint,
-            };
-            errors.at(&name, format!("`{}` has no key `{text}`{hint}", self.kind));
+            let mut hint = did_you_mean(&text, self.known.iter().copied());
+            if hint.is_empty() {
+                hint = format!("; valid keys: {}", list(&self.known));
+            }
+            errors.at(
+                &name,
+                format!("unknown key `{text}` in `{}`{hint}", self.kind),
+            );
         }
     }
 }

@@ -20,21 +20,21 @@ pub(crate) struct Parameter {
 /// What a parameter looks like.
 #[derive(Clone)]
 pub(crate) enum ParameterKind {
-    /// `name: Type`, perhaps `mut`.
+    /// `name: Type` or `mut name: Type`
     Named(Ident, Box<Type>),
     /// `self` in one of its forms.
     Receiver(Receiver),
-    /// `...`, perhaps with a name.
+    /// `...` or `name: ...`
     Variadic(Token![...]),
-    /// A pattern that is no plain name.
+    /// Any other pattern.
     Pattern(TokenStream),
 }
 
-/// `self` as a method takes it.
+/// The `self` of a method.
 #[derive(Clone)]
 pub(crate) struct Receiver {
     pub(crate) token: Token![self],
-    /// Whether it is `&self`, which many calls can have at once.
+    /// `true` for `&self`, which concurrent calls can share.
     pub(crate) is_shared: bool,
 }
 
@@ -73,7 +73,7 @@ fn kind(input: ParseStream<'_>) -> syn::Result<ParameterKind> {
             return Ok(ParameterKind::Pattern(pattern.into_iter().collect()));
         }
         pattern.push(input.parse::<TokenTree>()?);
-        // The second half of a `::` must not be taken for a colon.
+        // The second half of `::` is not the colon before the type.
         if matches!(pattern.last(), Some(TokenTree::Punct(punct)) if is_joint_colon(punct)) {
             pattern.push(input.parse()?);
         }
@@ -109,8 +109,8 @@ pub(super) fn is_joint_colon(punct: &Punct) -> bool {
     punct.as_char() == ':' && punct.spacing() == Spacing::Joint
 }
 
-/// A type that reaches to the end. It is kept as tokens where syn, without its `full` feature,
-/// can't take an expression in it apart, such as `[u8; if WIDE { 8 } else { 4 }]`.
+/// Parses a type that reaches to the end. Without its feature `full`, syn cannot parse expressions
+/// such as that in `[u8; if WIDE { 8 } else { 4 }]`; these types are kept as tokens.
 pub(super) fn ty(input: ParseStream<'_>) -> syn::Result<Type> {
     let fork = input.fork();
     if let Ok(ty) = fork.parse() {
@@ -129,7 +129,7 @@ pub(super) fn ty(input: ParseStream<'_>) -> syn::Result<Type> {
     Ok(Type::Verbatim(input.parse()?))
 }
 
-/// Everything up to what `ends` it outside of angle brackets.
+/// Reads tokens up to the first that `ends` accepts outside angle brackets.
 pub(super) fn until(
     input: ParseStream<'_>,
     ends: impl Fn(ParseStream<'_>) -> bool,
@@ -154,16 +154,17 @@ pub(super) fn until(
     Ok(tokens)
 }
 
-/// Whether a `#[cfg_attr]` holds what only the macro reads. On a parameter nobody expands it first.
-pub(crate) fn hides(attr: &Attribute) -> bool {
+/// Returns `true` for a `#[cfg_attr]` with an attribute that the macro reads. rustc does not expand it
+/// on a parameter before the macro.
+pub(crate) fn is_conditional(attr: &Attribute) -> bool {
     let Meta::List(list) = &attr.meta else {
         return false;
     };
     let is_comma =
         |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
     let trees = list.tokens.clone().into_iter();
-    let mut held = trees.skip_while(|tree| !is_comma(tree));
-    attr.path().is_ident("cfg_attr") && held.any(|tree| is_one_of(&tree, &["doc", "param", "cfg"]))
+    let mut trees = trees.skip_while(|tree| !is_comma(tree));
+    attr.path().is_ident("cfg_attr") && trees.any(|tree| is_one_of(&tree, &["doc", "param", "cfg"]))
 }
 
 #[cfg(test)]
@@ -173,12 +174,12 @@ mod tests {
     use super::*;
     use crate::attr::Function;
 
-    /// Tokens in one spelling.
+    /// Tokens without spaces.
     fn spelled(tokens: impl ToTokens) -> String {
         tokens.to_token_stream().to_string().replace(' ', "")
     }
 
-    /// What the parameters are, and what each one's type is.
+    /// Returns the names of the parameters and their types.
     fn parsed(parameters: &str) -> Vec<(String, String)> {
         let source = format!("fn f({parameters}) {{}}");
         let function: Function = syn::parse_str(&source).unwrap();
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_inside_of_a_type_end_no_parameter() {
+    fn commas_inside_a_type_do_not_end_a_parameter() {
         for ty in [
             "HashMap<String, [u8; 3]>",
             "Vec<Vec<(u8, u8)>>",
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_told_from_names() {
+    fn patterns_are_not_names() {
         for parameter in [
             "(x, y): (u8, u8)",
             "[x, ..]: [u8; 2]",
@@ -261,7 +262,7 @@ mod tests {
             let source = format!("fn f({receiver}, z: u8) {{}}");
             let function: Function = syn::parse_str(&source).unwrap();
             let ParameterKind::Receiver(found) = &function.parameters[0].kind else {
-                panic!("{receiver} was not seen");
+                panic!("{receiver} was not found");
             };
             assert_eq!(found.is_shared, is_shared, "{receiver}");
             assert_eq!(parsed(&format!("{receiver}, z: u8"))[1].0, "z");
@@ -286,7 +287,7 @@ mod tests {
         ] {
             let function: Function = syn::parse_str(&format!("fn f() -> {ty} {rest}")).unwrap();
             let ReturnType::Type(_, found) = &function.output else {
-                panic!("{ty} was not seen");
+                panic!("{ty} was not found");
             };
             let tokens: TokenStream = ty.parse().unwrap();
             assert_eq!(spelled(found), spelled(tokens));

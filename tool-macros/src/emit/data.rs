@@ -1,34 +1,39 @@
 //! `ToolType` for structs and enums.
 
-mod variants;
-
 use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
-use super::member::Member;
-use super::{block, text};
-use crate::model::data::{Data, Field, Shape, Tagging};
+use super::block;
+use super::property::{Member, describe};
+use crate::model::data::{Data, Field, Shape, Tagging, Variant};
 use crate::model::types::ends;
+use crate::util::names::plain;
+use crate::util::tokens::text;
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
 //             impl<T> ToolType for Place<T> where Vec<T>: ToolType { const SCHEMA: &'static Schema = &…; }
-//             impl<T> Recurse for Place<T> { const NAME: &'static str = "Place"; }
+//             impl<T> NamedType for Place<T> { const NAME: &'static str = "Place"; }
 //         };
-pub(super) fn implementation(
-    data: &Data,
-    schema: &TokenStream,
-    exact: &TokenStream,
-) -> TokenStream {
+pub(crate) fn data(data: &Data) -> TokenStream {
+    implementation(data, &schema(data), &exact(data))
+}
+
+/// The implementation for a type that has errors. Without it, every use of the type would be another
+/// error.
+pub(crate) fn fallback(data: &Data) -> TokenStream {
+    implementation(data, &quote!(__tool_core::Schema::ANY), &quote!(false))
+}
+
+fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> TokenStream {
     let Data { krate, ident, .. } = data;
-    let name = ident.to_string();
-    let name = name.trim_start_matches("r#");
+    let name = plain(ident);
     let (parameters, arguments, conditions) = data.generics.split_for_impl();
     let mut generics = data.generics.clone();
-    bound(data, &mut generics);
+    add_bounds(data, &mut generics);
     let (_, _, bounds) = generics.split_for_impl();
     let constants = constants(data);
     let key = map_key(data);
@@ -40,7 +45,7 @@ pub(super) fn implementation(
         }
 
         #[automatically_derived]
-        impl #parameters __tool_core::Recurse for #ident #arguments #conditions {
+        impl #parameters __tool_core::NamedType for #ident #arguments #conditions {
             const NAME: &'static ::core::primitive::str = #name;
         }
 
@@ -61,10 +66,10 @@ fn map_key(data: &Data) -> Option<TokenStream> {
         {
             Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments {}))
         }
-        Shape::Same(field) if is_bare(field) => {
+        Shape::Transparent(field) if has_schema_of_type(field) => {
             let mut generics = data.generics.clone();
             let ty = &field.ty;
-            // With the lifetime, rustc asks only where the type is a key whether this holds.
+            // The lifetime delays the check of the bound until the type is used as a key.
             generics
                 .make_where_clause()
                 .predicates
@@ -79,9 +84,9 @@ fn map_key(data: &Data) -> Option<TokenStream> {
 // Input:  struct Place { name: String, latitude: f64, longitude: f64 }
 // Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
 //
-// Where serde's derived code does what the schema says, it is up to the fields.
-pub(super) fn exact(data: &Data) -> TokenStream {
-    if !is_read_plainly(&data.shape) {
+// If serde's derived code accepts just what the schema describes, it depends on the fields.
+fn exact(data: &Data) -> TokenStream {
+    if !is_read_by_type(&data.shape) {
         return quote!(false);
     }
     let mut types = Vec::new();
@@ -101,110 +106,94 @@ pub(super) fn exact(data: &Data) -> TokenStream {
     }
 }
 
-/// Whether serde reads a shape member by member and adds no rule of its own to the schemas of
-/// their types.
-fn is_read_plainly(shape: &Shape) -> bool {
-    let all = |fields: &[Field]| fields.iter().all(|field| is_bare(field) && !field.is_flat);
+/// Returns `true` if serde reads each member by its type and nothing else.
+fn is_read_by_type(shape: &Shape) -> bool {
     match shape {
-        Shape::Object(fields) | Shape::Tuple(fields) => all(fields),
-        Shape::Same(field) => is_bare(field),
+        Shape::Object(fields) | Shape::Tuple(fields) => fields
+            .iter()
+            .all(|field| has_schema_of_type(field) && !field.is_flat),
+        Shape::Transparent(field) => has_schema_of_type(field),
         Shape::Unit => true,
         Shape::Enum(Tagging::External, variants) => variants.iter().all(|variant| {
-            !variant.is_untagged && !variant.is_other && is_read_plainly(&variant.shape)
+            !variant.is_untagged && !variant.is_other && is_read_by_type(&variant.shape)
         }),
         Shape::Enum(..) => false,
     }
 }
 
-/// Whether a field's schema is that of its type.
-fn is_bare(field: &Field) -> bool {
-    field.constraints.stand_in.is_none()
+/// Returns `true` if the schema of a field is that of its type.
+fn has_schema_of_type(field: &Field) -> bool {
+    field.constraints.schema_override.is_none()
         && field.constraints.narrowings.is_empty()
         && !field.constraints.is_recursive
 }
 
-/// Asks of every field whose type depends on a parameter that it has a schema.
-fn bound(data: &Data, generics: &mut syn::Generics) {
-    let names: Vec<Ident> = data
-        .generics
-        .type_params()
-        .map(|p| p.ident.clone())
-        .collect();
+/// Adds a bound for each field whose type depends on a type parameter.
+fn add_bounds(data: &Data, generics: &mut syn::Generics) {
+    let names: Vec<_> = data.generics.type_params().map(|one| &one.ident).collect();
     if names.is_empty() {
         return;
     }
-    let clause = generics.make_where_clause();
+    let predicates = &mut generics.make_where_clause().predicates;
     for field in data.fields() {
         let ty = &field.ty;
-        if is_bare(field) && mentions(ty.to_token_stream(), &names) {
-            clause
-                .predicates
-                .push(parse_quote!(#ty: __tool_core::ToolType));
+        if has_schema_of_type(field) && mentions(ty.to_token_stream(), &names) {
+            predicates.push(parse_quote!(#ty: __tool_core::ToolType));
         } else if field.constraints.is_recursive {
-            // The type itself would be asked whether it is what it is to become.
+            // A bound on the field's type would be circular.
             for name in &names {
-                clause
-                    .predicates
-                    .push(parse_quote!(#name: __tool_core::ToolType));
+                predicates.push(parse_quote!(#name: __tool_core::ToolType));
             }
         }
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
+fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
     tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => names.contains(&ident),
+        TokenTree::Ident(ident) => names.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), names),
         _ => false,
     })
 }
 
-/// What is said about single fields. It can't stand where the type has parameters.
+/// The narrowed schemas and checked literals of fields. A generic type can't have such constants.
 fn constants(data: &Data) -> TokenStream {
     if !data.generics.params.is_empty() {
         return TokenStream::new();
     }
     let constants = data.fields().into_iter().map(|field| {
         let member = member(data, field);
-        let example = field.constraints.example.as_ref();
-        let example = example.map(|(literal, span)| member.check("example", literal, *span));
+        let checks = member.checks();
         let definition = member.definition();
-        quote!(#definition #example)
+        quote!(#definition #(#checks)*)
     });
     constants.collect()
 }
 
 // Input:  struct Place { latitude: f64 }
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
-pub(super) fn schema(data: &Data) -> TokenStream {
-    let name = data.ident.to_string();
-    let name = name.trim_start_matches("r#");
-    let schema = shape(data, &data.shape);
-    let described = match &data.description {
-        Some(description) => {
-            let description = text(description);
-            quote!((#schema).describe(#description))
-        }
-        None => schema,
-    };
+fn schema(data: &Data) -> TokenStream {
+    let name = plain(&data.ident);
+    let schema = describe(shape(data, &data.shape), data.description.as_deref());
     let input_only = data.is_input_only;
-    let named = quote!(__tool_core::named(#described, #name, #input_only));
-    match data.is_tried {
-        true => quote!({
+    let named = quote!(__tool_core::named(#schema, #name, #input_only));
+    if data.is_try_from {
+        quote!({
             #[allow(unused_imports)]
             use __tool_core::NoDecodeCheck as _;
             __tool_core::with_decode_check(#named, __tool_core::DecodeCheck::<Self>::VALUE)
-        }),
-        false => named,
+        })
+    } else {
+        named
     }
 }
 
-/// The schema of a shape, by value.
+/// The schema of a shape, of type `Schema`.
 fn shape(data: &Data, shape: &Shape) -> TokenStream {
     let schema = quote!(__tool_core::Schema);
     match shape {
         Shape::Object(fields) => object(data, &[], fields),
-        Shape::Same(field) => {
+        Shape::Transparent(field) => {
             let inner = member(data, field).schema();
             quote!(*#inner)
         }
@@ -213,16 +202,131 @@ fn shape(data: &Data, shape: &Shape) -> TokenStream {
             quote!(#schema::tuple(const { &[#(#items),*] }))
         }
         Shape::Unit => quote!(#schema::NULL),
-        Shape::Enum(tagging, variants) => variants::schema(data, tagging, variants),
+        Shape::Enum(tagging, variants) => variants_schema(data, tagging, variants),
     }
 }
 
-/// An object of some members that are ready, and of fields.
-fn object(data: &Data, before: &[TokenStream], fields: &[Field]) -> TokenStream {
-    let properties = before
-        .iter()
-        .cloned()
-        .chain(fields.iter().map(|field| property(data, field)));
+// Input:  enum Shape { Circle { radius: f64 }, Point }
+// Output: Schema::any_of(const { &[
+//             const { &Schema::object(const { &[property "Circle"] }) },
+//             const { &Schema::strings(const { &["Point"] }) },
+//         ] })
+fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
+    let is_string = |variant: &&Variant| {
+        variant.shape.is_unit() && !variant.is_untagged && matches!(tagging, Tagging::External)
+    };
+    let (plain, others): (Vec<_>, Vec<_>) = variants.iter().partition(is_string);
+    let mut branches = Vec::new();
+    if !plain.is_empty() {
+        branches.push(strings(&plain));
+    }
+    branches.extend(others.iter().map(|variant| branch(data, tagging, variant)));
+    // serde tries one variant after the other.
+    let is_untagged = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
+    match &branches[..] {
+        [only] => only.clone(),
+        _ if is_untagged => {
+            // The span makes "would read as an earlier one" underline the enum.
+            quote_spanned! {data.ident.span()=>
+                __tool_core::check::untagged(const { &[#(const { &#branches }),*] })
+            }
+        }
+        _ => {
+            quote!(__tool_core::Schema::any_of(const { &[#(const { &#branches }),*] }))
+        }
+    }
+}
+
+/// The unit variants, as one enum of strings with notes.
+fn strings(variants: &[&Variant]) -> TokenStream {
+    let all = variants.iter();
+    let listed = all
+        .clone()
+        .filter(|one| !one.is_other || variants.len() == 1);
+    let values = listed.map(|variant| text(&variant.name));
+    let other = all.clone().filter(|variant| variant.is_other);
+    let aliases = all.clone().flat_map(|variant| &variant.aliases);
+    let aliases = aliases.chain(other.map(|variant| &variant.name));
+    let is_open = all.clone().any(|variant| variant.is_other);
+    let notes = all.filter_map(|variant| {
+        let description = variant.description.as_ref()?;
+        Some(format!("{}: {description}", variant.name))
+    });
+    let notes = text(&notes.collect::<Vec<_>>().join("\n"));
+    quote! {
+        __tool_core::strings(
+            const { &[#(#values),*] },
+            const { &[#(#aliases),*] },
+            #is_open,
+            #notes,
+        )
+    }
+}
+
+/// The schema of one variant with its tag.
+fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
+    let schema = match tagging {
+        _ if variant.is_untagged => shape(data, &variant.shape),
+        Tagging::None => shape(data, &variant.shape),
+        Tagging::External => {
+            let member = content_property(data, &variant.name, &variant.aliases, variant);
+            object(data, &[member], &[])
+        }
+        Tagging::Internal(tag) => {
+            let tag = tag_of(tag, variant);
+            match &variant.shape {
+                Shape::Object(fields) => object(data, &[tag], fields),
+                Shape::Transparent(field) => {
+                    let inner = member(data, field).schema();
+                    let inner = quote!(__tool_core::Property::flatten(#inner));
+                    object(data, &[tag, inner], &[])
+                }
+                _ => object(data, &[tag], &[]),
+            }
+        }
+        Tagging::Adjacent(tag, content) => {
+            let tag = tag_of(tag, variant);
+            match &variant.shape {
+                Shape::Unit => object(data, &[tag], &[]),
+                _ => {
+                    let content = content_property(data, content, &[], variant);
+                    object(data, &[tag, content], &[])
+                }
+            }
+        }
+    };
+    describe(schema, variant.description.as_deref())
+}
+
+/// The property that contains the fields of a variant.
+fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Variant) -> TokenStream {
+    let key = text(key);
+    let inner = shape(data, &variant.shape);
+    quote! {
+        __tool_core::content(#key, const { &#inner }, const { &[#(#aliases),*] })
+    }
+}
+
+/// The property that identifies a variant.
+fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
+    let (tag, value) = (text(tag), text(&variant.name));
+    let (aliases, is_open) = (&variant.aliases, variant.is_other);
+    quote! {
+        __tool_core::tag(
+            #tag,
+            const { &__tool_core::constant(
+                const { &[#value] },
+                const { &[#(#aliases),*] },
+                #is_open,
+            ) },
+        )
+    }
+}
+
+/// An object with these properties and these fields.
+fn object(data: &Data, properties: &[TokenStream], fields: &[Field]) -> TokenStream {
+    let fields = fields.iter().map(|field| property(data, field));
+    let properties = properties.iter().cloned().chain(fields);
     let denies_unknown = data.denies_unknown;
     quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
 }
@@ -254,12 +358,9 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
         ty: field.ty.to_token_stream(),
         ends: ends(&field.ty),
         constraints: &field.constraints,
-        constant: data
-            .generics
-            .params
-            .is_empty()
+        constant: (data.generics.params.is_empty())
             .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
         is_optional: false,
-        judge: None,
+        tool: None,
     }
 }

@@ -1,11 +1,10 @@
-//! The way from a call's arguments to the function and back.
+//! The function that decodes the arguments of a call and runs the tool.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
-use super::under;
-use crate::model::injected::Injected;
-use crate::model::tool::{Owner, Parameter, Tool, WhenAbsent};
+use super::with_cfgs;
+use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
@@ -17,33 +16,37 @@ use crate::model::types::{Passing, ends, result};
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let ty = held(parameter);
-        let local = value(at, parameter, parameter.ends.0);
-        under(
+        let ty = slot_type(parameter);
+        let slot = slot(at, parameter, parameter.ends.0);
+        with_cfgs(
             &parameter.cfgs,
-            quote!(let mut #local = __tool_core::Slot::<#ty>::new();),
+            quote!(let mut #slot = __tool_core::Slot::<#ty>::new();),
         )
     });
-    let places = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        // The spans make "can't be decoded" underline the type.
+    let slot_references = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        // With these spans, "can't be decoded" underlines the type.
         let (first, last) = parameter.ends;
-        let local = value(at, parameter, last);
-        under(&parameter.cfgs, quote_spanned!(first=> &mut #local))
+        let slot = slot(at, parameter, last);
+        with_cfgs(&parameter.cfgs, quote_spanned!(first=> &mut #slot))
     });
-    let borrows = tool.injected.iter().enumerate().map(|(at, one)| {
-        let (local, ty) = (borrowed(at, one), &one.ty);
-        // The span makes "can't be shared between threads" underline the type.
-        let function = match one.is_optional {
-            true => quote_spanned!(one.span=> __tool_core::Input::optional_context::<#ty>),
-            false => quote_spanned!(one.span=> __tool_core::Input::context::<#ty>),
+    let context = tool.context.iter().enumerate().map(|(at, parameter)| {
+        let (local, ty) = (context_local(at, parameter), &parameter.ty);
+        // With this span, "can't be shared between threads" underlines the type.
+        let (getter, question_mark) = if parameter.is_optional {
+            ("optional_context", None)
+        } else {
+            ("context", Some(quote!(?)))
         };
-        let lacks = (!one.is_optional).then(|| quote!(?));
-        let value = quote!(#function(__tool_input)#lacks);
-        under(&one.cfgs, quote!(let #local = #value;))
+        let getter = Ident::new(getter, parameter.span);
+        let getter = quote_spanned!(parameter.span=> __tool_core::Input::#getter::<#ty>);
+        with_cfgs(
+            &parameter.cfgs,
+            quote!(let #local = #getter(__tool_input)#question_mark;),
+        )
     });
     let outcome = outcome(tool);
     let (returned, outcome) = if tool.is_async {
-        // The span makes "is not `Send`" underline the function's name.
+        // With this span, "is not `Send`" underlines the function's name.
         let boxed = quote_spanned! {tool.ident.span()=>
             __tool_core::boxed(async move { #outcome })
         };
@@ -54,101 +57,93 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     quote! {
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {
             #(#slots)*
-            __tool_input.read(&mut [#(#places),*])?;
-            #(#borrows)*
+            __tool_input.read(&mut [#(#slot_references),*])?;
+            #(#context)*
             __tool_core::Ok(#outcome)
         }
     }
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: match Returned(f(BorrowArg::borrow(&__tool_0.take()))).split() {
-//             Ok(__tool_value) => Returned(__tool_value).outcome(),
-//             Err(__tool_error) => Failure(__tool_error).outcome(),
-//         }
+// Output: Returned(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
         None => (quote!(#ident), None),
-        Some(Owner { ty, is_borrowed }) => {
+        Some(Owner { ty, has_receiver }) => {
             let receiver = quote!(__tool_core::Input::receiver::<#ty>(__tool_input),);
-            (quote!(<#ty>::#ident), is_borrowed.then_some(receiver))
+            (quote!(<#ty>::#ident), has_receiver.then_some(receiver))
         }
     };
-    let mut filled = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        // The span makes "has no default" underline the type.
-        let span = parameter.ends.0;
-        let local = value(at, parameter, span);
-        let taken = match parameter.when_absent {
-            WhenAbsent::OfType => {
-                let ty = held(parameter);
-                quote_spanned!(span=> __tool_core::Slot::<#ty>::take_or_default(#local))
-            }
-            _ => quote!(#local.take()),
-        };
-        let argument = match parameter.passing {
-            Passing::Owned(_) => taken,
-            Passing::Borrowed(_) => quote!(__tool_core::BorrowArg::borrow(&#taken)),
-            Passing::OptionallyBorrowed(_) => {
-                quote!(#taken.as_ref().map(__tool_core::BorrowArg::borrow))
-            }
-        };
-        under(&parameter.cfgs, argument)
-    });
-    // In the order of the function.
-    let mut arguments = Vec::new();
-    for (at, one) in tool.injected.iter().enumerate() {
-        let missing = one.before + at - arguments.len();
-        arguments.extend(filled.by_ref().take(missing));
-        arguments.push(under(&one.cfgs, borrowed(at, one).into_token_stream()));
+    let mut arguments: Vec<_> = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(at, parameter)| with_cfgs(&parameter.cfgs, argument(at, parameter)))
+        .collect();
+    for (at, parameter) in tool.context.iter().enumerate() {
+        let local = context_local(at, parameter).into_token_stream();
+        // Each one shifts those after it.
+        arguments.insert(parameter.before + at, with_cfgs(&parameter.cfgs, local));
     }
-    arguments.extend(filled);
     let wait = tool.is_async.then(|| quote!(.await));
-    // The spans make "can't be serialized" and "can't be displayed" underline the type.
+    // With these spans, "can't be serialized" and "can't be displayed" underline the type.
     let (success, failure) = match &tool.output {
         Some(ty) => {
             let (value, error) = result(ty).unwrap_or((ty, ty));
-            (ends(value), ends(error))
+            (ends(value).0, ends(error).0)
         }
-        None => ((ident.span(), ident.span()), (ident.span(), ident.span())),
+        None => (ident.span(), ident.span()),
     };
-    let value = Ident::new("__tool_value", success.1);
-    let error = Ident::new("__tool_error", failure.0);
-    let success = quote_spanned!(success.0=> __tool_core::Returned(#value).outcome());
-    let failure = quote_spanned!(failure.0=> __tool_core::Failure(#error).outcome());
-    quote! {
-        match __tool_core::Returned(#function(#receiver #(#arguments),*)#wait).split() {
-            __tool_core::Ok(#value) => #success,
-            __tool_core::Err(#error) => #failure,
+    let success = Ident::new("success", success);
+    let outcome = Ident::new("outcome", failure);
+    quote!(__tool_core::Returned(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
+}
+
+// Input:  city: &str
+// Output: BorrowArg::borrow(&__tool_0.take())
+fn argument(at: usize, parameter: &Parameter) -> TokenStream {
+    // With this span, "has no default" underlines the type.
+    let span = parameter.ends.0;
+    let slot = slot(at, parameter, span);
+    let value = if let WhenAbsent::OfType = parameter.when_absent {
+        let ty = slot_type(parameter);
+        quote_spanned!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
+    } else {
+        quote!(#slot.take())
+    };
+    match parameter.passing {
+        Passing::Owned(_) => value,
+        Passing::Borrowed(_) => quote!(__tool_core::BorrowArg::borrow(&#value)),
+        Passing::OptionallyBorrowed(_) => {
+            quote!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
         }
     }
 }
 
-/// The local variable that holds what the application gives.
-fn borrowed(at: usize, one: &Injected) -> Ident {
-    let span = Span::call_site().located_at(one.span);
+/// The local variable of a context value.
+fn context_local(at: usize, parameter: &ContextParameter) -> Ident {
+    let span = Span::call_site().located_at(parameter.span);
     format_ident!("__tool_context_{at}", span = span)
 }
 
 /// The type that is decoded for a parameter.
-fn held(parameter: &Parameter) -> TokenStream {
+fn slot_type(parameter: &Parameter) -> TokenStream {
     let (ty, span) = (&parameter.erased, parameter.ends.0);
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
-        Passing::Borrowed(_) => {
-            quote_spanned!(span=> __tool_core::OwnedArg<'_, #ty>)
-        }
+        Passing::Borrowed(_) => quote_spanned!(span=> __tool_core::OwnedArg<'_, #ty>),
         Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
             __tool_core::Option<__tool_core::OwnedArg<'_, #ty>>
         },
     }
 }
 
-/// The local variable that holds a parameter, to be underlined at `place`. It has a number, since
-/// two parameters can have one name: under opposite `#[cfg]`s, or from two places of a
-/// `macro_rules!`. It has a prefix, since a constant of its name would be taken for a pattern.
-fn value(at: usize, parameter: &Parameter, place: Span) -> Ident {
-    // The hygiene of the type is that of the tokens around it, so that rustc sees one origin.
+/// The local variable of a parameter's slot, located at `span`. It has a number, since two
+/// parameters can have the same name: under opposite `#[cfg]`s, or from two places of a
+/// `macro_rules!`. It has a prefix, since the name of a constant would be a pattern.
+fn slot(at: usize, parameter: &Parameter, span: Span) -> Ident {
+    // All uses need the hygiene of one token to refer to the same variable.
     let (hygiene, _) = parameter.ends;
-    Ident::new(&format!("__tool_{at}"), hygiene.located_at(place))
+    Ident::new(&format!("__tool_{at}"), hygiene.located_at(span))
 }

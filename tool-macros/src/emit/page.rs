@@ -1,51 +1,52 @@
-//! The section of a function's page in rustdoc that tells what a model sees.
+//! The section of a function's page in rustdoc that shows what a model reads.
 //!
-//! rustdoc shows no docs of parameters, and a page can't hold what a constant says. So the section
-//! is written from the names of types, as the signature above it is.
+//! rustdoc shows no docs of parameters, and a page cannot contain the value of a constant. So the
+//! section is written from the signature: types are shown as written, and the JSON Schema only where
+//! the names of all types determine it.
 
-mod type_sketch;
+mod known_types;
 
 use std::env;
 use std::sync::LazyLock;
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::{Attribute, Meta};
 
-use self::type_sketch::{TypeSketch, object};
+use self::known_types::{is_optional, schema_members};
+use crate::model::constraints::{Constraint, SchemaOverride};
+use crate::model::json_schema::Kind;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::util::{json, markdown};
 
 // Input:  /// Weather forecast.
 //         #[tool(read_only)] fn f(/// City name.
 //                                 city: &str)
-// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | string | yes | | City name. |\n…")]
-pub(super) fn page(tool: &Tool) -> TokenStream {
+// Output: #[cfg_attr(doc, doc = "\n# As a tool\n…| `city` | `&str` | | City name. |\n…")]
+pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
-    let shown: Vec<_> = tool.parameters.iter().map(TypeSketch::of).collect();
-    // A part for each row that may not be there.
-    let mut parts = Parts::new(tool.ident.span());
+    // A row under a `#[cfg]` is an attribute of its own.
+    let mut parts = TokenStream::new();
     let mut text = head(tool);
-    for (parameter, (shown, is_optional)) in tool.parameters.iter().zip(&shown) {
-        let row = row(parameter, shown, *is_optional);
+    for parameter in &tool.parameters {
         if parameter.cfgs.is_empty() {
-            text.push_str(&row);
+            text.push_str(&row(parameter));
         } else {
             if !text.is_empty() {
-                parts.add(&std::mem::take(&mut text), &[]);
+                parts.extend(part(tool, &std::mem::take(&mut text), &[]));
             }
-            let conditions: Vec<_> = parameter.cfgs.iter().map(condition).collect();
-            parts.add(&row, &conditions);
+            parts.extend(part(tool, &row(parameter), &parameter.cfgs));
         }
     }
-    text.push_str(&tail(tool, &shown));
-    parts.add(&text, &[]);
-    parts.attrs
+    text.push_str(&tail(tool));
+    parts.extend(part(tool, &text, &[]));
+    parts
 }
 
-/// Whether this runs in a compiler, which would throw the section away: to write it takes a quarter
-/// of a macro's time. In anything else the `cfg` decides.
+/// `true` in a compiler, which would discard the section. Writing it takes a quarter of a macro's
+/// time. In rustdoc and other programs the `cfg` decides.
 static IS_COMPILER: LazyLock<bool> = LazyLock::new(|| {
     let program = env::current_exe().unwrap_or_default();
     let name = program.file_stem().unwrap_or_default();
@@ -54,98 +55,96 @@ static IS_COMPILER: LazyLock<bool> = LazyLock::new(|| {
         .any(|compiler| name == *compiler)
 });
 
-/// What stands in the parentheses of a `#[cfg(…)]`.
-fn condition(cfg: &syn::Attribute) -> TokenStream {
-    match &cfg.meta {
-        syn::Meta::List(list) => list.tokens.clone(),
-        // rustc reports it where it stands.
+/// An attribute with a part of the section.
+fn part(tool: &Tool, text: &str, cfgs: &[Attribute]) -> TokenStream {
+    // A place in the user's source. rustdoc hides warnings about docs whose last part is from a
+    // macro.
+    let span = tool.ident.span();
+    // rustdoc adds a line break after each attribute.
+    let mut text = Literal::string(text.trim_end_matches('\n'));
+    text.set_span(span);
+    let conditions = cfgs.iter().map(|cfg| match &cfg.meta {
+        Meta::List(list) => list.tokens.clone(),
+        // rustc reports it.
         other => other.to_token_stream(),
-    }
-}
-
-/// The attributes that hold the section.
-struct Parts {
-    /// A place in the user's source: where docs end in a macro, rustdoc keeps what is wrong with all
-    /// of them to itself.
-    span: Span,
-    attrs: TokenStream,
-}
-
-impl Parts {
-    fn new(span: Span) -> Parts {
-        Parts {
-            span,
-            attrs: TokenStream::new(),
-        }
-    }
-
-    fn add(&mut self, text: &str, conditions: &[TokenStream]) {
-        // rustdoc ends the last line of each.
-        let text = text.trim_end_matches('\n');
-        let mut text = Literal::string(text);
-        text.set_span(self.span);
-        let condition = match conditions {
-            [] => quote!(doc),
-            _ => quote!(all(doc, #(#conditions),*)),
-        };
-        self.attrs
-            .extend(quote_spanned!(self.span=> #[cfg_attr(#condition, doc = #text)]));
-    }
+    });
+    let condition = match cfgs {
+        [] => quote!(doc),
+        _ => quote!(all(doc, #(#conditions),*)),
+    };
+    quote_spanned!(span=> #[cfg_attr(#condition, doc = #text)])
 }
 
 fn head(tool: &Tool) -> String {
     let name = markdown::code(&tool.name.value());
-    let mut text = format!("\n# As a tool\n\nA model calls it {name}");
+    let mut text = format!("\n# As a tool\n\nThe model calls it {name}");
+    if tool.owner.is_some() {
+        text.push_str(" with the prefix of its toolset");
+    }
     if let Some(title) = &tool.title {
         let title = markdown::cell(&title.value());
-        text.push_str(&format!(", people call it “{title}”"));
-    }
-    if tool.owner.is_some() {
-        text.push_str(", behind the prefix of its toolset");
+        text.push_str(&format!("; its title is “{title}”"));
     }
     text.push('.');
     let flags = ["read-only", "destructive", "idempotent", "open world"];
-    let said = flags.into_iter().zip(tool.annotations);
-    let said = said.filter_map(|(flag, said)| match said? {
-        true => Some(flag.to_owned()),
-        false => Some(format!("not {flag}")),
+    let annotations = flags.into_iter().zip(tool.annotations);
+    let annotations = annotations.filter_map(|(flag, value)| {
+        let not = if value? { "" } else { "not " };
+        Some(format!("{not}{flag}"))
     });
-    let said: Vec<_> = said.collect();
-    if !said.is_empty() {
-        text.push_str(&format!(" It is {}.", said.join(", ")));
+    let annotations: Vec<_> = annotations.collect();
+    if !annotations.is_empty() {
+        text.push_str(&format!(" It is {}.", annotations.join(", ")));
     }
-    match tool.parameters.is_empty() {
-        true => text.push_str(" It takes no arguments.\n"),
-        false => text.push_str(
-            "\n\n| argument | type | required | constraints | description |\n|---|---|---|---|---|\n",
-        ),
-    }
+    text.push_str(if tool.parameters.is_empty() {
+        " It takes no arguments.\n"
+    } else {
+        "\n\n| argument | type | constraints | description |\n|---|---|---|---|\n"
+    });
     text
 }
 
-fn row(parameter: &Parameter, shown: &TypeSketch, is_optional: bool) -> String {
-    let required = match is_optional {
-        true => "no",
-        false => "yes",
+fn row(parameter: &Parameter) -> String {
+    let ty = match &parameter.constraints.schema_override {
+        Some(SchemaOverride::Type(ty)) => spelled(ty.to_token_stream()),
+        Some(SchemaOverride::Schema { text, .. }) => text.clone(),
+        None => spelled(parameter.ty.to_token_stream()),
     };
-    let mut constraints = shown.constraints();
-    if let WhenAbsent::Literal(literal, _) = &parameter.when_absent {
-        constraints.push(format!("default {}", markdown::code(&literal.json())));
-    }
-    if let Some((example, _)) = &parameter.constraints.example {
-        constraints.push(format!("such as {}", markdown::code(&example.json())));
-    }
+    let default = match &parameter.when_absent {
+        WhenAbsent::Literal(literal, _) => {
+            Some(format!("default {}", markdown::code(&literal.json())))
+        }
+        _ => None,
+    };
+    let optional = may_be_absent(parameter).then(|| "optional".to_owned());
+    let constraints = &parameter.constraints;
+    let summary = |one: &Constraint| one.summary.clone();
+    let mut summaries: Vec<_> = optional.into_iter().collect();
+    summaries.extend(constraints.narrowings.iter().map(summary));
+    summaries.extend(default);
+    summaries.extend(constraints.annotations.iter().map(summary));
     format!(
-        "| {} | {} | {required} | {} | {} |\n",
+        "| {} | {} | {} | {} |\n",
         markdown::code(&parameter.key.value()),
-        shown.words(),
-        constraints.join(", "),
+        markdown::code(&ty),
+        summaries.join(", "),
         markdown::cell(parameter.description.as_deref().unwrap_or_default()),
     )
 }
 
-/// The text and the schema that a model gets, to be unfolded.
-fn tail(tool: &Tool, shown: &[(TypeSketch, bool)]) -> String {
+/// Returns `true` if a call may certainly leave the parameter out. A type that is not written as an
+/// `Option` may be optional too.
+fn may_be_absent(parameter: &Parameter) -> bool {
+    let by_type = match &parameter.constraints.schema_override {
+        Some(SchemaOverride::Type(ty)) => is_optional(ty),
+        Some(SchemaOverride::Schema { schema, .. }) => matches!(schema.kind, Kind::Nullable(_)),
+        None => is_optional(&parameter.ty),
+    };
+    by_type || !matches!(parameter.when_absent, WhenAbsent::None)
+}
+
+/// The text and the schema that a model receives, folded.
+fn tail(tool: &Tool) -> String {
     let mut prompt = tool.description.clone();
     for (label, section) in [
         ("When to use", &tool.when_to_use),
@@ -156,34 +155,39 @@ fn tail(tool: &Tool, shown: &[(TypeSketch, bool)]) -> String {
         }
     }
     let prompt = markdown::block("text", &prompt);
-    let schema = schema(tool, shown).map(|schema| markdown::block("json", &schema));
+    let schema = schema(tool).map(|schema| markdown::block("json", &schema));
     let schema = schema.unwrap_or_default();
     format!(
         "\n<details><summary>What the model reads</summary>\n\n{prompt}\n{schema}\n</details>\n"
     )
 }
 
-/// The schema of the arguments, if the names of all types tell theirs.
-fn schema(tool: &Tool, shown: &[(TypeSketch, bool)]) -> Option<String> {
+/// The JSON Schema of the arguments, or `None` if the name of a type does not determine it.
+fn schema(tool: &Tool) -> Option<String> {
     let mut properties = Vec::new();
     let mut required = Vec::new();
-    for (parameter, (shown, is_optional)) in tool.parameters.iter().zip(shown) {
+    let quoted = |text: &str| format!("\"{}\"", json::escape(text));
+    for parameter in &tool.parameters {
         if !parameter.cfgs.is_empty() {
             return None;
         }
-        let mut members = shown.members()?;
-        let quoted = |text: &str| format!("\"{}\"", json::escape(text));
+        let constraints = &parameter.constraints;
+        let ty = match &constraints.schema_override {
+            Some(SchemaOverride::Type(ty)) => ty,
+            Some(SchemaOverride::Schema { .. }) => return None,
+            None => &parameter.ty,
+        };
+        let mut members = schema_members(ty, &constraints.narrowings)?;
         if let Some(description) = &parameter.description {
             members.push(("description".into(), quoted(description)));
         }
         if let WhenAbsent::Literal(literal, _) = &parameter.when_absent {
             members.push(("default".into(), literal.json()));
         }
-        if let Some((example, _)) = &parameter.constraints.example {
-            members.push(("examples".into(), format!("[{}]", example.json())));
-        }
+        let annotations = constraints.annotations.iter().flat_map(|one| &one.keywords);
+        members.extend(annotations.map(|(keyword, value)| ((*keyword).into(), value.clone())));
         let key = parameter.key.value();
-        if !is_optional {
+        if !may_be_absent(parameter) {
             required.push(quoted(&key));
         }
         properties.push((key, object(&members)));
@@ -197,4 +201,81 @@ fn schema(tool: &Tool, shown: &[(TypeSketch, bool)]) -> Option<String> {
     }
     members.push(("additionalProperties".into(), "false".into()));
     Some(object(&members))
+}
+
+/// The members of a JSON object, each with its JSON text.
+type Members = Vec<(String, String)>;
+
+/// Members as JSON text, on one line if they are short.
+fn object(members: &Members) -> String {
+    let members = members
+        .iter()
+        .map(|(key, value)| format!("\"{key}\": {value}"));
+    let members: Vec<_> = members.collect();
+    let line = members.join(", ");
+    if line.len() <= 76 && !line.contains('\n') {
+        return format!("{{{line}}}");
+    }
+    // JSON strings contain no line breaks.
+    let lines = members.join(",\n").replace('\n', "\n  ");
+    format!("{{\n  {lines}\n}}")
+}
+
+/// A type in the usual spelling. The spaces in the text of tokens depend on where they come from.
+fn spelled(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    let mut was_word = false;
+    for tree in tokens {
+        let is_word = matches!(tree, TokenTree::Ident(_) | TokenTree::Literal(_));
+        if is_word && was_word {
+            text.push(' ');
+        }
+        was_word = is_word;
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{ ", " }"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                text.push_str(open);
+                text.push_str(&spelled(group.stream()));
+                text.push_str(close);
+            }
+            TokenTree::Punct(mark) => match (mark.as_char(), mark.spacing()) {
+                (mark @ (',' | ';'), _) => {
+                    text.push(mark);
+                    text.push(' ');
+                }
+                ('-', Spacing::Joint) => text.push_str(" -"),
+                ('>', _) if text.ends_with(" -") => text.push_str("> "),
+                (mark @ ('+' | '='), _) => text.push_str(&format!(" {mark} ")),
+                (mark, _) => text.push(mark),
+            },
+            word => text.push_str(&word.to_string()),
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_keeps_its_usual_spelling() {
+        for ty in [
+            "HashMap<String, [u8; 3]>",
+            "&'a str",
+            "Box<dyn Fn(u8, u8) -> Vec<u8> + Send>",
+            "<T as Trait<u8>>::X",
+            "crate::a::B",
+            "(u8, u16)",
+            "Sum<{ N }>",
+        ] {
+            assert_eq!(spelled(ty.parse().unwrap()), ty);
+        }
+    }
 }

@@ -1,52 +1,143 @@
-//! A tool's handler and its static entry.
+//! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 
-use super::{block, invoke, option, schema, under};
-use crate::model::tool::Tool;
-use crate::model::types::without_lifetimes;
+use super::property::Member;
+use super::{block, invoke, with_cfgs};
+use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
+use crate::model::types::{Passing, is_scalar, without_lifetimes};
+use crate::util::tokens::option;
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
 //         const _: () = { impl Tool for f; constants; fn __tool_invoke; the link }
-pub(super) fn tool(tool: &Tool) -> TokenStream {
-    let Tool {
-        krate, ident, cfgs, ..
-    } = tool;
+pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let handler = handler(tool);
-    let implementation = implementation(tool, ident);
+    let implementation = implementation(tool, tool.handler());
     let link = link(tool);
     let items = quote! {
-        // Traits of the second choice, where a type lacks the first.
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
         #implementation
         #link
     };
-    let block = block(krate, cfgs, &items);
+    let block = block(&tool.krate, &tool.cfgs, &items);
     quote!(#handler #block)
 }
 
-// Input:  fn f(&self, …) -> …
-// Output: { struct __tool_handler {} impl Tool for __tool_handler; …; entry::<__tool_handler>() }
-pub(super) fn method(tool: &Tool) -> TokenStream {
-    // Each has a block of its own, so one name will do.
-    let handler = format_ident!("__tool_handler", span = tool.ident.span());
-    let implementation = implementation(tool, &handler);
-    let entry = entry(tool, &handler);
-    quote! {{
-        #[allow(non_camel_case_types, dead_code)]
-        struct #handler {}
+/// The handler of a tool whose attribute has errors. Without it, every use of the handler would be
+/// another error.
+pub(crate) fn fallback(tool: &Tool) -> TokenStream {
+    let (handler, ident) = (handler(tool), tool.handler());
+    let implementation = quote! {
+        #[automatically_derived]
+        impl __tool_core::Tool for #ident {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::InvalidTool::SOURCE;
+            const INVOKE: __tool_core::Invoke = __tool_core::InvalidTool::INVOKE;
+        }
+    };
+    let block = block(&tool.krate, &tool.cfgs, &implementation);
+    quote!(#handler #block)
+}
 
+// Input:  impl Home { #[tool] fn set(&self, …) { … } }
+// Output: const _: () = {
+//             const __TOOL_0: &StaticTool = {
+//                 struct __tool_handler {}
+//                 impl Tool for __tool_handler; constants; fn __tool_invoke
+//                 entry::<__tool_handler>()
+//             };
+//             impl Toolset for Home { const TOOLS: &'static [&'static StaticTool] = &[__TOOL_0]; }
+//         };
+pub(crate) fn toolset(set: &Toolset) -> TokenStream {
+    let name = |at: usize| format_ident!("__TOOL_{at}");
+    let constants = set.tools.iter().enumerate().map(|(at, tool)| {
+        let name = name(at);
+        let handler = format_ident!("__tool_handler", span = tool.ident.span());
+        let implementation = implementation(tool, &handler);
+        let entry = entry(tool, &handler);
+        let constant = quote! {
+            const #name: &__tool_core::StaticTool = {
+                #[allow(non_camel_case_types, dead_code)]
+                struct #handler {}
+
+                #implementation
+                #entry
+            };
+        };
+        with_cfgs(&tool.cfgs, constant)
+    });
+    let names = set.tools.iter().enumerate().map(|(at, tool)| {
+        let name = name(at);
+        with_cfgs(&tool.cfgs, quote!(#name))
+    });
+    let implementation = toolset_implementation(set, &quote!(&[#(#names),*]));
+    let items = quote! {
+        #[allow(unused_imports)]
+        use __tool_core::autoref_fallbacks::*;
+
+        #(#constants)*
         #implementation
-        #entry
-    }}
+    };
+    block(&set.krate, &set.cfgs, &items)
+}
+
+/// The implementation for a toolset that has errors. Without it, every use of the toolset would be
+/// another error.
+pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
+    let implementation = toolset_implementation(set, &quote!(&[]));
+    block(&set.krate, &set.cfgs, &implementation)
+}
+
+fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
+    let ty = &set.ty;
+    quote! {
+        #[automatically_derived]
+        impl __tool_core::Toolset for #ty {
+            const TOOLS: &'static [&'static __tool_core::StaticTool] = #tools;
+        }
+    }
+}
+
+// Input:  #[tool] pub fn f()
+// Output: pub struct f {}
+//
+// Input:  #[tool(handler = Greet)] pub fn f()
+// Output: pub struct Greet;
+fn handler(tool: &Tool) -> TokenStream {
+    let Tool {
+        ident, cfgs, vis, ..
+    } = tool;
+    let doc = format!("The handler of the tool `{}`.", tool.name.value());
+    // A private function leaves its handler unused; a public one in a private module need not be
+    // `pub(crate)`.
+    match &tool.handler {
+        Some(handler) => {
+            // With this span, a duplicate definition underlines the name.
+            let definition = quote_spanned!(handler.span()=> struct #handler;);
+            quote! {
+                #(#cfgs)*
+                #[doc = #doc]
+                #[allow(dead_code, unreachable_pub)]
+                #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+                #vis #definition
+            }
+        }
+        // A struct with braces is not a value, so it does not clash with the function.
+        None => quote! {
+            #(#cfgs)*
+            #[doc = #doc]
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
+            #vis struct #ident {}
+        },
+    }
 }
 
 fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
-    let constants = schema::constants(tool);
+    let constants = constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
     let kind = match (tool.is_async, tool.is_blocking) {
@@ -68,48 +159,14 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
     }
 }
 
-/// The handler of a tool with mistakes, so that nothing else of the crate fails on its absence.
-pub(super) fn stand_in(tool: &Tool) -> TokenStream {
-    let Tool {
-        krate, ident, cfgs, ..
-    } = tool;
-    let handler = handler(tool);
-    let implementation = quote! {
-        #[automatically_derived]
-        impl __tool_core::Tool for #ident {
-            const SOURCE: __tool_core::StaticSpec = __tool_core::Broken::SOURCE;
-            const INVOKE: __tool_core::Invoke = __tool_core::Broken::INVOKE;
-        }
-    };
-    let block = block(krate, cfgs, &implementation);
-    quote!(#handler #block)
-}
-
-// Input:  pub fn f()
-// Output: pub struct f {}
-fn handler(tool: &Tool) -> TokenStream {
-    let Tool {
-        ident, cfgs, vis, ..
-    } = tool;
-    let doc = format!("The handler of the tool `{}`.", tool.name.value());
-    quote! {
-        #(#cfgs)*
-        // With braces it lives in the namespace of types alone, beside the function.
-        #[doc = #doc]
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
-        #vis struct #ident {}
-    }
-}
-
 // Input:  /// Weather forecast.
 //         #[tool(read_only)] fn f(city: &str) -> Forecast
 // Output: StaticSpec {
 //             name: "f",
 //             description: "Weather forecast.",
 //             annotations: [Some(true), None, None, None],
-//             location: here(module_path!()),
-//             parameters: &{ … [parameter::<str>(&mut judge, "city", "")] … },
+//             location: location(module_path!()),
+//             parameters: …,
 //             output: <Output<Forecast>>::SCHEMA,
 //             ..StaticSpec::EMPTY
 //         }
@@ -122,9 +179,11 @@ fn source(tool: &Tool) -> TokenStream {
         let annotations = tool.annotations.map(option);
         quote!(annotations: [#(#annotations),*],)
     });
-    // Of many tools in a block, each is where its own attribute stands.
-    let location = quote_spanned!(tool.mark=> __tool_core::here(::core::module_path!()));
-    let parameters = schema::parameters(tool);
+    // In a toolset, each tool is located at its own attribute.
+    let location = quote_spanned! {tool.attribute_span=>
+        __tool_core::location(::core::module_path!())
+    };
+    let parameters = parameters(tool);
     let output = output(tool).map(|output| quote!(output: #output,));
     quote! {
         __tool_core::StaticSpec {
@@ -139,6 +198,95 @@ fn source(tool: &Tool) -> TokenStream {
     }
 }
 
+// Input:  fn f(/// City name.
+//              city: &str, route: Route)
+// Output: &{
+//             let parameters = [
+//                 parameter::<str>("f", "city", "City name."),
+//                 const { parameter::<Route>("f", "route", "") },
+//             ];
+//             parameters
+//         }
+//
+// A constant reports its error even if that of another parameter fails too. rustc needs 276,000
+// instructions for one, so scalars, which follow every provider rule, have none. A plain
+// `&[…]` would be promoted to a constant of its own, which costs as much.
+fn parameters(tool: &Tool) -> TokenStream {
+    if tool.parameters.is_empty() {
+        return quote!(&[]);
+    }
+    let parameters = format_ident!("__tool_parameters", span = Span::mixed_site());
+    let name = tool.name.value();
+    let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
+        let key = parameter.key.value();
+        let property = member(at, parameter, &key, Some(&name)).property();
+        let property = match &parameter.when_absent {
+            WhenAbsent::None => property,
+            WhenAbsent::OfType => quote!(#property.optional()),
+            WhenAbsent::Literal(literal, _) => {
+                let json = literal.json();
+                quote!(__tool_core::default(#property, #json))
+            }
+        };
+        let is_scalar =
+            parameter.constraints.schema_override.is_none() && is_scalar(parameter.passing.inner());
+        let property = if is_scalar {
+            property
+        } else {
+            quote!(const { #property })
+        };
+        with_cfgs(&parameter.cfgs, property)
+    });
+    quote! {
+        &{
+            let #parameters = [#(#properties),*];
+            #parameters
+        }
+    }
+}
+
+fn member<'m>(
+    at: usize,
+    parameter: &'m Parameter,
+    key: &'m str,
+    tool: Option<&'m str>,
+) -> Member<'m> {
+    Member {
+        key,
+        description: parameter.description.as_deref(),
+        ty: parameter.erased.clone(),
+        ends: parameter.ends,
+        constraints: &parameter.constraints,
+        constant: Some(format_ident!("__TOOL_NARROW_{at}")),
+        is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
+        tool,
+    }
+}
+
+// Input:  #[param(range = 1..=14, default = 5, example = 7)] days: u8
+// Output: const __TOOL_NARROW_0: &Schema = …;
+//         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
+//         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
+fn constants(tool: &Tool) -> TokenStream {
+    let constants = tool
+        .parameters
+        .iter()
+        .enumerate()
+        .flat_map(|(at, parameter)| {
+            let key = parameter.key.value();
+            let member = member(at, parameter, &key, None);
+            let default = match &parameter.when_absent {
+                WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+                _ => None,
+            };
+            let constants = member.definition().into_iter().chain(default);
+            let constants: Vec<_> = constants.chain(member.checks()).collect();
+            let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
+            constants.into_iter().map(with_cfgs)
+        });
+    constants.collect()
+}
+
 // Input:  #[tool(title = "Forecast", timeout = "30s")] fn f(#[param(context)] db: &Db)
 // Output: const DETAILS: Option<&'static Details> = Some(&Details {
 //             title: Some(Cow::Borrowed("Forecast")),
@@ -147,19 +295,14 @@ fn source(tool: &Tool) -> TokenStream {
 //             ..Details::EMPTY
 //         });
 fn details(tool: &Tool) -> Option<TokenStream> {
+    let title = tool.title.as_ref().map(syn::LitStr::value);
     let texts = [
-        ("title", tool.title.as_ref().map(ToTokens::to_token_stream)),
-        (
-            "when_to_use",
-            tool.when_to_use.as_ref().map(ToTokens::to_token_stream),
-        ),
-        (
-            "returns",
-            tool.returns.as_ref().map(ToTokens::to_token_stream),
-        ),
+        ("title", &title),
+        ("when_to_use", &tool.when_to_use),
+        ("returns", &tool.returns),
     ];
     let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text?);
+        let (field, text) = (format_ident!("{field}"), text.as_ref()?);
         Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
     });
     let timeout = tool.timeout.map(|timeout| {
@@ -181,15 +324,13 @@ fn details(tool: &Tool) -> Option<TokenStream> {
 // Input:  #[param(context)] db: &Db
 // Output: needs: &[Need::of::<Db>()],
 fn needs(tool: &Tool) -> Option<TokenStream> {
-    let needed = tool.injected.iter().filter(|one| !one.is_optional);
-    let needs: Vec<_> = needed
-        .map(|one| {
-            let ty = &one.ty;
-            // The span makes "can't be shared between threads" underline the type.
-            under(
-                &one.cfgs,
-                quote_spanned!(one.span=> __tool_core::Need::of::<#ty>()),
-            )
+    let required = tool.context.iter().filter(|one| !one.is_optional);
+    let needs: Vec<_> = required
+        .map(|parameter| {
+            let ty = &parameter.ty;
+            // With this span, "can't be shared between threads" underlines the type.
+            let need = quote_spanned!(parameter.span=> __tool_core::Need::of::<#ty>());
+            with_cfgs(&parameter.cfgs, need)
         })
         .collect();
     (!needs.is_empty()).then(|| quote!(needs: &[#(#needs),*],))
@@ -208,15 +349,15 @@ fn output(tool: &Tool) -> Option<TokenStream> {
     }
 }
 
-/// The entry of a tool, by its handler.
+/// The static entry of a tool.
 fn entry(tool: &Tool, handler: &Ident) -> TokenStream {
-    // The span makes what a provider refuses of the whole tool underline its name.
+    // With this span, a provider limit that the whole tool exceeds underlines its name.
     quote_spanned!(tool.ident.span()=> __tool_core::entry::<#handler>())
 }
 
-/// Puts the tool into `Registry::linked()`, once, or looks at the whole of it all the same.
+/// Adds the tool to `Registry::linked()`. An unlinked tool is only checked.
 fn link(tool: &Tool) -> TokenStream {
-    let entry = entry(tool, &tool.ident);
+    let entry = entry(tool, tool.handler());
     if tool.unlinked {
         return quote!(const _: &__tool_core::StaticTool = #entry;);
     }
@@ -224,17 +365,17 @@ fn link(tool: &Tool) -> TokenStream {
     quote! {
         #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
         #[linkme(crate = __tool_core::linkme)]
-        // A second tool of this name would define the symbol again, and rustc then shows the name
-        // of the symbol. A test may hold a crate twice, as itself and as a dependency.
+        // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
+        // may link a crate twice: as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
         static __TOOL_LINK: &__tool_core::StaticTool = #entry;
     }
 }
 
-/// The symbol of a tool's name: a sentence for whoever defines it twice.
+/// The symbol of a tool's name, which is also the error message for a duplicate definition.
 ///
-/// It holds the crate, since tools of two crates may have one name until they meet in a registry,
-/// and only characters that every linker takes.
+/// It contains the crate, since tools of two crates can share a name until a registry contains
+/// both, and only characters that every linker accepts.
 fn symbol(name: &str) -> String {
     let krate = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
@@ -248,7 +389,7 @@ fn symbol(name: &str) -> String {
         .collect();
     let name = name.replace('-', "_");
     format!(
-        "two_tools_of_this_crate_have_one_name__rename_one_with_tool_name__or_mark_one_unlinked\
+        "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked\
          __crate_{krate}_{version}{hyphens}__tool_name__{name}"
     )
 }

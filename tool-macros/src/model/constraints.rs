@@ -1,50 +1,33 @@
-//! `#[param(…)]`: what narrows or replaces the schema of a parameter's or a field's type.
+//! The keys of `#[param(…)]` that narrow, annotate or replace the schema of a parameter or a field.
+//!
+//! A key that narrows or annotates a schema is declared here alone, as a function in [`NARROWINGS`]
+//! or [`ANNOTATIONS`]: how its value is read and checked, which function of
+//! `tool_core::schema::constrain` the generated code calls, and what the page in rustdoc shows.
 
-mod ranges;
-
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{LitStr, Type};
+use syn::{LitFloat, LitInt, Token, Type};
 
-pub(crate) use self::ranges::End;
-use self::ranges::Range;
+use super::json_schema::JsonSchema;
 use crate::attr::Keys;
 use crate::util::errors::Errors;
+use crate::util::json::escape;
 use crate::util::literal::Literal;
-use crate::util::pattern;
+use crate::util::names::list;
+use crate::util::tokens::{bound, maximum, option, text};
+use crate::util::{markdown, pattern};
 
-/// Everything that `#[param]` says of a schema.
-#[derive(Default)]
-pub(crate) struct Constraints {
-    pub(crate) stand_in: Option<SchemaOverride>,
-    pub(crate) narrowings: Vec<(Narrowing, Span)>,
-    pub(crate) example: Option<(Literal, Span)>,
-    /// Whether the field leads back to a type that holds it.
-    pub(crate) is_recursive: bool,
-}
+/// Reads one key.
+type Read = fn(&mut Keys, &mut Errors) -> Option<Constraint>;
 
-/// What takes the place of the type's own schema.
-pub(crate) enum SchemaOverride {
-    /// `schema = r#"…"#`
-    Schema(LitStr),
-    /// `as = Type`
-    Type(Box<Type>),
-}
+/// The keys that narrow a schema, in the order of their JSON keywords.
+const NARROWINGS: [Read; 6] = [range, multiple_of, length, pattern, format, unique];
+/// The keys that add something to a property and leave its schema alone.
+const ANNOTATIONS: [Read; 1] = [example];
 
-/// One narrower bound.
-pub(crate) enum Narrowing {
-    Integers(Option<i128>, Option<i128>),
-    Numbers(Option<End>, Option<End>),
-    Length(usize, Option<usize>),
-    /// In the dialect of JSON Schema, and in that of the `regex` crate.
-    Pattern(String, String),
-    Format(String),
-    MultipleOfInteger(i128),
-    MultipleOfNumber(f64),
-    Unique,
-}
-
-/// The formats that OpenAI's and Anthropic's strict modes know.
+/// The formats that OpenAI's and Anthropic's strict modes accept.
 const FORMATS: [&str; 10] = [
     "date-time",
     "date",
@@ -58,115 +41,375 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
+/// Everything that `#[param]` states about a schema.
+#[derive(Default)]
+pub(crate) struct Constraints {
+    pub(crate) schema_override: Option<SchemaOverride>,
+    pub(crate) narrowings: Vec<Constraint>,
+    pub(crate) annotations: Vec<Constraint>,
+    /// Set when the field leads back to a type that contains it.
+    pub(crate) is_recursive: bool,
+}
+
+/// What replaces the type's own schema.
+pub(crate) enum SchemaOverride {
+    /// `schema = r#"…"#`
+    Schema { text: String, schema: JsonSchema },
+    /// `as = Type`
+    Type(Box<Type>),
+}
+
+/// One key, as a call of a function of `tool_core::schema::constrain`.
+pub(crate) struct Constraint {
+    pub(crate) function: &'static str,
+    pub(crate) span: Span,
+    /// The arguments after the schema or the property.
+    pub(crate) arguments: Vec<TokenStream>,
+    /// Its value, if that is checked against the schema or the schema against it.
+    pub(crate) literal: Option<Literal>,
+    /// The JSON Schema keywords and their values.
+    pub(crate) keywords: Vec<(&'static str, String)>,
+    /// Its text in the table of arguments, as Markdown.
+    pub(crate) summary: String,
+}
+
+impl Constraint {
+    pub(super) fn new(
+        function: &'static str,
+        span: Span,
+        arguments: Vec<TokenStream>,
+    ) -> Constraint {
+        Constraint {
+            function,
+            span,
+            arguments,
+            literal: None,
+            keywords: Vec::new(),
+            summary: String::new(),
+        }
+    }
+
+    fn keyword(mut self, keyword: &'static str, value: Option<impl ToString>) -> Constraint {
+        self.keywords
+            .extend(value.map(|value| (keyword, value.to_string())));
+        self
+    }
+
+    fn summary(mut self, summary: impl Into<String>) -> Constraint {
+        self.summary = summary.into();
+        self
+    }
+}
+
 impl Constraints {
     pub(crate) fn read(keys: &mut Keys, errors: &mut Errors) -> Constraints {
-        let mut narrowings = Vec::new();
-        if let Some(tokens) = keys.tokens("range", "1..=14", errors) {
-            let span = tokens.span();
-            match Range::parse(tokens.clone()) {
-                Ok(Range::Integers(from, to)) => {
-                    narrowings.push((Narrowing::Integers(from, to), span));
-                }
-                Ok(Range::Numbers(from, to)) => {
-                    narrowings.push((Narrowing::Numbers(from, to), span));
-                }
-                Err(problem) => errors.at(tokens, problem),
-            }
-        }
-        if let Some(tokens) = keys.tokens("length", "1..=64", errors) {
-            let span = tokens.span();
-            match ranges::length(tokens.clone()) {
-                Ok((from, to)) => narrowings.push((Narrowing::Length(from, to), span)),
-                Err(problem) => errors.at(tokens, problem),
-            }
-        }
-        if let Some(pattern) = keys.text("pattern", errors) {
-            match pattern::translate(&pattern.value()) {
-                Ok(regex) => {
-                    let narrowing = Narrowing::Pattern(pattern.value(), regex);
-                    narrowings.push((narrowing, pattern.span()));
-                }
-                Err(problem) => errors.at(&pattern, problem),
-            }
-        }
-        if let Some(format) = keys.text("format", errors) {
-            if !FORMATS.contains(&&*format.value()) {
-                let known = crate::util::names::list(&FORMATS);
-                errors.at(
-                    &format,
-                    format!("no provider knows this format; use one of {known}"),
-                );
-            }
-            narrowings.push((Narrowing::Format(format.value()), format.span()));
-        }
-        match keys.literal("multiple_of", errors) {
-            Some((Some(Literal::Integer(step)), span)) if step > 0 => {
-                narrowings.push((Narrowing::MultipleOfInteger(step), span));
-            }
-            Some((Some(Literal::Number(step)), span)) if step > 0.0 => {
-                narrowings.push((Narrowing::MultipleOfNumber(step), span));
-            }
-            Some((_, span)) => errors.span(
-                span,
-                "`multiple_of` needs a number above zero; write `multiple_of = 5`",
-            ),
-            None => {}
-        }
-        if let Some((true, span)) = keys.flag("unique", errors) {
-            narrowings.push((Narrowing::Unique, span));
-        }
-        let example = match keys.literal("example", errors) {
-            Some((None, span)) => {
-                errors.span(span, "`example` needs a value; write `example = \"…\"`");
-                None
-            }
-            Some((Some(literal), span)) => Some((literal, span)),
-            None => None,
+        let mut all = |reads: &[Read]| {
+            let found = reads.iter().filter_map(|read| read(keys, errors));
+            found.collect::<Vec<_>>()
         };
         Constraints {
-            stand_in: stand_in(keys, errors),
-            narrowings,
-            example,
+            narrowings: all(&NARROWINGS),
+            annotations: all(&ANNOTATIONS),
+            schema_override: schema_override(keys, errors),
             is_recursive: false,
         }
     }
 
-    /// The pattern among them.
-    pub(crate) fn pattern(&self) -> Option<&str> {
-        self.narrowings
-            .iter()
-            .find_map(|(narrowing, _)| match narrowing {
-                Narrowing::Pattern(pattern, _) => Some(&**pattern),
-                _ => None,
-            })
+    /// The values of annotations, with the names of their keys.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = (&'static str, &Literal, Span)> {
+        self.annotations.iter().filter_map(|one| {
+            let literal = one.literal.as_ref()?;
+            Some((one.function, literal, one.span))
+        })
     }
 
-    /// Reports a literal that its own pattern refuses: a constant can't run a regular expression.
+    /// Reports a text that does not match the pattern. A constant cannot run a regular expression.
     pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
-        if let (Some(pattern), Literal::String(text)) = (self.pattern(), literal)
+        let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
+        if let Some(Literal::String(pattern)) = pattern.and_then(|one| one.literal.as_ref())
+            && let Literal::String(text) = literal
             && !pattern::is_match(pattern, text)
         {
-            errors.span(
-                span,
-                format!("this text does not match the pattern {pattern}; give one that does"),
-            );
+            let message =
+                format!("this text does not match the pattern `{pattern}`; write one that does");
+            errors.span(span, message);
         }
     }
 }
 
-fn stand_in(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
+/// `range = 1..=14` or `range = 0.5..1.0`
+fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let tokens = keys.tokens("range", "1..=14", errors)?;
+    let span = tokens.span();
+    match Range::parse(tokens.clone()) {
+        Ok(Range::Integers(from, to)) => Some(
+            Constraint::new("integers", span, vec![option(from), option(to)])
+                .keyword("minimum", from)
+                .keyword("maximum", to)
+                .summary(between(from, to)),
+        ),
+        Ok(Range::Numbers(from, to, is_exclusive)) => {
+            let arguments = [(from, false), (to, is_exclusive)]
+                .map(|(end, is_exclusive)| option(end.map(|value| bound(value, is_exclusive))));
+            let number = |value| Literal::Number(value).json();
+            let (from, to) = (from.map(number), to.map(number));
+            let constraint =
+                Constraint::new("numbers", span, arguments.into()).keyword("minimum", from.clone());
+            Some(match (is_exclusive, to) {
+                (true, Some(to)) => {
+                    let above = from.map(|from| format!("at least {from}, "));
+                    constraint
+                        .keyword("exclusiveMaximum", Some(&to))
+                        .summary(format!("{}below {to}", above.unwrap_or_default()))
+                }
+                (_, to) => constraint
+                    .keyword("maximum", to.clone())
+                    .summary(between(from, to)),
+            })
+        }
+        Err(problem) => {
+            errors.at(tokens, problem);
+            None
+        }
+    }
+}
+
+/// `multiple_of = 5` or `multiple_of = 0.5`
+fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let (step, span) = keys.literal("multiple_of", errors)?;
+    let (function, step, argument) = match step {
+        Some(Literal::Integer(step)) if step > 0 => {
+            ("multiple_of_integer", step.to_string(), quote!(#step))
+        }
+        Some(Literal::Number(step)) if step > 0.0 => {
+            let json = Literal::Number(step).json();
+            ("multiple_of_number", json, bound(step, false))
+        }
+        _ => {
+            let message =
+                "`multiple_of` requires a number greater than zero; write `multiple_of = 5`";
+            errors.span(span, message);
+            return None;
+        }
+    };
+    Some(
+        Constraint::new(function, span, vec![argument])
+            .keyword("multipleOf", Some(&step))
+            .summary(format!("a multiple of {step}")),
+    )
+}
+
+/// `length = 1..=64`
+fn length(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let tokens = keys.tokens("length", "1..=64", errors)?;
+    let span = tokens.span();
+    match lengths(tokens.clone()) {
+        Ok((from, to)) => {
+            let least = Some(from).filter(|from| *from > 0);
+            Some(
+                // The page writes these keywords for arrays too.
+                Constraint::new("length", span, vec![quote!(#from), maximum(to)])
+                    .keyword("minLength", least)
+                    .keyword("maxLength", to)
+                    .summary(format!("length {}", between(least, to))),
+            )
+        }
+        Err(problem) => {
+            errors.at(tokens, problem);
+            None
+        }
+    }
+}
+
+/// `pattern = "^[a-z]+$"`
+fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let written = keys.text("pattern", errors)?;
+    let pattern = written.value();
+    match pattern::translate(&pattern) {
+        Ok(regex) => {
+            let arguments = vec![text(&pattern), quote!(#regex)];
+            let mut constraint = Constraint::new("pattern", written.span(), arguments)
+                .keyword("pattern", Some(quoted(&pattern)))
+                .summary(format!("matches {}", markdown::code(&pattern)));
+            constraint.literal = Some(Literal::String(pattern));
+            Some(constraint)
+        }
+        Err(problem) => {
+            errors.at(&written, problem);
+            None
+        }
+    }
+}
+
+/// `format = "email"`
+fn format(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let written = keys.text("format", errors)?;
+    let format = written.value();
+    if !FORMATS.contains(&&*format) {
+        let known = list(&FORMATS);
+        errors.at(&written, format!("unknown format; write one of {known}"));
+    }
+    Some(
+        Constraint::new("format", written.span(), vec![quote!(#format)])
+            .keyword("format", Some(quoted(&format)))
+            .summary(format!("format {}", markdown::code(&format))),
+    )
+}
+
+/// `unique`
+fn unique(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let (_, span) = keys.flag("unique", errors).filter(|(flag, _)| *flag)?;
+    Some(
+        Constraint::new("unique", span, Vec::new())
+            .keyword("uniqueItems", Some(true))
+            .summary("unique items"),
+    )
+}
+
+/// `example = literal`
+fn example(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let (literal, span) = keys.literal("example", errors)?;
+    let Some(literal) = literal else {
+        errors.span(span, "`example` requires a value; write `example = \"…\"`");
+        return None;
+    };
+    let json = literal.json();
+    let mut constraint = Constraint::new("example", span, vec![quote!(#json)])
+        .keyword("examples", Some(format!("[{json}]")))
+        .summary(format!("such as {}", markdown::code(&json)));
+    constraint.literal = Some(literal);
+    Some(constraint)
+}
+
+fn schema_override(keys: &mut Keys, errors: &mut Errors) -> Option<SchemaOverride> {
     let schema = keys.text("schema", errors);
     let ty = keys.ty("as", errors);
     match (schema, ty) {
         (Some(schema), Some(_)) => {
-            errors.at(
-                &schema,
-                "`schema` and `as` both say what this looks like; keep one",
-            );
+            let message = "`schema` and `as` cannot be combined; remove one of the two";
+            errors.at(&schema, message);
             None
         }
-        (Some(schema), None) => Some(SchemaOverride::Schema(schema)),
+        (Some(text), None) => Some(SchemaOverride::Schema {
+            schema: JsonSchema::parse(&text, errors),
+            text: text.value(),
+        }),
         (None, Some(ty)) => Some(SchemaOverride::Type(Box::new(ty))),
         (None, None) => None,
     }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", escape(text))
+}
+
+/// `1 to 14`, `at least 1` or `at most 14`
+fn between<T: PartialEq + ToString>(from: Option<T>, to: Option<T>) -> String {
+    let same = from == to;
+    match (
+        from.map(|from| from.to_string()),
+        to.map(|to| to.to_string()),
+    ) {
+        (Some(from), Some(_)) if same => from,
+        (Some(from), Some(to)) => format!("{from} to {to}"),
+        (Some(from), None) => format!("at least {from}"),
+        (None, Some(to)) => format!("at most {to}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// A range of literals: `1..=14`, `0.5..1.0` or `..=5`.
+enum Range {
+    Integers(Option<i128>, Option<i128>),
+    /// The last is `true` if the upper end is exclusive.
+    Numbers(Option<f64>, Option<f64>, bool),
+}
+
+enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+const FORM: &str = "invalid range; write `1..=14`, `1..` or `0.5..=1.0`";
+const LENGTHS: &str = "invalid range of lengths; write `1..=64`, `1..` or `..=64`";
+const EMPTY: &str = "empty range; swap its ends or widen it";
+
+impl Range {
+    /// Reads a range, or returns the error message.
+    fn parse(tokens: TokenStream) -> Result<Range, &'static str> {
+        let (from, to, is_exclusive) = ends.parse2(tokens).map_err(|_| FORM)?;
+        let last = |to: i128| to.saturating_sub(i128::from(is_exclusive));
+        match (from, to) {
+            (None, None) => Err("unbounded range; add at least one end"),
+            (Some(Number::Integer(from)), Some(Number::Integer(to))) if from > last(to) => {
+                Err(EMPTY)
+            }
+            (Some(Number::Integer(from)), Some(Number::Integer(to))) => {
+                Ok(Range::Integers(Some(from), Some(last(to))))
+            }
+            (Some(Number::Integer(from)), None) => Ok(Range::Integers(Some(from), None)),
+            (None, Some(Number::Integer(to))) => Ok(Range::Integers(None, Some(last(to)))),
+            (from, to) => {
+                let (from, to) = (from.map(float).transpose()?, to.map(float).transpose()?);
+                if let (Some(from), Some(to)) = (from, to)
+                    && (from > to || is_exclusive && from >= to)
+                {
+                    return Err(EMPTY);
+                }
+                Ok(Range::Numbers(from, to, is_exclusive))
+            }
+        }
+    }
+}
+
+fn float(number: Number) -> Result<f64, &'static str> {
+    match number {
+        Number::Float(float) => Ok(float),
+        Number::Integer(_) => {
+            Err("the ends of a range must both be integers or both be floats; write both as floats")
+        }
+    }
+}
+
+/// Reads a range of lengths, or returns the error message.
+fn lengths(tokens: TokenStream) -> Result<(usize, Option<usize>), &'static str> {
+    let length = |number| usize::try_from(number).map_err(|_| LENGTHS);
+    match Range::parse(tokens) {
+        Ok(Range::Integers(from, to)) => {
+            Ok((length(from.unwrap_or(0))?, to.map(length).transpose()?))
+        }
+        Err(EMPTY) => Err(EMPTY),
+        _ => Err(LENGTHS),
+    }
+}
+
+fn ends(input: ParseStream<'_>) -> syn::Result<(Option<Number>, Option<Number>, bool)> {
+    let from = number(input)?;
+    let is_exclusive = input.parse::<Option<Token![..=]>>()?.is_none();
+    if is_exclusive {
+        input.parse::<Token![..]>()?;
+    }
+    Ok((from, number(input)?, is_exclusive))
+}
+
+fn number(input: ParseStream<'_>) -> syn::Result<Option<Number>> {
+    if input.is_empty() || input.peek(Token![..]) || input.peek(Token![..=]) {
+        return Ok(None);
+    }
+    let sign = match input.parse::<Option<Token![-]>>()? {
+        Some(_) => "-",
+        None => "",
+    };
+    if input.peek(LitFloat) {
+        let float: LitFloat = input.parse()?;
+        let parsed = format!("{sign}{}", float.base10_digits()).parse();
+        return parsed
+            .map(|value| Some(Number::Float(value)))
+            .map_err(|_| input.error(FORM));
+    }
+    let integer: LitInt = input.parse()?;
+    let parsed = format!("{sign}{}", integer.base10_digits()).parse();
+    parsed
+        .map(|value| Some(Number::Integer(value)))
+        .map_err(|_| input.error(FORM))
 }

@@ -1,41 +1,48 @@
 //! The model of a type that derives `ToolType`.
 //!
-//! serde's own reading of its attributes is used, so a name or a default can't be understood
-//! differently here.
+//! serde's attributes are read by serde's own code, so that both agree on names and defaults.
+
+use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Span};
-use serde_derive_internals::ast::Container;
+use quote::ToTokens;
+use serde_derive_internals::ast::{
+    Container, Data as Ast, Field as AstField, Style, Variant as AstVariant,
+};
+use serde_derive_internals::attr::TagType;
+use serde_derive_internals::name::{MultiName, Name};
 use serde_derive_internals::{Ctxt, Derive};
-use syn::{DeriveInput, Generics, Path, Type, parse_quote};
+use syn::spanned::Spanned;
+use syn::{DeriveInput, GenericArgument, Generics, Path, PathArguments, Type, parse_quote};
 
 use super::constraints::Constraints;
-use super::{description, shape};
+use super::{description, krate};
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
 
-/// A struct or an enum that stands in signatures.
+/// A struct or an enum that derives `ToolType`.
 pub(crate) struct Data {
     pub(crate) krate: Path,
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
     pub(crate) description: Option<String>,
     pub(crate) shape: Shape,
-    /// Whether serde refuses fields that it does not know, before anything here does.
+    /// Set by `#[serde(deny_unknown_fields)]`.
     pub(crate) denies_unknown: bool,
-    /// Whether serde writes it differently from what it reads, so that its schema is no schema of
-    /// a result.
+    /// Set if serde writes the type in another form than it reads, so that the schema does not
+    /// describe results.
     pub(crate) is_input_only: bool,
-    /// Whether it is made of another type, and may refuse values of that.
-    pub(crate) is_tried: bool,
+    /// Set by `#[serde(try_from = …)]`, which may reject values that match the schema.
+    pub(crate) is_try_from: bool,
 }
 
-/// What a type looks like in JSON.
+/// The JSON form of a type.
 pub(crate) enum Shape {
-    /// An object with these members.
+    /// An object with these properties.
     Object(Vec<Field>),
-    /// What this field's type looks like.
-    Same(Box<Field>),
+    /// The form of this field's type.
+    Transparent(Box<Field>),
     /// An array with these items.
     Tuple(Vec<Field>),
     /// `null`.
@@ -44,35 +51,35 @@ pub(crate) enum Shape {
     Enum(Tagging, Vec<Variant>),
 }
 
-/// How the variants of an enum are told apart.
+/// The representation of an enum.
 #[derive(Clone)]
 pub(crate) enum Tagging {
-    /// By the key around them, or by a string.
+    /// `{"Variant": …}` or `"Variant"`
     External,
-    /// By a member of their own.
+    /// `{"tag": "Variant", …}`
     Internal(String),
-    /// By a member beside the one that holds them.
+    /// `{"tag": "Variant", "content": …}`
     Adjacent(String, String),
-    /// Not at all.
+    /// `…`
     None,
 }
 
-/// One variant of an enum.
+/// A variant of an enum.
 pub(crate) struct Variant {
     pub(crate) span: Span,
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
     pub(crate) description: Option<String>,
     pub(crate) shape: Shape,
-    /// Whether it takes every tag that is no other's (`#[serde(other)]`).
+    /// Set by `#[serde(other)]`: it accepts all other tags.
     pub(crate) is_other: bool,
-    /// Whether it has no tag although the others have (`#[serde(untagged)]`).
+    /// Set by `#[serde(untagged)]` on the variant.
     pub(crate) is_untagged: bool,
 }
 
-/// A member of an object, or an item of a tuple.
+/// A property of an object, or an item of a tuple.
 pub(crate) struct Field {
-    /// Its place among all fields of the type.
+    /// Its number among all fields of the type.
     pub(crate) number: usize,
     /// The field in Rust, for messages.
     pub(crate) span: Span,
@@ -81,39 +88,37 @@ pub(crate) struct Field {
     pub(crate) description: Option<String>,
     pub(crate) ty: Type,
     pub(crate) constraints: Constraints,
-    /// Whether serde fills it in when it is absent.
+    /// Set if serde has a default for it.
     pub(crate) has_default: bool,
-    /// Whether serde may leave it out of what it writes.
+    /// Set if serialization may skip it.
     pub(crate) is_skipped: bool,
-    /// Whether its members stand in its place.
+    /// Set by `#[serde(flatten)]`.
     pub(crate) is_flat: bool,
 }
 
 impl Data {
     pub(crate) fn new(input: &DeriveInput, errors: &mut Errors) -> Data {
-        let mut keys = Keys::of_attributes("#[param]", "param", &input.attrs, errors);
-        let krate = keys
-            .path("crate", errors)
-            .unwrap_or_else(|| parse_quote!(::tool_core));
+        let mut keys = Keys::of_param(&input.attrs, errors);
+        let krate = krate(&mut keys, errors);
         let described = keys.text("description", errors);
         keys.finish(errors);
-        let text = description(described, &docs::lines(&input.attrs), errors);
+        let description = description(described, &docs::lines(&input.attrs), errors);
 
         let context = Ctxt::new();
         let private = Ident::new("__private", Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
-        let (mut denies_unknown, mut is_tried) = (false, false);
+        let (mut denies_unknown, mut is_try_from) = (false, false);
         let (shape, is_input_only) = match (container, context.check()) {
             (Some(container), Ok(())) => {
                 denies_unknown = container.attrs.deny_unknown_fields();
-                is_tried = container.attrs.type_try_from().is_some();
-                shape::read(&container, errors)
+                is_try_from = container.attrs.type_try_from().is_some();
+                read_shape(&container, errors)
             }
             (_, result) => {
                 match (&input.data, result) {
                     (syn::Data::Union(data), _) => errors.at(
                         data.union_token,
-                        "a union has no form in JSON; derive `ToolType` for a struct or an enum",
+                        "`ToolType` cannot be derived for a union; write a struct or an enum",
                     ),
                     (_, Err(error)) => errors.push(error),
                     _ => {}
@@ -125,15 +130,15 @@ impl Data {
             krate,
             ident: input.ident.clone(),
             generics: input.generics.clone(),
-            description: text,
+            description,
             shape,
             denies_unknown,
             is_input_only,
-            is_tried,
+            is_try_from,
         }
     }
 
-    /// Every field, those of variants too.
+    /// Returns all fields, including those of variants.
     pub(crate) fn fields(&self) -> Vec<&Field> {
         let mut fields = Vec::new();
         self.shape.collect(&mut fields);
@@ -145,7 +150,7 @@ impl Shape {
     fn collect<'s>(&'s self, fields: &mut Vec<&'s Field>) {
         match self {
             Shape::Object(own) | Shape::Tuple(own) => fields.extend(own),
-            Shape::Same(field) => fields.push(field),
+            Shape::Transparent(field) => fields.push(field),
             Shape::Unit => {}
             Shape::Enum(_, variants) => {
                 for variant in variants {
@@ -158,4 +163,280 @@ impl Shape {
     pub(crate) fn is_unit(&self) -> bool {
         matches!(self, Shape::Unit)
     }
+}
+
+/// Returns the shape of a type, and `true` if serde writes another form than it reads.
+fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, bool) {
+    let attrs = &container.attrs;
+    if let Some(remote) = attrs.remote() {
+        errors.at(
+            remote,
+            "`ToolType` cannot be derived for a remote definition; derive it for the type that \
+             uses this one, with `#[param(as = …)]` on the field",
+        );
+    }
+    let mut reader = Reader {
+        own: &container.ident,
+        fields: 0,
+        is_input_only: false,
+        errors,
+    };
+    let from = attrs.type_from().or(attrs.type_try_from());
+    let tokens = |ty: Option<&Type>| ty.map(|ty| ty.to_token_stream().to_string());
+    reader.is_input_only = tokens(from) != tokens(attrs.type_into());
+    let shape = match from {
+        // Arguments have the form of the type that is deserialized.
+        Some(from) => Shape::Transparent(Box::new(field_of_type(from))),
+        None => reader.shape(container),
+    };
+    (shape, reader.is_input_only)
+}
+
+/// A field with a type and nothing else.
+fn field_of_type(ty: &Type) -> Field {
+    Field {
+        number: 0,
+        span: ty.span(),
+        key: String::new(),
+        aliases: Vec::new(),
+        description: None,
+        ty: ty.clone(),
+        constraints: Constraints::default(),
+        has_default: false,
+        is_skipped: false,
+        is_flat: false,
+    }
+}
+
+struct Reader<'a> {
+    own: &'a Ident,
+    /// The number of fields read so far.
+    fields: usize,
+    is_input_only: bool,
+    errors: &'a mut Errors,
+}
+
+impl Reader<'_> {
+    fn shape(&mut self, container: &Container<'_>) -> Shape {
+        let attrs = &container.attrs;
+        let all_default = !attrs.default().is_none();
+        match &container.data {
+            Ast::Enum(variants) => {
+                let tagging = match attrs.tag() {
+                    TagType::External => Tagging::External,
+                    TagType::Internal { tag } => Tagging::Internal(tag.clone()),
+                    TagType::Adjacent { tag, content } => {
+                        Tagging::Adjacent(tag.clone(), content.clone())
+                    }
+                    TagType::None => Tagging::None,
+                };
+                let variants: Vec<_> = variants
+                    .iter()
+                    .filter(|variant| !variant.attrs.skip_deserializing())
+                    .map(|variant| self.variant(variant))
+                    .collect();
+                if variants.is_empty() {
+                    self.errors.at(
+                        &container.ident,
+                        "an enum without variants has no values; add a variant",
+                    );
+                }
+                Shape::Enum(tagging, variants)
+            }
+            Ast::Struct(_, fields) if attrs.transparent() => {
+                let field = fields.iter().find(|field| field.attrs.transparent());
+                field.map_or(Shape::Unit, |field| {
+                    Shape::Transparent(Box::new(self.field(field, false)))
+                })
+            }
+            // serde writes the tag of a struct but does not read it.
+            Ast::Struct(style, fields) => {
+                self.is_input_only |= matches!(attrs.tag(), TagType::Internal { .. });
+                self.body(*style, fields, all_default)
+            }
+        }
+    }
+
+    fn variant(&mut self, variant: &AstVariant<'_>) -> Variant {
+        let attrs = &variant.attrs;
+        let original = variant.original;
+        let mut keys = Keys::of_param(&original.attrs, self.errors);
+        let described = keys.text("description", self.errors);
+        let constraints = Constraints::read(&mut keys, self.errors);
+        keys.finish(self.errors);
+        if let Some(narrowing) = constraints.narrowings.first() {
+            self.errors.span(
+                narrowing.span,
+                "a variant cannot have constraints; move this to its field",
+            );
+        }
+        if attrs.deserialize_with().is_some() {
+            self.errors.at(
+                &variant.ident,
+                "the schema of a variant with `with` is unknown; move it to a field, and add \
+                 `#[param(as = …)]`",
+            );
+        }
+        self.is_input_only |= attrs.skip_serializing();
+        let (name, aliases) = self.names(attrs.name(), attrs.aliases());
+        Variant {
+            span: variant.ident.span(),
+            name,
+            aliases,
+            description: description(described, &docs::lines(&original.attrs), self.errors),
+            shape: self.body(variant.style, &variant.fields, false),
+            is_other: attrs.other(),
+            is_untagged: attrs.untagged(),
+        }
+    }
+
+    fn body(&mut self, style: Style, fields: &[AstField<'_>], all_default: bool) -> Shape {
+        match style {
+            Style::Struct => Shape::Object(self.fields(fields, all_default)),
+            Style::Unit => Shape::Unit,
+            Style::Newtype if !fields[0].attrs.skip_deserializing() => {
+                Shape::Transparent(Box::new(self.field(&fields[0], false)))
+            }
+            Style::Newtype | Style::Tuple => {
+                for field in fields {
+                    if !field.attrs.default().is_none() && !field.attrs.skip_deserializing() {
+                        let message = "JSON Schema has no optional tuple items; write an `Option` \
+                                       without `default`, or a struct with named fields";
+                        self.errors.at(field.ty, message);
+                    }
+                }
+                Shape::Tuple(self.fields(fields, false))
+            }
+        }
+    }
+
+    fn fields(&mut self, fields: &[AstField<'_>], all_default: bool) -> Vec<Field> {
+        let mut read = Vec::new();
+        for field in fields {
+            if field.attrs.skip_deserializing() {
+                self.is_input_only |= !field.attrs.skip_serializing();
+            } else {
+                read.push(self.field(field, all_default));
+            }
+        }
+        read
+    }
+
+    fn field(&mut self, field: &AstField<'_>, all_default: bool) -> Field {
+        let attrs = &field.attrs;
+        let span = match &field.member {
+            syn::Member::Named(ident) => ident.span(),
+            syn::Member::Unnamed(_) => field.ty.span(),
+        };
+        let original = &field.original.attrs;
+        let mut keys = Keys::of_param(original, self.errors);
+        let described = keys.text("description", self.errors);
+        let is_recursive = keys
+            .flag("recursive", self.errors)
+            .is_some_and(|(flag, _)| flag);
+        let mut constraints = Constraints::read(&mut keys, self.errors);
+        keys.finish(self.errors);
+        let has_override = constraints.schema_override.is_some();
+        let read_with = attrs.deserialize_with().filter(|with| !is_borrow(with));
+        if read_with.is_some() && !has_override {
+            self.errors.span(
+                span,
+                "the schema of a field with `with` is unknown; add `#[param(as = Type)]` or \
+                 `#[param(schema = r#\"…\"#)]`",
+            );
+        }
+        self.is_input_only |= attrs.serialize_with().is_some() != read_with.is_some();
+        let (key, aliases) = self.names(attrs.name(), attrs.aliases());
+        let mut ty = field.ty.clone();
+        if !has_override {
+            constraints.is_recursive = if is_recursive {
+                replace_innermost(&mut ty)
+            } else {
+                replace_self(&mut ty, self.own)
+            };
+        }
+        self.fields += 1;
+        Field {
+            number: self.fields,
+            span,
+            key,
+            aliases,
+            description: description(described, &docs::lines(original), self.errors),
+            ty,
+            constraints,
+            has_default: all_default || !attrs.default().is_none(),
+            is_skipped: attrs.skip_serializing() || attrs.skip_serializing_if().is_some(),
+            is_flat: attrs.flatten(),
+        }
+    }
+
+    /// Returns the name and the aliases for deserialization.
+    fn names(&mut self, name: &MultiName, aliases: &BTreeSet<Name>) -> (String, Vec<String>) {
+        let read = name.deserialize_name().value.clone();
+        self.is_input_only |= name.serialize_name().value != read;
+        // serde's aliases include the name.
+        let others = aliases.iter().map(|alias| alias.value.clone());
+        let others = others.filter(|alias| *alias != read).collect();
+        (read, others)
+    }
+}
+
+/// Returns `true` for the function that `#[serde(borrow)]` sets for a `Cow<str>`. It accepts the same
+/// strings.
+fn is_borrow(with: &syn::ExprPath) -> bool {
+    let mut names = with.path.segments.iter().map(|segment| &segment.ident);
+    names.next().is_some_and(|first| first == "_serde")
+        && names.last().is_some_and(|last| last == "borrow_cow_str")
+}
+
+/// Replaces each use of the type itself by a reference to it, since a schema can't contain itself.
+/// Returns `true` if there was one.
+fn replace_self(ty: &mut Type, own: &Ident) -> bool {
+    match ty {
+        Type::Path(path) => {
+            let last = path.path.segments.last();
+            if last.is_some_and(|last| last.ident == *own || last.ident == "Self") {
+                *ty = parse_quote!(__tool_core::TypeReference<#ty>);
+                return true;
+            }
+            replace_self_in(inner_types(path), own)
+        }
+        Type::Tuple(tuple) => replace_self_in(tuple.elems.iter_mut(), own),
+        Type::Array(array) => replace_self(&mut array.elem, own),
+        Type::Slice(slice) => replace_self(&mut slice.elem, own),
+        Type::Reference(reference) => replace_self(&mut reference.elem, own),
+        Type::Paren(paren) => replace_self(&mut paren.elem, own),
+        Type::Group(group) => replace_self(&mut group.elem, own),
+        _ => false,
+    }
+}
+
+/// Replaces in each of these types.
+fn replace_self_in<'t>(types: impl Iterator<Item = &'t mut Type>, own: &Ident) -> bool {
+    types.fold(false, |replaced, ty| replace_self(ty, own) | replaced)
+}
+
+/// Replaces the innermost type by a reference to it, the last one if there are several.
+fn replace_innermost(ty: &mut Type) -> bool {
+    if let Type::Path(path) = ty
+        && let Some(inner) = inner_types(path).last()
+    {
+        return replace_innermost(inner);
+    }
+    *ty = parse_quote!(__tool_core::TypeReference<#ty>);
+    true
+}
+
+/// The types between the angle brackets at the end of a path.
+fn inner_types(path: &mut syn::TypePath) -> impl Iterator<Item = &mut Type> {
+    let last = path.path.segments.last_mut();
+    let arguments = last.and_then(|last| match &mut last.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(arguments.args.iter_mut()),
+        _ => None,
+    });
+    let arguments = arguments.into_iter().flatten();
+    arguments.filter_map(|argument| match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
+    })
 }

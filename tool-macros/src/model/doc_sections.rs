@@ -1,14 +1,15 @@
-//! What the sections of a function's doc comment tell a model.
+//! The sections of a function's doc comment.
 
 use proc_macro2::Span;
 
+use super::tool::{ContextParameter, Parameter};
 use crate::util::docs::{Line, Section, flow};
 use crate::util::errors::Errors;
-use crate::util::names::{did_you_mean, list};
+use crate::util::names::{did_you_mean, list, plain};
 
-/// The sections that reach the model. All others are for people.
+/// The sections that are sent to the model. All others are for people.
 const SECTIONS: [&str; 3] = ["Arguments", "When to use", "Returns"];
-/// Headings that mean one of these but are none.
+/// Other headings for these sections, which are errors.
 const MISNAMED: [(&str, &str); 8] = [
     ("args", "Arguments"),
     ("argument", "Arguments"),
@@ -20,13 +21,13 @@ const MISNAMED: [(&str, &str); 8] = [
     ("when", "When to use"),
 ];
 
-/// The sections that reach the model.
+/// The sections that are sent to the model.
 #[derive(Default)]
 pub(super) struct DocSections {
     pub(super) arguments: Vec<Argument>,
     pub(super) when_to_use: Option<String>,
     pub(super) returns: Option<String>,
-    /// Where the heading of that section stands.
+    /// The span of the heading `# Returns`.
     returns_span: Option<Span>,
     seen: Vec<String>,
 }
@@ -39,9 +40,9 @@ impl DocSections {
             "arguments" => {
                 let items = items(&lines);
                 if items.is_empty() && text().is_some() {
-                    errors.span(span, format!("this section lists no parameter; {ITEM}"));
+                    errors.span(span, format!("this section must list parameters; {ITEM}"));
                 }
-                self.arguments.extend(Argument::list(items, errors));
+                self.arguments.extend(arguments(items, errors));
             }
             "when to use" => self.when_to_use = text(),
             "returns" => {
@@ -50,10 +51,10 @@ impl DocSections {
             }
             other => {
                 if let Some((_, meant)) = MISNAMED.iter().find(|(wrong, _)| *wrong == other) {
-                    errors.span(
-                        span,
-                        format!("this section would not reach the model; call it `# {meant}`"),
+                    let message = format!(
+                        "the model does not receive this section; rename it to `# {meant}`"
                     );
+                    errors.span(span, message);
                 }
                 return;
             }
@@ -61,85 +62,78 @@ impl DocSections {
         if self.seen.contains(&title) {
             let known = SECTIONS.iter().find(|known| known.to_lowercase() == title);
             let name = known.copied().unwrap_or(&title);
-            errors.span(span, format!("a second `# {name}` section; join the two"));
+            errors.span(span, format!("duplicate section `# {name}`; merge the two"));
         }
         self.seen.push(title);
     }
 
-    /// For a function that returns nothing.
+    /// Reports `# Returns` on a function that returns nothing.
     pub(super) fn report_returns(&self, errors: &mut Errors) {
         if let Some(span) = self.returns_span {
-            errors.span(
-                span,
-                "the function returns nothing; drop this section, or return what it tells of",
-            );
+            let message = "the function returns nothing; remove this section, or return a value";
+            errors.span(span, message);
+        }
+    }
+
+    /// Reports items of `# Arguments` that do not name a parameter for the model.
+    pub(super) fn check_arguments(
+        &self,
+        parameters: &[Parameter],
+        context: &[ContextParameter],
+        errors: &mut Errors,
+    ) {
+        let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
+        let names: Vec<_> = names.iter().map(|name| &**name).collect();
+        for Argument { name, span, .. } in &self.arguments {
+            if context.iter().any(|one| one.ident == name) {
+                let message = format!(
+                    "the model never sees the context parameter `{name}`; remove this item"
+                );
+                errors.span(*span, message);
+            } else if !names.contains(&&**name) {
+                let hint = did_you_mean(name, names.iter().copied());
+                let hint = match (hint.is_empty(), names.is_empty()) {
+                    (false, _) => hint,
+                    (true, true) => "; the function has none, so remove this item".into(),
+                    (true, false) => format!("; the parameters are {}", list(&names)),
+                };
+                errors.span(*span, format!("there is no parameter `{name}`{hint}"));
+            }
         }
     }
 }
 
-/// One item of the `# Arguments` section.
+/// An item of `# Arguments`.
 pub(super) struct Argument {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) span: Span,
 }
 
-/// How an item is written.
-const ITEM: &str = "write ``* `name` - what it is``";
+/// A hint at the form of an item.
+const ITEM: &str = "write ``* `name` - description``";
 
-impl Argument {
-    fn list(items: Vec<Vec<Line>>, errors: &mut Errors) -> Vec<Argument> {
-        let mut arguments: Vec<Argument> = Vec::new();
-        for mut item in items {
-            let span = item[0].span;
-            let Some((name, rest)) = split_item(&item[0].text) else {
-                errors.span(span, format!("this item describes no parameter; {ITEM}"));
-                continue;
-            };
-            item[0].text = rest;
-            if arguments.iter().any(|other| other.name == name) {
-                errors.span(
-                    span,
-                    format!("`{name}` is described twice; keep one of them"),
-                );
-            } else {
-                arguments.push(Argument {
-                    name,
-                    text: flow(&item),
-                    span,
-                });
-            }
-        }
-        arguments
-    }
-
-    /// For a parameter that the application fills.
-    pub(super) fn report_injected(&self, errors: &mut Errors) {
-        errors.span(
-            self.span,
-            format!(
-                "the application fills `{}`, and no model sees it; drop this item",
-                self.name
-            ),
-        );
-    }
-
-    pub(super) fn report_unknown(&self, names: &[String], errors: &mut Errors) {
-        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let hint = did_you_mean(&self.name, names.iter().copied());
-        let hint = match (hint.is_empty(), names.is_empty()) {
-            (false, _) => hint,
-            (true, true) => "; the function has none, so drop this item".into(),
-            (true, false) => format!("; the parameters are {}", list(&names)),
+fn arguments(items: Vec<Vec<Line>>, errors: &mut Errors) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    for mut item in items {
+        let span = item[0].span;
+        let Some((name, rest)) = split_item(&item[0].text) else {
+            errors.span(span, format!("this item does not name a parameter; {ITEM}"));
+            continue;
         };
-        errors.span(
-            self.span,
-            format!("there is no parameter `{}`{hint}", self.name),
-        );
+        item[0].text = rest;
+        if arguments.iter().any(|other| other.name == name) {
+            let message = format!("duplicate description of `{name}`; remove one of the two");
+            errors.span(span, message);
+        } else {
+            let text = flow(&item);
+            arguments.push(Argument { name, text, span });
+        }
     }
+    arguments
 }
 
-/// The items of a list, without their marks. Deeper lists belong to their items.
+/// Returns the items of a list without their bullets. A nested list belongs to its item.
 fn items(lines: &[Line]) -> Vec<Vec<Line>> {
     let mut items: Vec<Vec<Line>> = Vec::new();
     let mut depth = None;
@@ -160,17 +154,17 @@ fn items(lines: &[Line]) -> Vec<Vec<Line>> {
     items
 }
 
-/// `` `name` - text ``, `name: text` and their kin.
+/// Splits `` `name` - text ``, `name: text` and similar forms.
 fn split_item(item: &str) -> Option<(String, String)> {
     let (name, rest) = match item.strip_prefix('`') {
         Some(quoted) => quoted.split_once('`')?,
         None => item.split_once([' ', ':'])?,
     };
-    // A bare name may be followed by its mark or by a space and its mark.
+    // `name: text` and `name : text` are both common.
     let bare_colon = !item.starts_with('`') && item[name.len()..].starts_with(':');
     let rest = rest.trim_start();
     let text = match bare_colon {
-        // A minus is no mark.
+        // The text may start with a minus sign.
         true => rest.strip_prefix("- ").unwrap_or(rest),
         false => rest.strip_prefix(['-', ':', '–', '—'])?,
     };
@@ -184,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_usual_spelling_of_an_item_names_its_parameter() {
+    fn common_forms_of_an_item_name_their_parameter() {
         for item in [
             "`city` - Where: here",
             "`city`: Where: here",
@@ -207,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_no_item() {
+    fn prose_is_not_an_item() {
         for item in [
             "",
             "`",
@@ -228,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_be_indented_and_hold_lists() {
+    fn a_list_may_be_indented_and_nested() {
         let lines: Vec<_> = [
             "intro",
             "  * a: x",

@@ -1,257 +1,329 @@
-//! `#[param(schema = r#"…"#)]`: a JSON Schema, read into what is enforced.
+//! `#[param(schema = r#"…"#)]`: a parsed JSON Schema.
 //!
-//! It becomes the same constant data as any other schema, so it is enforced like any other; a
-//! keyword that could not be enforced is an error.
+//! It becomes the same constant data as the schema of a type, and is enforced in the same way. A
+//! keyword that can't be enforced is an error.
 
 mod json;
 
-use self::json::Json;
-use crate::util::pattern::translate;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::LitStr;
 
-/// A node of a schema, as far as a tree of the runtime can say it.
-pub(crate) enum Node {
+use self::json::Json;
+use super::constraints::Constraint;
+use crate::util::errors::Errors;
+use crate::util::pattern::translate;
+use crate::util::tokens::{bound, maximum, option, text};
+
+/// A schema.
+pub(crate) struct JsonSchema {
+    pub(crate) kind: Kind,
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) description: Option<String>,
+}
+
+/// The kind of value that a schema describes.
+pub(crate) enum Kind {
     Any,
     Null,
     Boolean,
-    Integer {
-        minimum: Option<i128>,
-        maximum: Option<i128>,
-        multiple_of: Option<i128>,
-    },
-    Number {
-        minimum: Option<(f64, bool)>,
-        maximum: Option<(f64, bool)>,
-        multiple_of: Option<f64>,
-    },
-    String {
-        minimum: usize,
-        maximum: Option<usize>,
-        pattern: String,
-        format: String,
-    },
+    Integer,
+    Number,
+    String,
     Enum(Vec<String>),
-    Array {
-        items: Box<Described>,
-        minimum: usize,
-        maximum: Option<usize>,
-        unique: bool,
-    },
-    Tuple(Vec<Described>),
-    Map {
-        values: Box<Described>,
-        minimum: usize,
-        maximum: Option<usize>,
-    },
-    Object(Vec<(String, bool, Described)>),
-    AnyOf(Vec<Described>),
-    Nullable(Box<Described>),
+    Array(Box<JsonSchema>),
+    Tuple(Vec<JsonSchema>),
+    Map(Box<JsonSchema>),
+    /// Each property has a key, `true` if it is required, and a schema.
+    Object(Vec<(String, bool, JsonSchema)>),
+    AnyOf(Vec<JsonSchema>),
+    Nullable(Box<JsonSchema>),
 }
 
-/// A node with its description.
-pub(crate) struct Described {
-    pub(crate) node: Node,
-    pub(crate) description: String,
+impl JsonSchema {
+    /// Parses a schema. After an error, it describes any value.
+    pub(crate) fn parse(literal: &LitStr, errors: &mut Errors) -> JsonSchema {
+        let span = literal.span();
+        let schema = json::parse(&literal.value()).and_then(|json| read(json, span));
+        schema.unwrap_or_else(|problem| {
+            errors.at(literal, problem);
+            Kind::Any.into()
+        })
+    }
 }
 
-/// Reads a schema; the error says what can't be enforced.
-pub(crate) fn read(text: &str) -> Result<Described, String> {
-    describe(&mut json::parse(text)?)
+impl From<Kind> for JsonSchema {
+    fn from(kind: Kind) -> JsonSchema {
+        JsonSchema {
+            kind,
+            constraints: Vec::new(),
+            description: None,
+        }
+    }
 }
 
-fn describe(json: &mut Json) -> Result<Described, String> {
+fn read(json: Json, span: Span) -> Result<JsonSchema, String> {
     let Json::Object(members) = json else {
-        return Err("a schema is a JSON object, such as {\"type\":\"string\"}".into());
+        return Err("a schema must be a JSON object, such as {\"type\":\"string\"}".into());
     };
-    let mut keywords = Keywords(std::mem::take(members));
-    let description = keywords.text("description")?.unwrap_or_default();
-    let node = node(&mut keywords)?;
-    match keywords.0.first() {
-        None => Ok(Described { node, description }),
+    let mut keywords = Keywords {
+        members,
+        span,
+        constraints: Vec::new(),
+    };
+    let description = keywords.text("description")?;
+    let kind = kind(&mut keywords)?;
+    match keywords.members.first() {
+        None => Ok(JsonSchema {
+            kind,
+            constraints: keywords.constraints,
+            description,
+        }),
         Some((keyword, _)) => Err(format!(
-            "the keyword `{keyword}` can't be enforced here; leave it out, or describe it in words"
+            "the keyword `{keyword}` cannot be enforced here; remove it, or put it into the \
+             description"
         )),
     }
 }
 
-fn node(keywords: &mut Keywords) -> Result<Node, String> {
+fn read_all(schemas: Vec<Json>, span: Span) -> Result<Vec<JsonSchema>, String> {
+    schemas.into_iter().map(|json| read(json, span)).collect()
+}
+
+fn kind(keywords: &mut Keywords) -> Result<Kind, String> {
     if let Some(values) = keywords.take("enum") {
         keywords.take("type");
-        return strings(values).map(Node::Enum);
+        return strings(values).map(Kind::Enum);
     }
     if let Some(value) = keywords.take("const") {
         keywords.take("type");
-        return strings(Json::Array(vec![value])).map(Node::Enum);
+        return strings(Json::Array(vec![value])).map(Kind::Enum);
     }
     if let Some(schemas) = keywords.take("anyOf") {
-        let Json::Array(mut schemas) = schemas else {
-            return Err("`anyOf` is a list of schemas".into());
+        let Json::Array(schemas) = schemas else {
+            return Err("`anyOf` must be a list of schemas".into());
         };
-        let schemas: Result<Vec<_>, _> = schemas.iter_mut().map(describe).collect();
-        return schemas.map(Node::AnyOf);
+        return read_all(schemas, keywords.span).map(Kind::AnyOf);
     }
     match keywords.take("type") {
-        None => Ok(Node::Any),
-        Some(Json::String(name)) => typed(&name, keywords),
+        None => Ok(Kind::Any),
+        Some(Json::String(name)) => kind_of_type(&name, keywords),
         Some(Json::Array(names)) => match &names[..] {
             [Json::String(name), Json::String(null)] if null == "null" => {
-                Ok(Node::Nullable(Box::new(Described {
-                    node: typed(name, keywords)?,
-                    description: String::new(),
+                Ok(Kind::Nullable(Box::new(JsonSchema {
+                    kind: kind_of_type(name, keywords)?,
+                    constraints: std::mem::take(&mut keywords.constraints),
+                    description: None,
                 })))
             }
-            _ => Err("of a list of types only `[…, \"null\"]` is known; use `anyOf`".into()),
+            _ => Err(
+                "a list of types must have the form `[…, \"null\"]`; use `anyOf` for others".into(),
+            ),
         },
-        Some(_) => Err("`type` is a name in quotes".into()),
+        Some(_) => Err("`type` must be a string".into()),
     }
 }
 
-fn typed(name: &str, keywords: &mut Keywords) -> Result<Node, String> {
+fn kind_of_type(name: &str, keywords: &mut Keywords) -> Result<Kind, String> {
     Ok(match name {
-        "null" => Node::Null,
-        "boolean" => Node::Boolean,
-        "integer" => Node::Integer {
-            minimum: keywords.integer("minimum")?,
-            maximum: keywords.integer("maximum")?,
-            multiple_of: keywords.integer("multipleOf")?,
-        },
-        "number" => Node::Number {
-            minimum: keywords.bound("minimum", "exclusiveMinimum")?,
-            maximum: keywords.bound("maximum", "exclusiveMaximum")?,
-            multiple_of: keywords.number("multipleOf")?,
-        },
-        "string" => Node::String {
-            minimum: keywords.length("minLength")?.unwrap_or(0),
-            maximum: keywords.length("maxLength")?,
-            pattern: pattern(keywords)?,
-            format: keywords.text("format")?.unwrap_or_default(),
-        },
+        "null" => Kind::Null,
+        "boolean" => Kind::Boolean,
+        "integer" => {
+            let bounds = [keywords.integer("minimum")?, keywords.integer("maximum")?];
+            if bounds != [None, None] {
+                keywords.constrain("integers", bounds.map(option).into());
+            }
+            if let Some(step) = keywords.integer("multipleOf")? {
+                keywords.constrain("multiple_of_integer", vec![quote!(#step)]);
+            }
+            Kind::Integer
+        }
+        "number" => {
+            let bounds = [
+                keywords.bound("minimum", "exclusiveMinimum")?,
+                keywords.bound("maximum", "exclusiveMaximum")?,
+            ];
+            if bounds != [None, None] {
+                let bound = |(value, is_exclusive)| bound(value, is_exclusive);
+                let bounds = bounds.map(|end| option(end.map(bound)));
+                keywords.constrain("numbers", bounds.into());
+            }
+            if let Some(step) = keywords.number("multipleOf")? {
+                keywords.constrain("multiple_of_number", vec![bound(step, false)]);
+            }
+            Kind::Number
+        }
+        "string" => {
+            keywords.constrain_length("minLength", "maxLength")?;
+            if let Some(pattern) = keywords.text("pattern")? {
+                let regex = translate(&pattern)?;
+                keywords.constrain("pattern", vec![text(&pattern), quote!(#regex)]);
+            }
+            if let Some(format) = keywords.text("format")? {
+                keywords.constrain("format", vec![quote!(#format)]);
+            }
+            Kind::String
+        }
         "array" => array(keywords)?,
         "object" => object(keywords)?,
-        other => return Err(format!("there is no type `{other}` in JSON Schema")),
+        other => {
+            return Err(format!(
+                "unknown JSON Schema type `{other}`; write `null`, `boolean`, `integer`, `number`, \
+                 `string`, `array` or `object`"
+            ));
+        }
     })
 }
 
-fn pattern(keywords: &mut Keywords) -> Result<String, String> {
-    let pattern = keywords.text("pattern")?.unwrap_or_default();
-    if !pattern.is_empty() {
-        translate(&pattern)?;
-    }
-    Ok(pattern)
-}
-
-fn array(keywords: &mut Keywords) -> Result<Node, String> {
-    if let Some(Json::Array(mut items)) = keywords.take("prefixItems") {
+fn array(keywords: &mut Keywords) -> Result<Kind, String> {
+    if let Some(Json::Array(items)) = keywords.take("prefixItems") {
         for keyword in ["items", "minItems", "maxItems"] {
             keywords.take(keyword);
         }
-        let items: Result<Vec<_>, _> = items.iter_mut().map(describe).collect();
-        return items.map(Node::Tuple);
+        return read_all(items, keywords.span).map(Kind::Tuple);
     }
-    let Some(mut items) = keywords.take("items") else {
-        return Err("an array needs `items`: OpenAI refuses one without".into());
+    let Some(items) = keywords.take("items") else {
+        return Err(
+            "an array requires `items` because OpenAI rejects one without; add them".into(),
+        );
     };
-    Ok(Node::Array {
-        items: Box::new(describe(&mut items)?),
-        minimum: keywords.length("minItems")?.unwrap_or(0),
-        maximum: keywords.length("maxItems")?,
-        unique: matches!(keywords.take("uniqueItems"), Some(Json::Boolean(true))),
-    })
+    let items = read(items, keywords.span)?;
+    keywords.constrain_length("minItems", "maxItems")?;
+    if let Some(Json::Boolean(true)) = keywords.take("uniqueItems") {
+        keywords.constrain("unique", Vec::new());
+    }
+    Ok(Kind::Array(Box::new(items)))
 }
 
-fn object(keywords: &mut Keywords) -> Result<Node, String> {
+fn object(keywords: &mut Keywords) -> Result<Kind, String> {
     let additional = keywords.take("additionalProperties");
     let Some(properties) = keywords.take("properties") else {
         let values = match additional {
-            None | Some(Json::Boolean(true)) => Described {
-                node: Node::Any,
-                description: String::new(),
-            },
-            Some(mut values) => describe(&mut values)?,
+            None | Some(Json::Boolean(true)) => Kind::Any.into(),
+            Some(values) => read(values, keywords.span)?,
         };
-        return Ok(Node::Map {
-            values: Box::new(values),
-            minimum: keywords.length("minProperties")?.unwrap_or(0),
-            maximum: keywords.length("maxProperties")?,
-        });
+        keywords.constrain_length("minProperties", "maxProperties")?;
+        return Ok(Kind::Map(Box::new(values)));
     };
     if !matches!(additional, Some(Json::Boolean(false))) {
         return Err(
-            "an object with `properties` is closed here; add `\"additionalProperties\":false`"
+            "an object with `properties` must be closed; add `\"additionalProperties\":false`"
                 .into(),
         );
     }
     let required = keywords.take("required").map_or(Ok(Vec::new()), strings)?;
     let Json::Object(properties) = properties else {
-        return Err("`properties` is an object of schemas".into());
+        return Err("`properties` must be an object of schemas".into());
     };
     for name in &required {
         if !properties.iter().any(|(key, _)| key == name) {
-            return Err(format!("`required` names `{name}`, which is no property"));
+            return Err(format!(
+                "`required` contains `{name}`, which is not a property; remove it, or add it to \
+                 `properties`"
+            ));
         }
     }
-    let properties: Result<Vec<_>, _> = properties
+    let properties: Result<Vec<_>, String> = properties
         .into_iter()
-        .map(|(key, mut schema)| Ok((key.clone(), required.contains(&key), describe(&mut schema)?)))
+        .map(|(key, schema)| {
+            let is_required = required.contains(&key);
+            Ok((key, is_required, read(schema, keywords.span)?))
+        })
         .collect();
-    properties.map(Node::Object)
+    properties.map(Kind::Object)
 }
 
 fn strings(json: Json) -> Result<Vec<String>, String> {
     let Json::Array(values) = json else {
-        return Err("a list of strings is wanted here".into());
+        return Err("expected a list of strings".into());
     };
     let strings = values.into_iter().map(|value| match value {
         Json::String(text) => Ok(text),
-        _ => Err("only strings can be listed: Gemini takes no other values".into()),
+        _ => Err(
+            "expected a string because Gemini accepts no other values; write it in quotes".into(),
+        ),
     });
     strings.collect()
 }
 
-/// The keywords of a schema that nobody has asked for yet.
-struct Keywords(Vec<(String, Json)>);
+/// The keywords of a schema that are not read yet, and the constraints that are.
+struct Keywords {
+    members: Vec<(String, Json)>,
+    span: Span,
+    constraints: Vec<Constraint>,
+}
 
 impl Keywords {
     fn take(&mut self, keyword: &str) -> Option<Json> {
-        let place = self.0.iter().position(|(name, _)| name == keyword)?;
-        Some(self.0.remove(place).1)
+        let place = self.members.iter().position(|(name, _)| name == keyword)?;
+        Some(self.members.remove(place).1)
     }
 
+    /// Takes a keyword. Returns an error if `read` does not accept its value.
+    fn value<T>(
+        &mut self,
+        keyword: &str,
+        expected: &str,
+        read: impl Fn(Json) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        let value = self.take(keyword).map(read);
+        let error = || format!("`{keyword}` must be {expected}");
+        value.map(|value| value.ok_or_else(error)).transpose()
+    }
+
+    /// Takes a text. An empty one counts as absent.
     fn text(&mut self, keyword: &str) -> Result<Option<String>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("`{keyword}` is a text")),
-        }
+        let text = self.value(keyword, "a string", |json| match json {
+            Json::String(text) => Some(text),
+            _ => None,
+        })?;
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    fn number_text(&mut self, keyword: &str) -> Result<Option<String>, String> {
+        self.value(keyword, "a number", |json| match json {
+            Json::Number(text) => Some(text),
+            _ => None,
+        })
     }
 
     fn number(&mut self, keyword: &str) -> Result<Option<f64>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::Number(text)) => Ok(text.parse().ok()),
-            Some(_) => Err(format!("`{keyword}` is a number")),
-        }
+        let text = self.number_text(keyword)?;
+        Ok(text.and_then(|text| text.parse().ok()))
     }
 
     fn integer(&mut self, keyword: &str) -> Result<Option<i128>, String> {
-        match self.take(keyword) {
-            None => Ok(None),
-            Some(Json::Number(text)) => match text.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(format!("`{keyword}` of an integer is a whole number")),
-            },
-            Some(_) => Err(format!("`{keyword}` is a number")),
-        }
+        let number = self.number_text(keyword)?.map(|text| text.parse());
+        let number = number.transpose();
+        number.map_err(|_| format!("`{keyword}` of an integer must be an integer"))
     }
 
     fn length(&mut self, keyword: &str) -> Result<Option<usize>, String> {
         let length = self.integer(keyword)?;
-        let whole = length.map(usize::try_from).transpose();
-        whole.map_err(|_| format!("`{keyword}` is a whole number of at least zero"))
+        let length = length.map(usize::try_from).transpose();
+        length.map_err(|_| format!("`{keyword}` must be an integer of at least zero"))
+    }
+
+    fn constrain_length(&mut self, min: &str, max: &str) -> Result<(), String> {
+        let (min, max) = (self.length(min)?, self.length(max)?);
+        if min.is_some() || max.is_some() {
+            let min = min.unwrap_or_default();
+            self.constrain("length", vec![quote!(#min), maximum(max)]);
+        }
+        Ok(())
+    }
+
+    /// Adds a call of a function of `tool_core::schema::constrain`.
+    fn constrain(&mut self, function: &'static str, arguments: Vec<TokenStream>) {
+        let constraint = Constraint::new(function, self.span, arguments);
+        self.constraints.push(constraint);
     }
 
     fn bound(&mut self, inclusive: &str, exclusive: &str) -> Result<Option<(f64, bool)>, String> {
         match (self.number(inclusive)?, self.number(exclusive)?) {
-            (Some(_), Some(_)) => Err(format!("keep one of `{inclusive}` and `{exclusive}`")),
+            (Some(_), Some(_)) => Err(format!(
+                "`{inclusive}` and `{exclusive}` cannot be combined; remove one of the two"
+            )),
             (Some(value), None) => Ok(Some((value, false))),
             (None, value) => Ok(value.map(|value| (value, true))),
         }

@@ -1,27 +1,26 @@
-//! The model of a `#[tool]` function.
+//! The model of a `#[tool]` function and of a `#[toolset]` block.
 
 use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility, parse_quote};
+use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility};
 
 use super::constraints::Constraints;
-use super::description;
 use super::doc_sections::{Argument, DocSections};
-use super::injected::Injected;
-use super::types::{Passing, ends, peel, without_lifetimes};
-use crate::attr::{Function, Keys, ParameterKind};
+use super::types::{Passing, ends, peel, reference, without_lifetimes};
+use super::{description, krate};
+use crate::attr::{Block, Function, Keys, Member, ParameterKind};
 use crate::util::docs;
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
 use crate::util::names::plain;
 
-/// A function that is to be a tool.
+/// A function with `#[tool]`.
 pub(crate) struct Tool {
     pub(crate) krate: Path,
     pub(crate) ident: Ident,
     pub(crate) vis: Visibility,
-    /// `#[cfg]`s of the function, which hold for everything that is generated.
+    /// The `#[cfg]`s of the function, for everything that is generated.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) is_async: bool,
     pub(crate) name: LitStr,
@@ -32,41 +31,54 @@ pub(crate) struct Tool {
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
-    /// The type that its function is an item of.
+    /// The name of the handler if it is not that of the function.
+    pub(crate) handler: Option<Ident>,
+    /// The type whose `impl` block contains the function.
     pub(crate) owner: Option<Owner>,
-    /// Where the attribute stands.
-    pub(crate) mark: Span,
-    /// Whether the function's page in rustdoc tells what a model sees.
+    pub(crate) attribute_span: Span,
+    /// Set unless `doc = false` disables the section on the function's page in rustdoc.
     pub(crate) has_page: bool,
-    /// Sync, and off the threads that run futures.
+    /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
+    /// The parameters that the model fills.
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) injected: Vec<Injected>,
+    /// The parameters that the application fills.
+    pub(crate) context: Vec<ContextParameter>,
     pub(crate) output: Option<Type>,
 }
 
-/// Where the function of a tool stands.
+/// An `impl` block with `#[toolset]`.
+pub(crate) struct Toolset {
+    pub(crate) krate: Path,
+    pub(crate) ty: Type,
+    /// The `#[cfg]`s of the block, for everything that is generated.
+    pub(crate) cfgs: Vec<Attribute>,
+    /// In the order of the block.
+    pub(crate) tools: Vec<Tool>,
+}
+
+/// The scope that a tool's function is an item of.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'p> {
-    /// By itself.
-    Free,
-    /// In an `impl` block with `#[toolset]`.
-    Method {
-        krate: &'p Path,
-        ty: &'p Type,
-        mark: Span,
+pub(crate) enum Scope<'s> {
+    /// A module, or the body of another function.
+    Module,
+    /// An `impl` block with `#[toolset]`.
+    Toolset {
+        krate: &'s Path,
+        ty: &'s Type,
+        attribute_span: Span,
     },
 }
 
 /// The type of a toolset.
 pub(crate) struct Owner {
     pub(crate) ty: Type,
-    /// Whether the function takes `&self`.
-    pub(crate) is_borrowed: bool,
+    /// Set if the function takes `&self`.
+    pub(crate) has_receiver: bool,
 }
 
-/// A parameter that a model fills.
+/// A parameter that the model fills.
 pub(crate) struct Parameter {
     pub(crate) ident: Ident,
     pub(crate) cfgs: Vec<Attribute>,
@@ -74,45 +86,84 @@ pub(crate) struct Parameter {
     pub(crate) description: Option<String>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
-    /// The type behind the borrow, where no lifetime of the function means anything.
+    /// The type behind the borrow, without the lifetimes of the function.
     pub(crate) erased: TokenStream,
-    /// Where that type begins and ends.
+    /// The spans of the first and the last token of that type.
     pub(crate) ends: (Span, Span),
     pub(crate) constraints: Constraints,
     pub(crate) when_absent: WhenAbsent,
 }
 
-/// What stands in for a parameter that a call leaves out.
+/// A parameter that borrows from the application: `&T`, or `Option<&T>`.
+pub(crate) struct ContextParameter {
+    pub(crate) ident: Ident,
+    pub(crate) cfgs: Vec<Attribute>,
+    /// The number of parameters for the model before it.
+    pub(crate) before: usize,
+    /// The type behind the borrow.
+    pub(crate) ty: TokenStream,
+    /// The span of its first token.
+    pub(crate) span: Span,
+    pub(crate) is_optional: bool,
+}
+
+/// The value of a parameter that a call leaves out.
 pub(crate) enum WhenAbsent {
-    /// Nothing does, unless its type is optional.
+    /// None, unless its type is optional.
     None,
-    /// `Default::default()`, which the schema does not show.
+    /// `Default::default()`, which is not in the schema.
     OfType,
-    /// This value.
+    /// This value, which is in the schema.
     Literal(Literal, Span),
 }
 
+/// The keys of a function that a method can't have.
+const NOT_OF_METHODS: [(&str, &str); 3] = [
+    (
+        "crate",
+        "a method cannot have its own `crate`; write `#[toolset(crate = …)]` on the block",
+    ),
+    (
+        "unlinked",
+        "a method is never linked because it needs a registered value; remove `unlinked`",
+    ),
+    (
+        "handler",
+        "a method has no handler because it needs a registered value; remove `handler`",
+    ),
+];
+
 impl Tool {
+    /// Returns the name of the handler.
+    pub(crate) fn handler(&self) -> &Ident {
+        self.handler.as_ref().unwrap_or(&self.ident)
+    }
+
     pub(crate) fn new(
         keys: Keys,
         function: &Function,
-        place: Place<'_>,
+        scope: Scope<'_>,
         errors: &mut Errors,
     ) -> Tool {
         let mut keys = keys;
-        let is_described = keys.meant("description");
-        let krate = match place {
-            Place::Free => keys
-                .path("crate", errors)
-                .unwrap_or_else(|| parse_quote!(::tool_core)),
-            Place::Method { krate, .. } => {
-                if let Some(key) = keys.take("crate") {
-                    errors.span(
-                        key.span(),
-                        "the whole block has one path to tool_core; write `#[toolset(crate = …)]`",
-                    );
+        let is_described = keys.has_similar("description");
+        let (krate, owner, attribute_span) = match scope {
+            Scope::Module => (krate(&mut keys, errors), None, Span::call_site()),
+            Scope::Toolset {
+                krate,
+                ty,
+                attribute_span,
+            } => {
+                for (name, message) in NOT_OF_METHODS {
+                    if let Some(key) = keys.take(name) {
+                        errors.span(key.span(), message);
+                    }
                 }
-                krate.clone()
+                let owner = Owner {
+                    ty: ty.clone(),
+                    has_receiver: function.is_method(),
+                };
+                (krate.clone(), Some(owner), attribute_span)
             }
         };
         let name = keys
@@ -125,61 +176,43 @@ impl Tool {
         if let [Some((true, _)), Some((true, span)), ..] = flags {
             errors.span(
                 span,
-                "a tool that only reads destroys nothing; keep `read_only` or `destructive`",
+                "a read-only tool cannot be destructive; remove `read_only` or `destructive`",
             );
         }
         let unlinked = keys.flag("unlinked", errors);
-        if let (Place::Method { .. }, Some((_, span))) = (place, unlinked) {
-            errors.span(
-                span,
-                "no method is linked, since it needs a value that a registry is given; \
-                 drop `unlinked`",
-            );
-        }
+        let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
-        let before = sections
-            .next()
-            .map_or_else(Vec::new, |section| section.lines);
-        let description = description(described, &before, errors);
+        let first = sections.next().map(|section| section.lines);
+        let description = description(described, &first.unwrap_or_default(), errors);
         if description.is_none() && !is_described {
-            match docs::unread(&function.attrs) {
-                Some(text) => errors.at(
-                    text,
-                    "the text of a macro is not known yet when `#[tool]` reads the docs, and a tool \
-                     needs a description; write one as a doc comment, the rest may stay here",
-                ),
-                None => errors.at(
-                    &function.ident,
-                    "a tool needs a description, or no model knows when to call it; \
-                     write a doc comment above the function",
-                ),
+            if let Some(text) = docs::from_macro(&function.attrs) {
+                let message = "a tool requires a description, and `#[tool]` cannot expand this \
+                               macro; add a doc comment with the description";
+                errors.at(text, message);
+            } else {
+                let message = "a tool requires a description; add a doc comment that tells the \
+                               model when to call it";
+                errors.at(&function.ident, message);
             }
         }
-        let mut told = DocSections::default();
+        let mut doc_sections = DocSections::default();
         for section in sections {
-            told.add(section, errors);
+            doc_sections.add(section, errors);
         }
         let output = match &function.output {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(peel(ty).clone()),
         };
         if output.as_ref().is_none_or(is_unit) {
-            told.report_returns(errors);
+            doc_sections.report_returns(errors);
         }
-        let (parameters, injected) = parameters(function, &told.arguments, errors);
-        for argument in &told.arguments {
-            let names: Vec<_> = parameters.iter().map(|one| plain(&one.ident)).collect();
-            if injected.iter().any(|one| one.ident == argument.name) {
-                argument.report_injected(errors);
-            } else if !names.contains(&argument.name) {
-                argument.report_unknown(&names, errors);
-            }
-        }
+        let (parameters, context) = parameters(function, &doc_sections.arguments, errors);
+        doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
             ident: function.ident.clone(),
@@ -189,27 +222,52 @@ impl Tool {
             name,
             title,
             description: description.unwrap_or_default(),
-            when_to_use: told.when_to_use,
-            returns: told.returns,
+            when_to_use: doc_sections.when_to_use,
+            returns: doc_sections.returns,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked: unlinked.is_some_and(|(flag, _)| flag),
-            owner: match place {
-                Place::Free => None,
-                Place::Method { ty, .. } => Some(Owner {
-                    ty: ty.clone(),
-                    is_borrowed: function.is_method(),
-                }),
-            },
-            mark: match place {
-                Place::Free => Span::call_site(),
-                Place::Method { mark, .. } => mark,
-            },
+            handler,
+            owner,
+            attribute_span,
             has_page,
             is_blocking,
             timeout,
             parameters,
-            injected,
+            context,
             output,
+        }
+    }
+}
+
+impl Toolset {
+    pub(crate) fn new(keys: Keys, block: &Block, errors: &mut Errors) -> Toolset {
+        let mut keys = keys;
+        let krate = krate(&mut keys, errors);
+        keys.finish(errors);
+        let mut tools = Vec::new();
+        for member in &block.members {
+            match member {
+                Member::Tool(method) => {
+                    let keys = Keys::of_arguments("#[tool]", method.arguments(errors), errors);
+                    // `Self` is not valid in generated code, which is outside of the block.
+                    let mut function = method.function.clone();
+                    function.replace_self(&block.ty);
+                    let scope = Scope::Toolset {
+                        krate: &krate,
+                        ty: &block.ty,
+                        attribute_span: method.tool_span(),
+                    };
+                    tools.push(Tool::new(keys, &function, scope, errors));
+                }
+                Member::Wrong(_, error) => errors.push(error.clone()),
+                Member::Other(_) => {}
+            }
+        }
+        Toolset {
+            krate,
+            ty: block.ty.clone(),
+            cfgs: cfgs(&block.attrs),
+            tools,
         }
     }
 }
@@ -223,7 +281,17 @@ pub(super) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     attrs.iter().filter(is_cfg).cloned().collect()
 }
 
-/// The key `blocking`.
+fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {
+    let tokens = keys.tokens("handler", "Name", errors)?;
+    let message = match syn::parse2::<Ident>(tokens.clone()) {
+        Ok(handler) if handler != function.ident => return Some(handler),
+        Ok(_) => "the function already has this name; choose another one, or remove `handler`",
+        Err(_) => "`handler` must be the name of a new type; write `handler = Name`",
+    };
+    errors.at(tokens, message);
+    None
+}
+
 fn blocking(keys: &mut Keys, function: &Function, errors: &mut Errors) -> bool {
     let Some((is_blocking, span)) = keys.flag("blocking", errors) else {
         return false;
@@ -231,13 +299,12 @@ fn blocking(keys: &mut Keys, function: &Function, errors: &mut Errors) -> bool {
     if is_blocking && function.asyncness.is_some() {
         errors.span(
             span,
-            "an async function must not block its thread; drop `blocking`, or drop `async`",
+            "an async function cannot be `blocking`; remove `blocking` or `async`",
         );
     }
     is_blocking
 }
 
-/// The key `timeout`.
 fn timeout(
     keys: &mut Keys,
     function: &Function,
@@ -249,20 +316,19 @@ fn timeout(
     if limit.is_none() {
         errors.at(
             &text,
-            "this is no time that a tool can have; write a whole number and `ms`, `s`, `m` or `h`, \
+            "invalid timeout; write a whole number greater than zero and `ms`, `s`, `m` or `h`, \
              such as `\"30s\"`",
         );
     } else if function.asyncness.is_none() && !is_blocking {
         errors.at(
             &text,
-            "nothing can stop a sync function; add `blocking`, so that it is not waited for, \
-             or make it `async`",
+            "a timeout cannot stop a sync function; add `blocking`, or make the function `async`",
         );
     }
     limit
 }
 
-/// `30s`, `500ms`, `2m`, `1h`: more than nothing.
+/// Parses `30s`, `500ms`, `2m` or `1h`; zero is invalid.
 fn duration(text: &str) -> Option<Duration> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(end);
@@ -277,23 +343,23 @@ fn duration(text: &str) -> Option<Duration> {
     number.checked_mul(factor).map(Duration::from_secs)
 }
 
-/// The parameters that have a name and a type, for the model and for the application. The others
-/// are reported by `check`.
+/// Returns the parameters that the model fills and those that the application fills. `check` reports
+/// parameters without a name.
 fn parameters(
     function: &Function,
     arguments: &[Argument],
     errors: &mut Errors,
-) -> (Vec<Parameter>, Vec<Injected>) {
+) -> (Vec<Parameter>, Vec<ContextParameter>) {
     let mut parameters = Vec::new();
-    let mut injected = Vec::new();
+    let mut context = Vec::new();
     for written in &function.parameters {
-        let mut keys = Keys::of_attributes("#[param]", "param", &written.attrs, errors);
-        let is_injected = Injected::is_meant(&mut keys, &written.kind, errors);
-        if let (ParameterKind::Named(ident, ty), true) = (&written.kind, is_injected) {
-            keys.finish_injected(errors);
+        let mut keys = Keys::of_param(&written.attrs, errors);
+        let is_context = is_context(&mut keys, &written.kind, errors);
+        if let (ParameterKind::Named(ident, ty), true) = (&written.kind, is_context) {
+            keys.finish_context(errors);
             let cfgs = cfgs(&written.attrs);
             let before = parameters.len();
-            injected.extend(Injected::new(ident, ty, cfgs, before, errors));
+            context.extend(ContextParameter::new(ident, ty, cfgs, before, errors));
             continue;
         }
         let described = keys.text("description", errors);
@@ -314,7 +380,10 @@ fn parameters(
         if let (Some(_), Some(listed)) = (&own, &listed) {
             errors.span(
                 listed.span,
-                format!("`{name}` is described twice, here and on the parameter; keep one of them"),
+                format!(
+                    "duplicate description of `{name}`, here and on the parameter; remove one of \
+                     the two"
+                ),
             );
         }
         let passing = Passing::of(ty);
@@ -331,5 +400,65 @@ fn parameters(
             when_absent,
         });
     }
-    (parameters, injected)
+    (parameters, context)
+}
+
+impl ContextParameter {
+    /// Returns `None` after an error.
+    pub(super) fn new(
+        ident: &Ident,
+        ty: &Type,
+        cfgs: Vec<Attribute>,
+        before: usize,
+        errors: &mut Errors,
+    ) -> Option<ContextParameter> {
+        let is_shared = |reference: &syn::TypeReference| reference.mutability.is_none();
+        if !reference(ty).is_some_and(is_shared) {
+            errors.at(
+                ty,
+                "a context parameter must be a shared reference; write `&T` or `Option<&T>`",
+            );
+            return None;
+        }
+        let passing = Passing::of(ty);
+        if let Type::TraitObject(_) | Type::ImplTrait(_) = passing.inner() {
+            errors.at(
+                passing.inner(),
+                "a context value is found by its concrete type; register an `Arc<dyn …>`, and \
+                 borrow that",
+            );
+            return None;
+        }
+        Some(ContextParameter {
+            ident: ident.clone(),
+            cfgs,
+            before,
+            ty: without_lifetimes(passing.inner()),
+            span: ends(passing.inner()).0,
+            is_optional: matches!(passing, Passing::OptionallyBorrowed(_)),
+        })
+    }
+}
+
+/// Returns `true` for a parameter with `#[param(context)]`, and for a `&CallContext`.
+fn is_context(keys: &mut Keys, kind: &ParameterKind, errors: &mut Errors) -> bool {
+    match (keys.flag("context", errors), kind) {
+        (Some((is_context, _)), _) => is_context,
+        (None, ParameterKind::Named(_, ty)) => is_call_context(ty),
+        (None, _) => false,
+    }
+}
+
+/// Returns `true` for `&CallContext`, with any path.
+fn is_call_context(ty: &Type) -> bool {
+    let Some(reference) = reference(ty) else {
+        return false;
+    };
+    match peel(&reference.elem) {
+        Type::Path(path) => {
+            let last = path.path.segments.last();
+            last.is_some_and(|last| last.ident == "CallContext")
+        }
+        _ => false,
+    }
 }

@@ -1,14 +1,14 @@
-//! The types of parameters: owned, or borrowed from what was decoded.
+//! The types of parameters: owned, or borrowed from a decoded value.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
-/// How a parameter's value reaches the function.
+/// The form in which a function takes a parameter.
 pub(crate) enum Passing {
-    /// By value: decoded as this type.
+    /// `T`
     Owned(Type),
-    /// `&T`: an owned form is decoded, kept and lent.
+    /// `&T`: an owned form is decoded and borrowed.
     Borrowed(Type),
     /// `Option<&T>`.
     OptionallyBorrowed(Type),
@@ -26,7 +26,7 @@ impl Passing {
         Passing::Owned(ty.clone())
     }
 
-    /// The type behind the borrow.
+    /// Returns the type behind the borrow.
     pub(crate) fn inner(&self) -> &Type {
         match self {
             Passing::Owned(ty) | Passing::Borrowed(ty) | Passing::OptionallyBorrowed(ty) => ty,
@@ -34,7 +34,7 @@ impl Passing {
     }
 }
 
-/// A type without the groups that `macro_rules!` and parentheses put around it.
+/// Removes the groups of `macro_rules!` and the parentheses around a type.
 pub(crate) fn peel(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {
@@ -45,8 +45,35 @@ pub(crate) fn peel(mut ty: &Type) -> &Type {
     }
 }
 
-/// The `T` of something that is spelled `Option<T>`. Only borrowing needs the spelling; whether a
-/// parameter is optional is asked of its type.
+/// Returns `true` if a type has the name of a number, a string or a `bool`, or is an `Option`, a
+/// `Vec` or a slice of such a type.
+pub(crate) fn is_scalar(ty: &Type) -> bool {
+    const SCALARS: [&str; 17] = [
+        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
+        "u32", "u64", "usize", "str", "String",
+    ];
+    match peel(ty) {
+        Type::Slice(slice) => is_scalar(&slice.elem),
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| match &last.arguments {
+                PathArguments::None => SCALARS.iter().any(|scalar| last.ident == scalar),
+                PathArguments::AngleBracketed(arguments) => {
+                    let is_list_or_option = last.ident == "Option" || last.ident == "Vec";
+                    let mut types = arguments.args.iter();
+                    is_list_or_option
+                        && types
+                            .all(|one| matches!(one, GenericArgument::Type(ty) if is_scalar(ty)))
+                }
+                PathArguments::Parenthesized(_) => false,
+            }),
+        _ => false,
+    }
+}
+
+/// Returns the `T` of a type that is written as `Option<T>`. Only borrowing depends on the spelling.
 fn option_inner(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
@@ -59,7 +86,8 @@ fn option_inner(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// The two types of something that is spelled `Result<T, E>`. Only messages need the spelling.
+/// Returns the types of a type that is written as `Result<T, E>`. Only error spans depend on the
+/// spelling.
 pub(crate) fn result(ty: &Type) -> Option<(&Type, &Type)> {
     let Type::Path(path) = peel(ty) else {
         return None;
@@ -75,7 +103,7 @@ pub(crate) fn result(ty: &Type) -> Option<(&Type, &Type)> {
     }
 }
 
-/// The reference itself where a parameter borrows.
+/// Returns the reference of a parameter that borrows.
 pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
     let ty = peel(ty);
     match (ty, option_inner(ty).map(peel)) {
@@ -84,15 +112,16 @@ pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
     }
 }
 
-/// Where a type begins and ends. An expression between the two is underlined as the type.
+/// Returns the spans of the first and the last token of a type. An expression that starts and ends
+/// with them is underlined like the type.
 pub(crate) fn ends(ty: &Type) -> (Span, Span) {
     let mut spans = ty.to_token_stream().into_iter().map(|tree| tree.span());
     let first = spans.next().unwrap_or_else(Span::call_site);
     (first, spans.last().unwrap_or(first))
 }
 
-/// A type's tokens with every lifetime but `'static` left to inference: the names of a function's
-/// lifetimes mean nothing where its parameters are decoded.
+/// Returns the tokens of a type with every lifetime but `'static` inferred. The lifetimes of the
+/// function are not in scope where its parameters are decoded.
 pub(crate) fn without_lifetimes(ty: &impl ToTokens) -> TokenStream {
     erase(ty.to_token_stream())
 }

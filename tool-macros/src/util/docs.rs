@@ -1,4 +1,4 @@
-//! Doc comments: their lines, their sections, and the text that a model reads.
+//! The lines, sections and text of doc comments.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -13,15 +13,13 @@ pub(crate) struct Line {
 
 /// The part of a doc comment under one heading.
 pub(crate) struct Section {
-    /// The heading in lower case; empty for what comes before the first.
+    /// The heading in lower case; empty before the first heading.
     pub(crate) title: String,
     pub(crate) span: Span,
     pub(crate) lines: Vec<Line>,
 }
 
-/// The lines of all the doc comments among `attrs`.
-///
-/// Those that [`unread`] finds are left out.
+/// Returns the lines of all doc comments, except those that [`from_macro`] finds.
 pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
     let mut lines = Vec::new();
     for attr in attrs {
@@ -38,7 +36,7 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
         if !attr.path().is_ident("doc") {
             continue;
         }
-        // Only the source tells `/** … */` from an attribute whose text has stars.
+        // Only the source distinguishes `/** … */` from an attribute whose text has stars.
         let source = attr.span().source_text().unwrap_or_default();
         let starred = source.starts_with("/**");
         let value = text.value();
@@ -63,8 +61,8 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
     lines
 }
 
-/// The first of the docs that come from a macro, such as `include_str!`: rustc expands it later.
-pub(crate) fn unread(attrs: &[Attribute]) -> Option<&Expr> {
+/// Returns the first docs from a macro such as `include_str!`, which rustc expands later.
+pub(crate) fn from_macro(attrs: &[Attribute]) -> Option<&Expr> {
     attrs.iter().find_map(|attr| match &attr.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
             text @ Expr::Macro(_) => Some(text),
@@ -74,7 +72,7 @@ pub(crate) fn unread(attrs: &[Attribute]) -> Option<&Expr> {
     })
 }
 
-/// Splits at headings. A line of a code block is none.
+/// Splits at headings outside code blocks.
 pub(crate) fn sections(lines: Vec<Line>) -> Vec<Section> {
     let span = lines.first().map_or_else(Span::call_site, |line| line.span);
     let mut sections = vec![Section {
@@ -87,7 +85,7 @@ pub(crate) fn sections(lines: Vec<Line>) -> Vec<Section> {
     for line in lines {
         let code = fence.covers(&line.text);
         match heading(&line.text) {
-            // A deeper heading belongs to its section.
+            // A deeper heading belongs to the section.
             Some((depth, title)) if !code && depth <= level => {
                 level = depth;
                 sections.push(Section {
@@ -114,13 +112,12 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     ((1..=6).contains(&depth) && !title.is_empty()).then_some((depth, title))
 }
 
-/// Text that flows: soft-wrapped lines are joined; paragraphs, lists, tables, quotes and code
-/// keep their lines.
+/// Joins soft-wrapped lines. Paragraphs, lists, tables, quotes and code keep their lines.
 pub(crate) fn flow(lines: &[Line]) -> String {
     let mut text = String::new();
     let mut fence = Fence::default();
     let mut joins = false;
-    // Blank lines of code stay, so a line after code always starts anew.
+    // Code keeps its blank lines, so the line after it always starts on a new line.
     let mut after_code = false;
     for line in lines {
         let code = fence.covers(&line.text);
@@ -130,7 +127,7 @@ pub(crate) fn flow(lines: &[Line]) -> String {
             line.text.trim()
         };
         if content.is_empty() && !code {
-            // One blank line between paragraphs, however many were written.
+            // One blank line between paragraphs.
             if !text.is_empty() && !text.ends_with("\n\n") {
                 text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
             }
@@ -156,7 +153,7 @@ pub(crate) fn flow(lines: &[Line]) -> String {
     text
 }
 
-/// Whether a line can't continue the line before it.
+/// Returns `true` if a line cannot continue the line before it.
 fn starts_line(line: &str) -> bool {
     let numbered = line
         .trim_start_matches(|c: char| c.is_ascii_digit())
@@ -170,14 +167,14 @@ fn starts_line(line: &str) -> bool {
             .any(|mark| line.starts_with(mark))
 }
 
-/// Tells the lines of fenced code blocks from the others.
+/// Finds the lines of fenced code blocks.
 #[derive(Default)]
 struct Fence {
     mark: Option<&'static str>,
 }
 
 impl Fence {
-    /// Whether `line` belongs to a code block, its fences included.
+    /// Returns `true` if `line` belongs to a code block or is one of its fences.
     fn covers(&mut self, line: &str) -> bool {
         let line = line.trim_start();
         match self.mark {
@@ -211,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn soft_wraps_join_and_everything_else_stays() {
+    fn only_soft_wraps_are_joined() {
         for (written, read) in [
             ("one\ntwo\n\n\nthree", "one two\n\nthree"),
             (
@@ -232,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_in_code_is_no_heading() {
+    fn a_heading_in_code_is_ignored() {
         let found = sections(doc(
             "text\n```sh\n# comment\n```\n#hashtag\n# Returns\nx\n## more",
         ));

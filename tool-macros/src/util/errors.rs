@@ -1,28 +1,28 @@
-//! Errors, collected so that one build shows them all.
+//! Collects errors, so that one build shows them all.
 
 use std::fmt::Display;
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// Every mistake found so far.
+/// The errors found so far.
 #[derive(Default)]
 pub(crate) struct Errors {
     found: Vec<syn::Error>,
 }
 
 impl Errors {
-    /// Adds a mistake that underlines `tokens`.
+    /// Adds an error that underlines `tokens`.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.found.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Adds a mistake that underlines `span`.
+    /// Adds an error that underlines `span`.
     pub(crate) fn span(&mut self, span: Span, message: impl Display) {
         self.found.push(syn::Error::new(span, message));
     }
 
-    /// Adds the mistakes of a parser.
+    /// Adds the errors of a parser.
     pub(crate) fn push(&mut self, error: syn::Error) {
         self.found.push(error);
     }
@@ -31,16 +31,16 @@ impl Errors {
         self.found.is_empty()
     }
 
-    /// One `compile_error!` a mistake, in the order of the source.
+    /// Returns a `compile_error!` for each error, in the order of the source.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let mut found: Vec<_> = self.found.into_iter().flatten().collect();
-        found.sort_by_key(|error| place(error.span()));
+        found.sort_by_key(|error| position(error.span()));
         found.iter().map(syn::Error::to_compile_error).collect()
     }
 }
 
-/// Line and column. A unit test, which runs outside of rustc, has none.
-fn place(span: Span) -> (usize, usize) {
+/// Returns line and column. A unit test runs outside rustc and has none.
+fn position(span: Span) -> (usize, usize) {
     if !proc_macro::is_available() {
         return (0, 0);
     }

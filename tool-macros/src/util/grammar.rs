@@ -1,24 +1,45 @@
-//! Which names every provider takes.
+//! The names that every provider accepts.
 //!
-//! `tool_core::rules::portable` says the same of names that come while a program runs. A test drives
-//! both, and takes this file as it stands: it refers to nothing else.
+//! `tool_core::rules` checks the names that first appear at run time. A test compares the two, and
+//! includes this file by its path, so it depends on nothing else.
 
-/// Whether every provider takes `name` as the name of a tool: OpenAI, Anthropic and Bedrock allow
-/// 64 letters, digits, `_` and `-`; Gemini wants a letter or `_` first.
-pub(crate) fn is_tool_name(name: &str) -> bool {
-    is_name(name, |byte| byte == b'-')
+/// Returns the error for a name that is not a valid tool name for every provider: OpenAI, Anthropic and
+/// Bedrock allow 64 letters, digits, `_` and `-`; Gemini requires a letter or `_` first.
+pub(crate) fn tool_name_error(name: &str) -> Option<String> {
+    (!is_name(name, |byte| byte == b'-')).then(|| {
+        format!(
+            "`{name}` is not a valid tool name for every provider; \
+             use an ASCII letter or `_`, then at most 63 ASCII letters, digits, `_` or `-`"
+        )
+    })
 }
 
-/// Whether every provider takes `name` as a key of the arguments. Gemini is the tightest.
-pub(crate) fn is_key(name: &str) -> bool {
-    is_name(name, |_| false)
+/// Returns the error for a name that is not a valid key of the arguments for every provider. Gemini
+/// has the tightest rule.
+pub(crate) fn key_error(name: &str) -> Option<String> {
+    (!is_name(name, |_| false)).then(|| {
+        format!(
+            "`{name}` is not a valid key for every provider; \
+             use an ASCII letter or `_`, then at most 63 ASCII letters, digits or `_`"
+        )
+    })
 }
 
-fn is_name(name: &str, extra: impl Fn(u8) -> bool) -> bool {
-    let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-    (1..=64).contains(&name.len())
-        && name.bytes().next().is_some_and(starts)
-        && name
-            .bytes()
-            .all(|byte| starts(byte) || byte.is_ascii_digit() || extra(byte))
+/// Returns the error for a value of an enum that differs from another one only in case. Anthropic's
+/// strict mode may return a value in another case.
+pub(crate) fn case_error<'n>(
+    name: &str,
+    mut others: impl Iterator<Item = &'n str>,
+) -> Option<String> {
+    let other =
+        others.find(|other| *other != name && other.to_lowercase() == name.to_lowercase())?;
+    Some(format!(
+        "`{other}` and `{name}` differ only in case, which not every provider preserves; rename one"
+    ))
+}
+
+fn is_name(name: &str, is_extra: impl Fn(u8) -> bool) -> bool {
+    let may_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let may_follow = |byte: u8| may_start(byte) || byte.is_ascii_digit() || is_extra(byte);
+    name.len() <= 64 && name.bytes().next().is_some_and(may_start) && name.bytes().all(may_follow)
 }

@@ -1,8 +1,8 @@
-//! Rust text as JSON.
+//! JSON strings.
 
 use std::fmt::Write;
 
-/// What stands between the quotes of the JSON string that says `text`.
+/// Escapes a text for a JSON string. The quotes are not included.
 pub(crate) fn escape(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
     for character in text.chars() {
@@ -13,7 +13,8 @@ pub(crate) fn escape(text: &str) -> String {
             '\r' => json.push_str("\\r"),
             '\t' => json.push_str("\\t"),
             control if u32::from(control) < 0x20 => {
-                write!(json, "\\u{:04x}", u32::from(control)).expect("a String takes any text");
+                write!(json, "\\u{:04x}", u32::from(control))
+                    .expect("writing to a String succeeds");
             }
             other => json.push(other),
         }

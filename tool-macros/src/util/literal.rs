@@ -1,5 +1,4 @@
-//! Literals of the source that end up in a schema: as JSON text, and as data that a constant can
-//! judge.
+//! Literals of the source, as JSON text and as constant data.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +8,7 @@ use syn::{Lit, Token, bracketed, token};
 
 use super::json::escape;
 
-/// A string, a character, a number, a truth value, or a list of these in brackets.
+/// A string, a character, a number, a boolean, or a list of these in brackets.
 #[derive(Clone)]
 pub(crate) enum Literal {
     Boolean(bool),
@@ -24,7 +23,7 @@ impl Literal {
         literal.parse2(tokens)
     }
 
-    /// Its JSON text.
+    /// Returns its JSON text.
     pub(crate) fn json(&self) -> String {
         match self {
             Literal::Boolean(truth) => truth.to_string(),
@@ -70,10 +69,8 @@ fn literal(input: ParseStream<'_>) -> syn::Result<Literal> {
         Lit::Int(number) => {
             let sign = if minus { "-" } else { "" };
             let digits = format!("{sign}{}", number.base10_digits());
-            let parsed = digits.parse();
-            parsed
-                .map(Literal::Integer)
-                .map_err(|_| syn::Error::new(number.span(), "this number is too big"))
+            let integer = digits.parse().map_err(|_| input.error("too large"))?;
+            Ok(Literal::Integer(integer))
         }
         Lit::Float(number) => {
             let magnitude: f64 = number.base10_parse()?;
@@ -82,7 +79,7 @@ fn literal(input: ParseStream<'_>) -> syn::Result<Literal> {
         Lit::Str(text) if !minus => Ok(Literal::String(text.value())),
         Lit::Char(text) if !minus => Ok(Literal::String(text.value().to_string())),
         Lit::Bool(truth) if !minus => Ok(Literal::Boolean(truth.value)),
-        other => Err(syn::Error::new_spanned(other, "this has no form in JSON")),
+        _ => Err(input.error("not a JSON literal")),
     }
 }
 
@@ -91,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_have_their_json_form() {
+    fn literals_become_json() {
         for (rust, json) in [
             ("-5i64", "-5"),
             ("0xff", "255"),

@@ -1,7 +1,7 @@
-//! Text inside of Markdown that rustdoc renders.
+//! Text in Markdown that rustdoc renders.
 
-/// Text for a cell of a table. Code and emphasis stay what they are; what would be a link, an
-/// address, a tag or the end of the cell is only text, so that rustdoc has nothing to warn of.
+/// Returns text for a cell of a table. Code and emphasis are kept. Links, addresses and tags are
+/// escaped, so that rustdoc does not warn about them.
 pub(crate) fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     let mut rest = text;
@@ -38,14 +38,14 @@ pub(crate) fn cell(text: &str) -> String {
     cell
 }
 
-/// Text as it is, in a cell of a table.
+/// Returns inline code for a cell of a table.
 pub(crate) fn code(text: &str) -> String {
     let marks = "`".repeat(longest_run(text) + 1);
     let pad = if text.contains('`') { " " } else { "" };
     in_code(&format!("{marks}{pad}{text}{pad}{marks}"))
 }
 
-/// A block of code.
+/// Returns a code block.
 pub(crate) fn block(language: &str, text: &str) -> String {
     let marks = "`".repeat(longest_run(text).max(2) + 1);
     format!("{marks}{language}\n{text}\n{marks}\n")
@@ -55,7 +55,7 @@ fn entity(character: char) -> String {
     format!("&#{};", u32::from(character))
 }
 
-/// Where the code ends that this text begins with so many marks, after its closing marks.
+/// Returns the end of the inline code at the start of a text, which opens with so many backticks.
 fn end_of_code(text: &str, marks: usize) -> Option<usize> {
     let mut at = marks;
     while let Some(next) = text[at..].find('`') {
@@ -69,7 +69,7 @@ fn end_of_code(text: &str, marks: usize) -> Option<usize> {
     None
 }
 
-/// Code can't hold entities, but a table looks for its bars before anything else.
+/// Code cannot contain entities, but a table accepts an escaped bar even in code.
 fn in_code(code: &str) -> String {
     code.replace('|', "\\|").replace('\n', " ")
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_leaves_a_cell() {
+    fn text_stays_in_its_cell() {
         for (text, shown) in [
             ("see [x] or [y](z)", "see &#91;x&#93; or &#91;y&#93;(z)"),
             ("a | b", "a &#124; b"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_never_closed_by_what_it_holds() {
+    fn code_is_not_closed_by_its_content() {
         for (text, shown) in [("a|b", "`a\\|b`"), ("`", "`` ` ``"), ("", "``")] {
             assert_eq!(code(text), shown);
         }

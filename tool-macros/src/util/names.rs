@@ -1,19 +1,19 @@
-//! Names without what only Rust needs, and names that were mistyped.
+//! Identifiers as text, and suggestions for mistyped names.
 
 use proc_macro2::{Ident, TokenTree};
 use syn::ext::IdentExt;
 
-/// An identifier as text, without the `r#` that only Rust needs.
+/// Returns an identifier as text, without `r#`.
 pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// Whether a token is one of these words.
+/// Returns `true` if a token is one of these words.
 pub(crate) fn is_one_of(tree: &TokenTree, words: &[&str]) -> bool {
     matches!(tree, TokenTree::Ident(ident) if words.iter().any(|word| ident == word))
 }
 
-/// `; did you mean …?` for the candidate that `name` most likely meant, or nothing.
+/// Returns `; did you mean …?` with the most similar candidate, or an empty text.
 pub(crate) fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -27,12 +27,12 @@ pub(crate) fn did_you_mean<'a>(
         })
 }
 
-/// Whether two names are so alike that one could be the other mistyped.
+/// Returns `true` if one name could be the other mistyped.
 pub(crate) fn is_like(one: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(one, other) <= one.len().max(other.len()) / 3
 }
 
-/// `a`, `b` and `c`.
+/// Returns `` `a`, `b` and `c` ``.
 pub(crate) fn list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

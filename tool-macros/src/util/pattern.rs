@@ -1,30 +1,31 @@
-//! Regular expressions of ECMA 262, which JSON Schema has and models know, as those of the `regex`
-//! crate, which enforce them.
+//! Translates regular expressions of ECMA 262, the dialect of JSON Schema, for the `regex` crate.
 
-/// The same expression for the `regex` crate, or what is wrong with it and what to do.
+/// Returns the expression for the `regex` crate, or the error message.
 #[cfg(feature = "regex")]
 pub(crate) fn translate(ecma: &str) -> Result<String, &'static str> {
     if !jsonschema_regex::is_valid_ecma_regex(ecma) {
         return Err(
-            "this is no regular expression of ECMA 262, which JSON Schema and providers read; \
-             write one that JavaScript would take",
+            "invalid ECMA 262 regular expression, the dialect of JSON Schema; write one that \
+             JavaScript accepts",
         );
     }
-    let translated = jsonschema_regex::to_rust_regex(ecma).map(|rust| differences(&rust));
+    let translated = jsonschema_regex::to_rust_regex(ecma).map(|rust| replace_differences(&rust));
     match translated {
         Ok(rust) if regex::Regex::new(&rust).is_ok() => Ok(rust),
-        _ => Err("this pattern can't be enforced in linear time; \
-             write it without look-around and backreferences"),
+        _ => Err(
+            "this pattern cannot be enforced in linear time; write it without look-around \
+         and backreferences",
+        ),
     }
 }
 
-/// Nothing is enforced without the feature, so nothing may be promised.
+/// Without the feature no pattern can be enforced.
 #[cfg(not(feature = "regex"))]
 pub(crate) fn translate(_: &str) -> Result<String, &'static str> {
-    Err("a pattern is enforced by the `regex` crate; turn on the feature `regex` of tool-core")
+    Err("a pattern requires the feature `regex` of tool-core; enable it")
 }
 
-/// Whether a text holds the expression, as far as that is known.
+/// Returns `true` if a text matches the expression, or if that is unknown.
 #[cfg(feature = "regex")]
 pub(crate) fn is_match(ecma: &str, text: &str) -> bool {
     translate(ecma)
@@ -33,16 +34,16 @@ pub(crate) fn is_match(ecma: &str, text: &str) -> bool {
         .is_none_or(|regex| regex.is_match(text))
 }
 
-/// Whether a text holds the expression, as far as that is known.
+/// Without the feature the result is unknown.
 #[cfg(not(feature = "regex"))]
 pub(crate) fn is_match(_: &str, _: &str) -> bool {
     true
 }
 
-/// Spells out what the two dialects write alike and mean differently: a dot stops at every end of
-/// a line in ECMA 262, and its words are ASCII.
+/// Replaces syntax with another meaning in ECMA 262: a dot matches no line break of any kind, and `\b`
+/// is ASCII.
 #[cfg(feature = "regex")]
-fn differences(rust: &str) -> String {
+fn replace_differences(rust: &str) -> String {
     let mut spelled = String::with_capacity(rust.len());
     let mut classes = 0_usize;
     let mut characters = rust.chars();
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_dialects_mean_differently_is_refused_or_spelled_out() {
+    fn differences_of_the_dialects_are_rejected_or_replaced() {
         for pattern in [
             "[[:alpha:]]",
             "(?i)a",
@@ -105,11 +106,8 @@ mod tests {
             (r"^[.]\.$", "..", "ab"),
             (r"^[[.]$", "[", "x"),
         ] {
-            assert!(is_match(pattern, yes), "{pattern} finds nothing in {yes:?}");
-            assert!(
-                !is_match(pattern, no),
-                "{pattern} finds something in {no:?}"
-            );
+            assert!(is_match(pattern, yes), "{pattern} does not match {yes:?}");
+            assert!(!is_match(pattern, no), "{pattern} matches {no:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Several parameters that providers refuse: one build shows them all, and where the first stands.
+//! One build shows an error at the type of every rejected parameter.
 
 use std::collections::BTreeMap;
 
@@ -29,3 +29,4 @@ fn store(
 fn main() {
     let _ = tools![store];
 }
+// 4 errors

@@ -35,7 +35,7 @@ fn too_many_strict_tools_are_reported() {
     assert_eq!(
         messages(Target::OpenAiStrict),
         [
-            "OpenAI takes at most 128 tools, and there are 129; send fewer tools (rule openai.tools_max)"
+            "OpenAI allows at most 128 tools in a request, but there are 129; send fewer tools (rule openai.tools_max)"
         ]
     );
     assert_eq!(messages(Target::Gemini).len(), 1);
@@ -55,16 +55,18 @@ fn too_many_strict_tools_are_reported() {
         [
             (
                 "anthropic.strict.max_strict_tools_per_request",
-                "Anthropic's strict mode takes at most 20 tools, and there are 21; send fewer tools"
+                "Anthropic's strict mode allows at most 20 strict tools in a request, but there are 21; \
+                 send fewer tools"
             ),
             (
                 "anthropic.strict.max_optional_parameters_total",
-                "Anthropic's strict mode takes at most 24 parameters and fields that may be left out, \
-              and there are 126; require some of them, or send fewer tools"
+                "Anthropic's strict mode allows at most 24 optional parameters and fields in a request, \
+                 but there are 126; make some of them required, or send fewer tools"
             ),
             (
                 "anthropic.strict.max_union_parameters_total",
-                "Anthropic's strict mode takes at most 16 unions, and there are 42; send fewer tools"
+                "Anthropic's strict mode allows at most 16 unions in a request, but there are 42; \
+                 send fewer tools"
             ),
         ]
     );

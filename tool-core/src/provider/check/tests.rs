@@ -1,7 +1,3 @@
-//! What is refused of one parameter.
-
-mod limits;
-
 use crate::provider::check::*;
 use crate::schema::{Reference, Text};
 
@@ -28,8 +24,8 @@ fn strings(values: impl IntoIterator<Item = String>) -> &'static Schema {
     schema(Schema::strings(values.leak()))
 }
 
-/// What each target that takes no parameter of this schema says.
-fn refusals(parameter: &'static Schema) -> Vec<(Target, String)> {
+/// Returns the message of each target that rejects a parameter of this schema.
+fn rejections(parameter: &'static Schema) -> Vec<(Target, String)> {
     let arguments = object([("a", parameter), ("b", STRING)]);
     Target::ALL
         .into_iter()
@@ -37,44 +33,46 @@ fn refusals(parameter: &'static Schema) -> Vec<(Target, String)> {
         .collect()
 }
 
-/// The targets that refuse it, each with the rule and the path that it names.
+/// Asserts which targets reject the parameter, each with the path and rule in its message.
 #[track_caller]
-fn assert_refused(parameter: &'static Schema, expected: &[(Target, &str, &str)]) {
-    let refusals = refusals(parameter);
-    let targets: Vec<_> = refusals.iter().map(|(target, _)| *target).collect();
+fn assert_rejected(parameter: &'static Schema, expected: &[(Target, &str, &str)]) {
+    let rejections = rejections(parameter);
+    let targets: Vec<_> = rejections.iter().map(|(target, _)| *target).collect();
     let wanted: Vec<_> = expected.iter().map(|(target, ..)| *target).collect();
-    assert_eq!(targets, wanted, "{refusals:?}");
-    for ((target, message), (_, path, rule)) in refusals.iter().zip(expected) {
+    assert_eq!(targets, wanted, "{rejections:?}");
+    for ((target, message), (_, path, rule)) in rejections.iter().zip(expected) {
         let start = format!("parameter `{path}`: ");
         assert!(message.starts_with(&start), "{message}");
         assert!(message.contains(&format!("(rule {rule}); ")), "{message}");
         assert!(crate::provider::rules::find(rule).is_some(), "{rule}");
-        let is_on = message.contains(&format!("the feature `{}` off", target.feature()));
-        assert!(is_on || expected.len() == Target::ALL.len(), "{message}");
+        let remedy = format!("turn off the feature `{}`", target.feature());
+        assert!(
+            message.contains(&remedy) || expected.len() == Target::ALL.len(),
+            "{message}"
+        );
     }
 }
 
-/// For what no provider takes.
 #[track_caller]
-fn assert_refused_by_all(parameter: &'static Schema, path: &str, rule: &str) {
-    assert_refused(parameter, &Target::ALL.map(|target| (target, path, rule)));
+fn assert_rejected_by_all(parameter: &'static Schema, path: &str, rule: &str) {
+    assert_rejected(parameter, &Target::ALL.map(|target| (target, path, rule)));
 }
 
-/// What a target says of a tool with these parameters.
-fn total(arguments: &'static Schema, target: Target) -> String {
+/// Returns the message of a target about a tool with these parameters, or `""`.
+fn message(arguments: &'static Schema, target: Target) -> String {
     check(arguments, target).err().unwrap_or_default()
 }
 
 #[test]
-fn what_dialects_can_write_is_no_mistake() {
+fn what_dialects_can_rewrite_is_accepted() {
     let colours = strings(["red", "blue"].map(String::from));
     let point = object([
         ("x", &Schema::NUMBER),
         ("y", schema(Schema::nullable(STRING))),
     ]);
-    let taken = [
+    let accepted = [
         STRING,
-        schema(Schema::format("a format of nobody")),
+        schema(Schema::format("an unknown format")),
         schema(Schema::integer(-5, 5)),
         &Schema::BOOLEAN,
         &Schema::NULL,
@@ -85,15 +83,15 @@ fn what_dialects_can_write_is_no_mistake() {
         schema(Schema::nullable(point)),
         object([]),
     ];
-    for parameter in taken {
-        assert_refused(parameter, &[]);
+    for parameter in accepted {
+        assert_rejected(parameter, &[]);
     }
 }
 
 #[test]
-fn strict_modes_take_no_value_of_any_type_and_no_free_keys() {
+fn strict_modes_reject_untyped_values_and_arbitrary_keys() {
     let deep = |inner| object([("list", schema(Schema::array(object([("x", inner)]))))]);
-    assert_refused(
+    assert_rejected(
         deep(&Schema::ANY),
         &[
             (Target::OpenAiStrict, "a.list[].x", "openai.strict.types"),
@@ -105,7 +103,7 @@ fn strict_modes_take_no_value_of_any_type_and_no_free_keys() {
         ],
     );
     let map = schema(Schema::map(STRING));
-    let refused = |path| {
+    let rejected = |path| {
         [
             (
                 Target::OpenAiStrict,
@@ -119,31 +117,31 @@ fn strict_modes_take_no_value_of_any_type_and_no_free_keys() {
             ),
         ]
     };
-    assert_refused(deep(map), &refused("a.list[].x"));
-    assert_refused(
+    assert_rejected(deep(map), &rejected("a.list[].x"));
+    assert_rejected(
         schema(Schema::any_of(vec![STRING, map].leak())),
-        &refused("a(variant 2)"),
+        &rejected("a(variant 2)"),
     );
     let flat = schema(Schema::object(vec![Property::flatten(map)].leak()));
-    assert_refused(flat, &refused("a"));
+    assert_rejected(flat, &rejected("a"));
 }
 
 #[test]
 fn a_map_with_the_keys_of_an_enum_has_optional_keys() {
     let keys = strings(["one", "two.three-four"].map(String::from));
-    let refused = (Target::OpenAiStrict, "a", "openai.strict.required");
-    assert_refused(schema(Schema::map_of(keys, STRING)), &[refused]);
+    let rejected = (Target::OpenAiStrict, "a", "openai.strict.required");
+    assert_rejected(schema(Schema::map_of(keys, STRING)), &[rejected]);
     let keys = strings(["one", "two three"].map(String::from));
     let key = (
         Target::AnthropicStrict,
         "a.two three",
         "anthropic.property_key_regex",
     );
-    assert_refused(schema(Schema::map_of(keys, STRING)), &[refused, key]);
+    assert_rejected(schema(Schema::map_of(keys, STRING)), &[rejected, key]);
 }
 
 #[test]
-fn keys_enums_and_unions_that_nobody_takes_are_refused_for_all() {
+fn portable_rules_apply_to_every_target() {
     for key in [
         "",
         "1st",
@@ -153,31 +151,31 @@ fn keys_enums_and_unions_that_nobody_takes_are_refused_for_all() {
         &"k".repeat(65),
     ] {
         let path = format!("a.{key}");
-        assert_refused_by_all(object([(key, STRING)]), &path, "portable.param_name");
+        assert_rejected_by_all(object([(key, STRING)]), &path, "portable.param_name");
     }
-    assert_refused(object([(&*"k".repeat(64), STRING), ("_1", STRING)]), &[]);
+    assert_rejected(object([(&*"k".repeat(64), STRING), ("_1", STRING)]), &[]);
 
-    let twins = strings(["Red", "blue", "rED"].map(String::from));
-    assert_refused_by_all(twins, "a", "anthropic.strict.enum_case");
-    assert_refused(strings(["red", "blue", "redder"].map(String::from)), &[]);
-    assert_refused_by_all(strings([]), "a", "xai.rejected");
-    assert_refused_by_all(schema(Schema::any_of(&[])), "a", "xai.rejected");
+    let colliding = strings(["Red", "blue", "rED"].map(String::from));
+    assert_rejected_by_all(colliding, "a", "anthropic.strict.enum_case");
+    assert_rejected(strings(["red", "blue", "redder"].map(String::from)), &[]);
+    assert_rejected_by_all(strings([]), "a", "xai.rejected");
+    assert_rejected_by_all(schema(Schema::any_of(&[])), "a", "xai.rejected");
 }
 
-/// The bits that tell most values apart must not hide two that differ by case.
+/// The bits that rule out most pairs must not hide a collision.
 #[test]
-fn twins_are_found_among_many_values() {
+fn case_collisions_are_found_among_many_values() {
     let many = || (0..1500).map(|at| format!("value {at}"));
     let found = |values| {
         let arguments = object([("a", values)]);
-        total(arguments, Target::Mistral).contains("differ by case")
+        message(arguments, Target::Mistral).contains("differ only by case")
     };
     assert!(!found(strings(many())));
     assert!(found(strings(many().chain(["VALUE 77".into()]))));
 }
 
 #[test]
-fn the_eleventh_level_is_one_too_many() {
+fn openai_accepts_ten_levels() {
     // The arguments are the first level.
     let nested = |levels: usize| {
         (0..levels).fold(STRING, |inner, at| match at % 2 {
@@ -185,18 +183,18 @@ fn the_eleventh_level_is_one_too_many() {
             _ => schema(Schema::array(inner)),
         })
     };
-    assert_refused(nested(9), &[]);
+    assert_rejected(nested(9), &[]);
     let path = "a[].o[].o[].o[].o[]";
-    assert_refused(
+    assert_rejected(
         nested(10),
         &[(Target::OpenAiStrict, path, "openai.strict.max_nesting")],
     );
 }
 
 #[test]
-fn recursion_is_refused_by_those_that_have_no_references() {
+fn recursion_is_rejected_by_targets_without_references() {
     fn target() -> &'static Schema {
-        unreachable!("no rule looks behind a reference")
+        unreachable!("checks do not follow references")
     }
     let back = schema(Schema::of(Kind::Reference(Reference {
         name: "Tree",
@@ -217,7 +215,7 @@ fn recursion_is_refused_by_those_that_have_no_references() {
             (Target::XAi, path, "xai.supported"),
         ]
     };
-    assert_refused(tree(schema(Schema::nullable(back))), &strict("a.child"));
+    assert_rejected(tree(schema(Schema::nullable(back))), &strict("a.child"));
 
     let list = schema(Schema::array(back));
     let gemini = (
@@ -226,77 +224,224 @@ fn recursion_is_refused_by_those_that_have_no_references() {
         "gemini.parametersJsonSchema.recursion",
     );
     let [anthropic, xai] = strict("a.child[]");
-    assert_refused(tree(list), &[anthropic, gemini, xai]);
-    // That the tree itself may be left out does not end it.
-    assert_refused(
+    assert_rejected(tree(list), &[anthropic, gemini, xai]);
+    // An optional tree does not make its recursion optional.
+    assert_rejected(
         schema(Schema::nullable(tree(list))),
         &[anthropic, gemini, xai],
     );
 }
 
 #[test]
-fn an_enum_may_be_large_or_long_but_not_both() {
+fn an_enum_may_have_many_values_or_long_ones() {
     let values =
         |count: usize, length: usize| strings((0..count).map(move |at| format!("{at:0length$}")));
-    assert_refused(values(251, 59), &[]);
-    assert_refused(values(250, 400), &[]);
+    assert_rejected(values(251, 59), &[]);
+    assert_rejected(values(250, 400), &[]);
     let too_long = (
         Target::OpenAiStrict,
         "a",
         "openai.strict.max_enum_string_len_when_gt_250",
     );
-    assert_refused(values(251, 60), &[too_long]);
+    assert_rejected(values(251, 60), &[too_long]);
 }
 
-/// What a build says of a tool with parameters of these names and schemas, or that it takes it.
-fn said_of_all(parameters: &[(&str, &'static Schema)]) -> Result<(), String> {
-    let mut judge = ToolCheck::of("f");
-    let heard = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // The macro's rounds, as it makes them.
-        loop {
-            for (name, schema) in parameters {
-                let property = Property::new(text(name), Text::EMPTY, schema);
-                parameter(&mut judge, property, &verdict(schema));
-            }
-            if judge.ends() {
-                break;
-            }
-        }
-    }));
-    heard.map_err(|payload| *payload.downcast::<String>().unwrap())
+/// Returns the compile error of a tool `f` with a parameter of this name and schema.
+fn error_of(name: &str, schema: &'static Schema) -> Option<String> {
+    let property = Property::new(text(name), Text::EMPTY, schema);
+    let checked = std::panic::catch_unwind(|| parameter("f", property));
+    checked.err().map(|payload| *payload.downcast().unwrap())
 }
 
 #[test]
-fn a_broken_rule_stops_the_build_and_so_do_all_others_of_the_tool() {
-    let refused = schema(Schema::array(object([("1st", STRING)])));
-    assert_eq!(said_of_all(&[("a", STRING), ("b", STRING)]), Ok(()));
-
-    let one = "`a[].1st`: this is no key that every provider takes (rule portable.param_name); use \
-               an ASCII letter or `_`, then at most 63 ASCII letters, digits or `_`";
-    let said = said_of_all(&[("b", STRING), ("a", refused)]).unwrap_err();
-    assert_eq!(said, format!("tool `f`, parameter {one}"));
-
-    let twins = strings(["Red", "rED"].map(String::from));
-    let parameters = [("a", refused), ("b", STRING), ("c", twins), ("d", refused)];
-    let said = said_of_all(&parameters).unwrap_err();
-    let lines: Vec<_> = said.lines().collect();
-    assert_eq!(lines.len(), 3, "{said}");
-    assert_eq!(lines[0], format!("tool `f`, parameter {one}"));
-    let starts = "also refused, parameter `c`: two values of this enum differ by case alone";
-    assert!(lines[1].starts_with(starts), "{said}");
-    assert!(lines[2].starts_with("also refused, parameter `d[].1st`: "));
+fn a_broken_rule_stops_the_build() {
+    let rejected = schema(Schema::array(object([("1st", STRING)])));
+    assert_eq!(error_of("a", STRING), None);
+    let message = "tool `f`, parameter `a[].1st`: this key is not valid for every provider (rule \
+                   portable.param_name); use an ASCII letter or `_`, then at most 63 ASCII \
+                   letters, digits or `_`";
+    assert_eq!(error_of("a", rejected).unwrap(), message);
+    let message = error_of("c", strings(["Red", "rED"].map(String::from))).unwrap();
+    let start = "tool `f`, parameter `c`: two values of this enum differ only by case";
+    assert!(message.starts_with(start), "{message}");
 }
 
 #[test]
-fn of_many_refused_parameters_the_rest_is_counted() {
-    // As long as they may be.
-    let refused = object([(&*"k".repeat(300), STRING)]);
-    let name = "n".repeat(64);
-    for count in 1..=12 {
-        let said = said_of_all(&vec![(&*name, refused); count]).unwrap_err();
-        let told = said.matches("digits or `_`").count();
-        assert_eq!(told, count.min(8), "{said}");
-        let rest = format!("also refused: {} more", count.saturating_sub(8));
-        assert_eq!(said.ends_with(&rest), count > 8, "{said}");
+fn the_longest_names_leave_room_for_the_remedy() {
+    let rejected = object([(&*"k".repeat(300), STRING)]);
+    let message = error_of(&"n".repeat(64), rejected).unwrap();
+    assert!(message.ends_with("digits or `_`"), "{message}");
+}
+
+#[test]
+fn limits_of_a_whole_tool_count_every_depth() {
+    let inner = |count: usize| {
+        let names: Vec<_> = (0..count).map(|at| format!("k{at}")).collect();
+        object(
+            names
+                .iter()
+                .map(|name| (&**name, STRING))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let arguments = |count| {
+        object([
+            ("a", schema(Schema::array(inner(count)))),
+            ("b", inner(100)),
+        ])
+    };
+    assert_eq!(message(arguments(4898), Target::OpenAiStrict), "");
+    assert_eq!(
+        message(arguments(4899), Target::OpenAiStrict),
+        "5001 properties (most in `a`) exceed the limit of 5000 (rule openai.strict.max_properties_total); \
+         split the tool, or turn off the feature `openai-strict`"
+    );
+    assert_eq!(message(arguments(98), Target::Cohere), "");
+    assert!(
+        message(arguments(99), Target::Cohere)
+            .starts_with("201 properties (most in `b`) exceed the limit of 200 ")
+    );
+
+    let values = |count: usize| strings((0..count).map(|at| format!("v{at}")));
+    let arguments = |count| object([("a", values(count)), ("b", values(400))]);
+    assert_eq!(message(arguments(600), Target::OpenAiStrict), "");
+    let said = message(arguments(601), Target::OpenAiStrict);
+    assert!(
+        said.starts_with("1001 enum values (most in `a`) exceed the limit of 1000 "),
+        "{said}"
+    );
+
+    // Characters, not bytes: each of these is two.
+    let long = |length| strings(["ä".repeat(length)]);
+    let arguments = |length| object([("a", long(length)), ("b", long(60_000))]);
+    assert_eq!(message(arguments(59_998), Target::OpenAiStrict), "");
+    let said = message(arguments(59_999), Target::OpenAiStrict);
+    assert!(said.starts_with("120001 characters "), "{said}");
+}
+
+#[test]
+fn anthropic_counts_optional_properties_and_unions() {
+    let optional = schema(Schema::nullable(STRING));
+    let arguments = |count: usize| {
+        let names: Vec<_> = (0..count).map(|at| format!("k{at}")).collect();
+        object(
+            names
+                .iter()
+                .map(|name| (&**name, optional))
+                .collect::<Vec<_>>(),
+        )
+    };
+    // An optional parameter is not a union.
+    assert_eq!(message(arguments(24), Target::AnthropicStrict), "");
+    let said = message(arguments(25), Target::AnthropicStrict);
+    assert!(
+        said.starts_with("25 optional parameters and fields (most in `k0`) exceed "),
+        "{said}"
+    );
+
+    let list = |count: usize| {
+        let union = schema(Schema::any_of(vec![STRING, &Schema::BOOLEAN].leak()));
+        object([(
+            "a",
+            schema(Schema::tuple(
+                vec![schema(Schema::array(union)); count].leak(),
+            )),
+        )])
+    };
+    assert_eq!(message(list(15), Target::AnthropicStrict), "");
+    assert!(
+        message(list(16), Target::AnthropicStrict)
+            .starts_with("17 unions (most in `a`) exceed the limit of 16 ")
+    );
+}
+
+/// A tuple of coordinates is not a union.
+#[test]
+fn a_tuple_of_one_scalar_type_is_not_a_union() {
+    let unions = |items: Vec<&'static Schema>| {
+        let arguments = object([("a", schema(Schema::tuple(items.leak())))]);
+        check(arguments, Target::AnthropicStrict).unwrap().unions
+    };
+    let byte = schema(Schema::integer(0, 255));
+    for items in [
+        vec![],
+        vec![&Schema::NUMBER; 3],
+        vec![byte, byte],
+        vec![STRING, STRING],
+    ] {
+        assert_eq!(unions(items), 0);
     }
+    let described = schema(Schema::NUMBER.describe(Text::new("Degrees.")));
+    for items in [
+        vec![&Schema::NUMBER, described],
+        vec![byte, &Schema::INTEGER],
+        vec![STRING, &Schema::BOOLEAN],
+    ] {
+        assert_eq!(unions(items), 1);
+    }
+}
+
+#[test]
+fn cohere_requires_a_required_parameter() {
+    let optional = schema(Schema::nullable(object([("x", STRING)])));
+    for arguments in [object([]), object([("a", optional)])] {
+        let said = message(arguments, Target::Cohere);
+        assert!(
+            said.starts_with("0 required parameters are below the minimum of 1 "),
+            "{said}"
+        );
+        assert_eq!(message(arguments, Target::Mistral), "");
+    }
+    assert_eq!(
+        message(object([("a", optional), ("b", STRING)]), Target::Cohere),
+        ""
+    );
+}
+
+#[test]
+fn the_message_names_the_largest_parameter() {
+    const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, <Option<u8>>::SCHEMA);
+    // As generated code does.
+    const OPTIONAL: Property = TypeCheck::<Option<u8>>::parameter("f", SMALL);
+    const REQUIRED: Property = Property::new(Text::new("required"), Text::EMPTY, bool::SCHEMA);
+    const _: () = tool("f", &[OPTIONAL, REQUIRED]);
+    let counted = stats(&OPTIONAL);
+    let counts = [
+        counted.keys,
+        counted.optional,
+        counted.required,
+        counted.characters,
+        counted.unions,
+    ];
+    assert_eq!(counts, [1, 1, 0, 5, 0]);
+
+    let wide = |name: &str, keys: usize| {
+        let members =
+            (1..keys).map(|at| Property::new(text(&format!("k{at}")), Text::EMPTY, STRING));
+        let members = Schema::object(members.collect::<Vec<_>>().leak());
+        Property::new(text(name), Text::EMPTY, schema(members))
+    };
+    let parameters = [wide("small", 300), wide("large", 4800)];
+    let targets = Targets::only(Target::OpenAiStrict);
+    let total = parameters.iter().fold(SchemaStats::NONE, |sum, parameter| {
+        sum.and(stats(parameter))
+    });
+    let exceeded = exceeded_limit(&total, &parameters, targets);
+    let mut line: ConstString<1024> = ConstString::EMPTY;
+    exceeded.unwrap().write(&mut line);
+    let start = "5100 properties (most in `large`) exceed the limit of 5000 ";
+    assert!(line.as_str().starts_with(start), "{}", line.as_str());
+}
+
+#[test]
+fn a_long_path_is_truncated() {
+    let key = "k".repeat(64);
+    let deep = (0..4).fold(schema(Schema::map(STRING)), |inner, _| {
+        object([(&*key, inner)])
+    });
+    let said = message(object([("a", deep)]), Target::OpenAiStrict);
+    assert!(
+        said.contains("arbitrary keys (rule openai.strict.additionalProperties); name the keys"),
+        "{said}"
+    );
 }

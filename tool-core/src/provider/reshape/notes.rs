@@ -1,68 +1,69 @@
-//! [`Notes`]: what is told of a schema in words.
+//! [`Notes`]: the description of a schema, and what no keyword of the subset expresses.
 
-use crate::provider::reshape::JsonWriter;
-use crate::provider::reshape::style::Style;
+use crate::provider::dialect::JsonWriter;
+use crate::provider::subset::Subset;
 use crate::schema::messages::{expected, text};
 use crate::schema::{
     ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
     StringRule, Text,
 };
 
-/// The description of a schema, and what its keywords can't say.
+/// The annotations of a schema.
 #[derive(Default)]
 pub(crate) struct Notes {
     description: &'static str,
     /// The meaning of each value of an enum.
     meanings: &'static str,
-    words: Vec<String>,
-    /// A default that a keyword says.
+    /// What the schema demands beyond its keywords.
+    sentences: Vec<String>,
+    /// A default, where there is a keyword for it.
     default: &'static str,
 }
 
 impl Notes {
-    /// Of a schema by itself.
-    pub(crate) fn of(schema: &Schema, style: &Style) -> Notes {
+    /// Returns the notes of a schema by itself.
+    pub(crate) fn of(schema: &Schema, subset: &Subset) -> Notes {
         Notes {
             description: schema.description(),
             meanings: meanings(schema),
-            words: words(schema, style),
+            sentences: sentences(schema, subset),
             default: "",
         }
     }
 
-    /// Of a schema as a member of an object.
-    pub(crate) fn member(property: &Property, style: &Style) -> Notes {
-        let mut all = Notes::of(property.schema, style);
+    /// Returns the notes of a property: its own description, and its default and example.
+    pub(crate) fn member(property: &Property, subset: &Subset) -> Notes {
+        let mut all = Notes::of(property.schema, subset);
         all.description = property.description();
         match property.default {
             "" => {}
-            default if style.takes("default") => all.default = default,
-            default if style.requires_all => {
-                all.words
+            default if subset.accepts("default") => all.default = default,
+            default if subset.requires_all => {
+                all.sentences
                     .push(format!("null means the default, {default}."));
             }
-            default => all.words.push(format!("Default: {default}.")),
+            default => all.sentences.push(format!("Default: {default}.")),
         }
         if !property.example.is_empty() {
-            all.words
+            all.sentences
                 .push(format!("For example: {}.", property.example));
         }
         all
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.say("") && self.meanings.is_empty()
+        self.is_only("") && self.meanings.is_empty()
     }
 
-    /// Whether they say this and nothing else.
-    pub(crate) fn say(&self, description: &str) -> bool {
-        self.description == description && self.words.is_empty() && self.default.is_empty()
+    /// Returns `true` if there is this description and nothing else, meanings aside.
+    pub(crate) fn is_only(&self, description: &str) -> bool {
+        self.description == description && self.sentences.is_empty() && self.default.is_empty()
     }
 
-    /// Writes them as members of the schema.
+    /// Writes `description` and `default`.
     pub(crate) fn write(&self, out: &mut JsonWriter) {
-        let words = self.words.join(" ");
-        let parts = [self.description, self.meanings, &words];
+        let sentences = self.sentences.join(" ");
+        let parts = [self.description, self.meanings, &sentences];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         if !parts.is_empty() {
             out.word("description").string(&parts.join("\n"));
@@ -80,36 +81,38 @@ fn meanings(schema: &Schema) -> &'static str {
     }
 }
 
-/// What a schema demands beyond what its keywords say.
-fn words(schema: &Schema, style: &Style) -> Vec<String> {
+/// Returns what a schema demands beyond its keywords.
+fn sentences(schema: &Schema, subset: &Subset) -> Vec<String> {
     match schema.kind {
-        Kind::Nullable(inner) => words(inner, style),
-        Kind::Integer(range) => must_be(integer(range, style)),
-        Kind::Number(range) => must_be(number(range, style)),
-        Kind::String(rule) => must_be(string(rule, style)),
-        Kind::Array(rule) => array(rule, style),
-        Kind::Tuple(schemas) if !style.takes("prefixItems") => vec![tuple(schemas)],
-        Kind::Map(rule) => map(rule, style),
+        Kind::Nullable(inner) => sentences(inner, subset),
+        Kind::Integer(range) => must_be(integer(range, subset)),
+        Kind::Number(range) => must_be(number(range, subset)),
+        Kind::String(rule) => must_be(string(rule, subset)),
+        Kind::Array(rule) => array(rule, subset),
+        Kind::Tuple(schemas) if !subset.accepts("prefixItems") => vec![tuple(schemas)],
+        Kind::Map(rule) => map(rule, subset),
         _ => Vec::new(),
     }
 }
 
-fn in_words(schema: &Schema) -> String {
-    text(|words| expected(words, schema))
+/// Returns "an integer from 1 to 14".
+fn phrase(schema: &Schema) -> String {
+    text(|out| expected(out, schema))
 }
 
 fn must_be(rest: Option<Kind>) -> Vec<String> {
-    let sentence = |kind| format!("Must be {}.", in_words(&Schema::of(kind)));
+    let sentence = |kind| format!("Must be {}.", phrase(&Schema::of(kind)));
     rest.map(sentence).into_iter().collect()
 }
 
-fn integer(range: IntegerRange, style: &Style) -> Option<Kind> {
+fn integer(range: IntegerRange, subset: &Subset) -> Option<Kind> {
     let rest = IntegerRange {
-        shows_minimum: range.shows_minimum && !style.takes("minimum"),
-        shows_maximum: range.shows_maximum && !style.takes("maximum"),
-        multiple_of: match style.takes("multipleOf") {
-            true => 0,
-            false => range.multiple_of,
+        shows_minimum: range.shows_minimum && !subset.accepts("minimum"),
+        shows_maximum: range.shows_maximum && !subset.accepts("maximum"),
+        multiple_of: if subset.accepts("multipleOf") {
+            0
+        } else {
+            range.multiple_of
         },
         ..range
     };
@@ -117,17 +120,20 @@ fn integer(range: IntegerRange, style: &Style) -> Option<Kind> {
     (!is_any).then_some(Kind::Integer(rest))
 }
 
-fn number(range: NumberRange, style: &Style) -> Option<Kind> {
-    let untaken = |bound: Option<Bound>, inclusive, exclusive| {
-        bound.filter(|bound| match bound.is_exclusive {
-            true => !style.takes(exclusive),
-            false => !style.takes(inclusive),
+fn number(range: NumberRange, subset: &Subset) -> Option<Kind> {
+    let unexpressed = |bound: Option<Bound>, inclusive, exclusive| {
+        bound.filter(|bound| {
+            !subset.accepts(if bound.is_exclusive {
+                exclusive
+            } else {
+                inclusive
+            })
         })
     };
     let rest = NumberRange {
-        minimum: untaken(range.minimum, "minimum", "exclusiveMinimum"),
-        maximum: untaken(range.maximum, "maximum", "exclusiveMaximum"),
-        multiple_of: untaken(range.multiple_of, "multipleOf", "multipleOf"),
+        minimum: unexpressed(range.minimum, "minimum", "exclusiveMinimum"),
+        maximum: unexpressed(range.maximum, "maximum", "exclusiveMaximum"),
+        multiple_of: unexpressed(range.multiple_of, "multipleOf", "multipleOf"),
         ..range
     };
     let ends = [rest.minimum, rest.maximum, rest.multiple_of];
@@ -135,33 +141,33 @@ fn number(range: NumberRange, style: &Style) -> Option<Kind> {
     (!is_any).then_some(Kind::Number(rest))
 }
 
-fn string(rule: StringRule, style: &Style) -> Option<Kind> {
+fn string(rule: StringRule, subset: &Subset) -> Option<Kind> {
     let mut rest = StringRule {
-        lengths: untaken(rule.lengths, style, "minLength", "maxLength"),
+        lengths: unexpressed(rule.lengths, subset, "minLength", "maxLength"),
         ..rule
     };
-    if style.takes_pattern(rule.pattern.as_str()) {
+    if subset.accepts_pattern(rule.pattern.as_str()) {
         rest.pattern = Text::EMPTY;
     }
-    if style.takes_format(rule.format) {
+    if subset.accepts_format(rule.format) {
         rest.format = "";
     }
     let is_any = rest.lengths.is_any() && rest.pattern.is_empty() && rest.format.is_empty();
     (!is_any).then_some(Kind::String(rest))
 }
 
-fn array(rule: ArrayRule, style: &Style) -> Vec<String> {
-    let lengths = untaken(rule.lengths, style, "minItems", "maxItems");
-    let mut words =
+fn array(rule: ArrayRule, subset: &Subset) -> Vec<String> {
+    let lengths = unexpressed(rule.lengths, subset, "minItems", "maxItems");
+    let mut sentences =
         must_be((!lengths.is_any()).then_some(Kind::Array(ArrayRule { lengths, ..rule })));
-    if rule.is_unique && !style.takes("uniqueItems") {
-        words.push("No item may occur twice.".into());
+    if rule.is_unique && !subset.accepts("uniqueItems") {
+        sentences.push("No item may occur twice.".into());
     }
-    words
+    sentences
 }
 
 fn tuple(schemas: &[&'static Schema]) -> String {
-    let items = schemas.iter().map(|schema| in_words(schema));
+    let items = schemas.iter().map(|schema| phrase(schema));
     let items: Vec<_> = items.collect();
     match &items[..] {
         [] => "Must be an empty array.".into(),
@@ -174,30 +180,33 @@ fn tuple(schemas: &[&'static Schema]) -> String {
     }
 }
 
-fn map(rule: MapRule, style: &Style) -> Vec<String> {
-    let lengths = untaken(rule.lengths, style, "minProperties", "maxProperties");
-    let mut words = must_be((!lengths.is_any()).then_some(Kind::Map(MapRule { lengths, ..rule })));
-    let is_told = match rule.keys.kind {
-        Kind::Enum(keys) => style.takes_keys(keys),
+fn map(rule: MapRule, subset: &Subset) -> Vec<String> {
+    let lengths = unexpressed(rule.lengths, subset, "minProperties", "maxProperties");
+    let mut sentences =
+        must_be((!lengths.is_any()).then_some(Kind::Map(MapRule { lengths, ..rule })));
+    let is_expressed = match rule.keys.kind {
+        Kind::Enum(keys) => subset.accepts_keys(keys),
         Kind::String(keys) => keys.lengths.is_any(),
         _ => false,
     };
-    if !is_told {
-        words.push(format!("Each key must be {}.", in_words(rule.keys)));
+    if !is_expressed {
+        sentences.push(format!("Each key must be {}.", phrase(rule.keys)));
     }
-    words
+    sentences
 }
 
-/// The lengths that no keyword says.
-fn untaken(lengths: Lengths, style: &Style, minimum: &str, maximum: &str) -> Lengths {
+/// Returns the lengths that no keyword expresses.
+fn unexpressed(lengths: Lengths, subset: &Subset, minimum: &str, maximum: &str) -> Lengths {
     Lengths {
-        minimum: match style.takes_length(minimum, lengths.minimum) {
-            true => 0,
-            false => lengths.minimum,
+        minimum: if subset.accepts_length(minimum, lengths.minimum) {
+            0
+        } else {
+            lengths.minimum
         },
-        maximum: match style.takes_length(maximum, lengths.maximum) {
-            true => usize::MAX,
-            false => lengths.maximum,
+        maximum: if subset.accepts_length(maximum, lengths.maximum) {
+            usize::MAX
+        } else {
+            lengths.maximum
         },
     }
 }

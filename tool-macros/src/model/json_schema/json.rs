@@ -1,7 +1,6 @@
-//! A reader of JSON text, for schemas in attributes. `serde_json` would be compiled a second time
-//! for it, for the machine that compiles.
+//! A JSON parser. `serde_json` would have to be compiled a second time, for the host.
 
-/// A JSON value. Numbers keep their spelling, objects their order.
+/// A JSON value. Numbers are text, and objects keep their order.
 pub(super) enum Json {
     Null,
     Boolean(bool),
@@ -16,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<Json, String> {
     let json = reader.value()?;
     match reader.next() {
         None => Ok(json),
-        Some(_) => Err(reader.wrong("nothing more")),
+        Some(_) => Err(reader.wrong("the end")),
     }
 }
 
@@ -44,8 +43,8 @@ impl Reader<'_> {
     fn wrong(&self, wanted: &str) -> String {
         let got: String = self.rest.chars().take(12).collect();
         match got.is_empty() {
-            true => format!("this is not JSON: expected {wanted} where the text ends"),
-            false => format!("this is not JSON: expected {wanted} at `{got}`"),
+            true => format!("invalid JSON: expected {wanted} at the end of the text"),
+            false => format!("invalid JSON: expected {wanted} at `{got}`"),
         }
     }
 
@@ -61,7 +60,7 @@ impl Reader<'_> {
                 self.rest = rest;
                 match number.parse::<f64>() {
                     Ok(_) => Ok(Json::Number(number.into())),
-                    Err(_) => Err(format!("this is not JSON: `{number}` is no number")),
+                    Err(_) => Err(format!("invalid JSON: `{number}` is not a number")),
                 }
             }
             _ if self.eat("true") => Ok(Json::Boolean(true)),
@@ -84,7 +83,7 @@ impl Reader<'_> {
                 return Err(self.wrong("`:`"));
             }
             if members.iter().any(|(other, _)| *other == key) {
-                return Err(format!("the key `{key}` is given twice; keep one"));
+                return Err(format!("duplicate key `{key}`; remove one of the two"));
             }
             members.push((key, self.value()?));
         }
@@ -105,13 +104,13 @@ impl Reader<'_> {
 
     fn string(&mut self) -> Result<String, String> {
         let Some(inner) = self.rest.strip_prefix('"') else {
-            return Err(self.wrong("a text in quotes"));
+            return Err(self.wrong("a string"));
         };
         let mut text = String::new();
         let mut characters = inner.chars();
         loop {
             match characters.next() {
-                None => return Err("this is not JSON: a text has no closing quote".into()),
+                None => return Err("invalid JSON: a string has no closing quote".into()),
                 Some('"') => break,
                 Some('\\') => text.push(escape(&mut characters)?),
                 Some(other) => text.push(other),
@@ -123,7 +122,7 @@ impl Reader<'_> {
 }
 
 fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
-    let unknown = || String::from("this is not JSON: an unknown escape in a text");
+    let unknown = || String::from("invalid JSON: unknown escape in a string");
     Ok(match characters.next().ok_or_else(unknown)? {
         mark @ ('"' | '\\' | '/') => mark,
         'b' => '\u{8}',
@@ -134,7 +133,7 @@ fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
         'u' => {
             let digits: String = characters.by_ref().take(4).collect();
             let code = u32::from_str_radix(&digits, 16).map_err(|_| unknown())?;
-            // Half of a pair is no character; the character itself can be written instead.
+            // Surrogate pairs are not supported; the character itself can be written.
             char::from_u32(code).ok_or_else(unknown)?
         }
         _ => return Err(unknown()),

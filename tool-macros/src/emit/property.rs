@@ -1,0 +1,251 @@
+//! The property of a parameter or a field.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
+use crate::model::json_schema::{JsonSchema, Kind};
+use crate::util::json;
+use crate::util::literal::Literal;
+use crate::util::tokens::text;
+
+/// A parameter or a field.
+pub(super) struct Member<'m> {
+    pub(super) key: &'m str,
+    pub(super) description: Option<&'m str>,
+    /// The type whose schema it has, unless the constraints override it.
+    pub(super) ty: TokenStream,
+    /// The spans of its first and its last token.
+    pub(super) ends: (Span, Span),
+    pub(super) constraints: &'m Constraints,
+    /// The name of the constant of its narrowed schema. A generic type can't have one.
+    pub(super) constant: Option<Ident>,
+    /// `true` for `Option<&T>`, whose `ty` is `T`.
+    pub(super) is_optional: bool,
+    /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
+    /// accepts may break them.
+    pub(super) tool: Option<&'m str>,
+}
+
+impl Member<'_> {
+    // Input:  /// How many days.
+    //         #[param(range = 1..=14)] days: u8
+    // Output: narrow(
+    //             parameter::<u8>("f", "days", "How many days."),
+    //             inner(__TOOL_NARROW_0),
+    //         )
+    pub(super) fn property(&self) -> TokenStream {
+        let name = self.key;
+        let description = self.description.unwrap_or_default();
+        let is_same_in_json = |text: &str| json::escape(text) == text;
+        let tool = self.tool.map(|tool| quote!(#tool,));
+        let mut property = match self.base() {
+            // Most texts are the same in JSON. This form is cheaper to compile.
+            Base::Type(ty) if is_same_in_json(name) && is_same_in_json(description) => {
+                let function = tool.as_ref().map_or("property", |_| "parameter");
+                self.call(function, Some(&ty), quote!(#tool #name, #description))
+            }
+            base => {
+                let (name, description) = (text(name), text(description));
+                let texts = quote!(#name, #description);
+                let (property, check, ty) = match base {
+                    Base::Type(ty) => {
+                        let property = self.call("property_of", Some(&ty), texts);
+                        (property, "checked", Some(ty))
+                    }
+                    Base::Schema(schema) => {
+                        let property = quote!(__tool_core::Property::new(#texts, #schema));
+                        (property, "checked_schema", None)
+                    }
+                };
+                match tool {
+                    Some(tool) => self.call(check, ty.as_ref(), quote!(#tool #property)),
+                    None => property,
+                }
+            }
+        };
+        if self.is_optional {
+            property = quote!(__tool_core::optional(#property));
+        }
+        if self.constraints.schema_override.is_some() {
+            // Another type decodes the value.
+            property = quote!(__tool_core::constrain::inexact(#property));
+        }
+        if !self.constraints.narrowings.is_empty() {
+            let schema = self.schema();
+            property = quote! {
+                __tool_core::constrain::narrow(
+                    #property,
+                    __tool_core::constrain::inner(#schema),
+                )
+            };
+        }
+        let annotations = self.constraints.annotations.iter();
+        annotations.fold(property, |property, one| constrained(&property, one))
+    }
+
+    /// A call that begins and ends where the type does, so that errors about its schema underline
+    /// the type.
+    fn call(&self, name: &str, ty: Option<&TokenStream>, arguments: TokenStream) -> TokenStream {
+        let (first, last) = self.ends;
+        let name = Ident::new(name, first);
+        let ty = ty.map(|ty| quote_spanned!(first=> ::<#ty>));
+        let function = quote_spanned!(first=> __tool_core::#name #ty);
+        let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+        arguments.set_span(last);
+        quote!(#function #arguments)
+    }
+
+    /// The schema of its values, of type `&'static Schema`.
+    pub(super) fn schema(&self) -> TokenStream {
+        match &self.constant {
+            Some(constant) if !self.constraints.narrowings.is_empty() => quote!(#constant),
+            _ => self.narrow(),
+        }
+    }
+
+    // Input:  #[param(range = 1..=14)] days: u8
+    // Output: const __TOOL_NARROW_0: &Schema = const {
+    //             &as_nullable_as(
+    //                 <u8 as ToolType>::SCHEMA,
+    //                 const { &constrain::integers(constrain::inner(<u8 as ToolType>::SCHEMA), Some(1), Some(14)) },
+    //             )
+    //         };
+    //
+    // A constant for each, so that one build shows all errors.
+    pub(super) fn definition(&self) -> Option<TokenStream> {
+        let constant = self.constant.as_ref()?;
+        if self.constraints.narrowings.is_empty() {
+            return None;
+        }
+        let schema = self.narrow();
+        Some(quote!(const #constant: &__tool_core::Schema = #schema;))
+    }
+
+    fn narrow(&self) -> TokenStream {
+        let base = match self.base() {
+            Base::Type(ty) => {
+                quote_spanned!(self.ends.0=> <#ty as __tool_core::ToolType>::SCHEMA)
+            }
+            Base::Schema(schema) => schema,
+        };
+        if self.constraints.narrowings.is_empty() {
+            return base;
+        }
+        let inner = quote!(__tool_core::constrain::inner(#base));
+        let narrowings = self.constraints.narrowings.iter();
+        let narrow = narrowings.fold(inner, |schema, narrowing| {
+            let narrow = constrained(&schema, narrowing);
+            quote!(&#narrow)
+        });
+        // An item of a tuple, or the inside of a newtype, keeps its `null`.
+        quote!(const { &__tool_core::constrain::as_nullable_as(#base, const { #narrow }) })
+    }
+
+    // Input:  #[param(default = 5)] days: u8
+    // Output: const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(5), "…");
+    pub(super) fn check(&self, what: &str, literal: &Literal, span: Span) -> TokenStream {
+        let schema = self.schema();
+        let constant = literal.constant();
+        let message = format!(
+            "the {what} {} does not match the schema of `{}`; write a value that does",
+            literal.json(),
+            self.key,
+        );
+        quote_spanned! {span=>
+            const _: () = __tool_core::check::fits(#schema, &#constant, #message);
+        }
+    }
+
+    /// Checks of the values of annotations.
+    pub(super) fn checks(&self) -> impl Iterator<Item = TokenStream> {
+        let literals = self.constraints.literals();
+        literals.map(|(key, literal, span)| self.check(key, literal, span))
+    }
+
+    fn base(&self) -> Base {
+        match &self.constraints.schema_override {
+            Some(SchemaOverride::Type(ty)) => Base::Type(quote!(#ty)),
+            Some(SchemaOverride::Schema { schema, .. }) => {
+                let schema = json_schema(schema);
+                Base::Schema(quote!(const { &#schema }))
+            }
+            None => Base::Type(self.ty.clone()),
+        }
+    }
+}
+
+enum Base {
+    Type(TokenStream),
+    Schema(TokenStream),
+}
+
+// Input:  #[param(range = 1..=14)]
+// Output: constrain::integers(base, Some(1), Some(14))
+fn constrained(base: &TokenStream, constraint: &Constraint) -> TokenStream {
+    // The span of the whole call makes an error of the function underline the constraint.
+    let function = Ident::new(constraint.function, constraint.span);
+    let arguments = &constraint.arguments;
+    quote_spanned!(constraint.span=> __tool_core::constrain::#function(#base #(, #arguments)*))
+}
+
+// Input:  {"type":"string","minLength":1}
+// Output: constrain::length(&Schema::STRING, 1, usize::MAX)
+fn json_schema(json: &JsonSchema) -> TokenStream {
+    let schema = quote!(__tool_core::Schema);
+    let base = match &json.kind {
+        Kind::Any => quote!(#schema::ANY),
+        Kind::Null => quote!(#schema::NULL),
+        Kind::Boolean => quote!(#schema::BOOLEAN),
+        Kind::Integer => quote!(#schema::INTEGER),
+        Kind::Number => quote!(#schema::NUMBER),
+        Kind::String => quote!(#schema::STRING),
+        Kind::Enum(values) => {
+            let values = values.iter().map(|value| text(value));
+            quote!(#schema::strings(const { &[#(#values),*] }))
+        }
+        Kind::Array(items) => {
+            let items = json_schema(items);
+            quote!(#schema::array(const { &#items }))
+        }
+        Kind::Tuple(items) => {
+            let items = items.iter().map(json_schema);
+            quote!(#schema::tuple(const { &[#(&#items),*] }))
+        }
+        Kind::Map(values) => {
+            let values = json_schema(values);
+            quote!(#schema::map(const { &#values }))
+        }
+        Kind::Object(properties) => {
+            let properties = properties.iter().map(|(key, is_required, property)| {
+                let (key, property) = (text(key), json_schema(property));
+                let optional = (!is_required).then(|| quote!(.optional()));
+                quote!(__tool_core::Property::new(
+                    #key,
+                    __tool_core::Text::EMPTY,
+                    const { &#property },
+                )#optional)
+            });
+            quote!(#schema::object(const { &[#(#properties),*] }))
+        }
+        Kind::AnyOf(schemas) => {
+            let schemas = schemas.iter().map(json_schema);
+            quote!(#schema::any_of(const { &[#(&#schemas),*] }))
+        }
+        Kind::Nullable(inner) => {
+            let inner = json_schema(inner);
+            quote!(#schema::nullable(const { &#inner }))
+        }
+    };
+    let constraints = json.constraints.iter();
+    let schema = constraints.fold(base, |base, one| constrained(&quote!(&#base), one));
+    describe(schema, json.description.as_deref())
+}
+
+/// Adds a description to a schema.
+pub(super) fn describe(schema: TokenStream, description: Option<&str>) -> TokenStream {
+    match description.map(text) {
+        Some(description) => quote!((#schema).describe(#description)),
+        None => schema,
+    }
+}
