@@ -1,7 +1,7 @@
 //! The macros of [`tool-core`](https://docs.rs/tool-core). Depend on that crate, which re-exports
 //! them.
 //!
-//! An expansion ([`expand`]) has four stages. Each one uses the result of the stage before it:
+//! An expansion (`expand`) has four stages. Each one uses the result of the stage before it:
 //!
 //! | stage | result |
 //! |---|---|

@@ -246,7 +246,7 @@ impl Dialect for Gemini {
     /// function calling").
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| {
-            HOSTED.iter().any(|known| is_spelling(key, known))
+            HOSTED.iter().any(|known| hosted_tool::is_spelling(key, known))
         })
     }
 
@@ -325,15 +325,6 @@ fn stopped(what: &str, reason: &Value, message: &Value) -> ResponseError {
         text.push_str(part);
     }
     ResponseError::new(text)
-}
-
-/// Returns `true` if `key` is `known` in camel case or in snake case.
-fn is_spelling(key: &str, known: &str) -> bool {
-    let snake = known.chars().flat_map(|letter| {
-        let separator = letter.is_ascii_uppercase().then_some('_');
-        separator.into_iter().chain([letter.to_ascii_lowercase()])
-    });
-    key == known || key.chars().eq(snake)
 }
 
 /// Returns `true` if a schema is possible under `parameters`, where every node has a type and every
