@@ -189,7 +189,7 @@ fn names_in(rendered: &tool_core::dialect::Rendered) -> Vec<String> {
             &tool["systemTool"]["name"],
             &tool["function"]["name"],
         ];
-        let name = name
+        let mut name = name
             .into_iter()
             .chain([&tool["toolSpec"]["name"], &tool["type"]]);
         let name = name.find_map(Value::as_str).map(str::to_owned);
