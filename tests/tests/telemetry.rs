@@ -53,7 +53,7 @@ async fn wait() {
 }
 
 /// Never ends in its time.
-#[tool(unlinked, timeout = "2ms")]
+#[tool(unlinked, read_only, timeout = "2ms")]
 async fn hang() {
     std::future::pending::<()>().await;
 }

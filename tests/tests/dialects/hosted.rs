@@ -133,8 +133,10 @@ fn they_are_added_and_removed_and_stay_when_tools_change() {
     registry.add_hosted(tool.clone());
     registry.add(tools![list_alarms]).unwrap();
     assert_eq!(registry.hosted(), std::slice::from_ref(&tool));
-    // A selection of tools keeps a selection of hosted tools.
-    assert!(registry.select(|_| true).hosted().is_empty());
+    // A selection of tools keeps the hosted tools, a group does not.
+    assert_eq!(registry.select(|_| false).hosted(), registry.hosted());
+    assert!(registry.without_hosted().hosted().is_empty());
+    assert!(registry.group("any").hosted().is_empty());
     registry.remove("list_alarms");
     assert!(registry.remove_hosted(&tool) && !registry.remove_hosted(&tool));
     assert!(registry.hosted().is_empty());
