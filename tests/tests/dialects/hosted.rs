@@ -191,10 +191,10 @@ fn names_in(rendered: &tool_core::dialect::Rendered) -> Vec<String> {
             &tool["systemTool"]["name"],
             &tool["function"]["name"],
         ];
-        let name = name
+        let mut name = name
             .into_iter()
             .chain([&tool["toolSpec"]["name"], &tool["type"]]);
-        let name = name.filter_map(Value::as_str).next().map(str::to_owned);
+        let name = name.find_map(Value::as_str).map(str::to_owned);
         name.or_else(|| Some(tool.as_object()?.keys().next()?.clone()))
     };
     let tools = json!(rendered);

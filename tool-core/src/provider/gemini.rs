@@ -246,7 +246,9 @@ impl Dialect for Gemini {
     /// function calling").
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| {
-            HOSTED.iter().any(|known| hosted_tool::is_spelling(key, known))
+            HOSTED
+                .iter()
+                .any(|known| hosted_tool::is_spelling(key, known))
         })
     }
 

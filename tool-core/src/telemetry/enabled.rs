@@ -194,8 +194,8 @@ macro_rules! arguments {
 /// that break lines, control a terminal or change the direction of text are escaped as in JSON, so
 /// JSON text stays valid. A text that is on one line already is not changed.
 fn line(text: &str) -> Cow<'_, str> {
-    // Most texts have none of these bytes, which all such characters contain.
-    if !text.bytes().any(|byte| byte < b' ' || byte >= 0x7f) || !text.contains(affects_layout) {
+    // Most texts are plain ASCII.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(affects_layout) {
         return text.into();
     }
     let mut line = String::with_capacity(text.len() + 16);
