@@ -156,6 +156,7 @@ fn converse<D: Dialect>(
             RunOutcome::OutOfRounds => {
                 writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
             }
+            other => writeln!(out, "stopped: {other:?}")?,
         }
         if let Some(approval) = approval {
             approval.add_approved(agent.registry())?;

@@ -82,6 +82,7 @@ fn run(
         match ended? {
             RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
             RunOutcome::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
+            other => writeln!(out, "stopped: {other:?}")?,
         }
     }
     Ok(())
