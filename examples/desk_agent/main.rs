@@ -8,6 +8,9 @@
 //!     --task - --desk ~/desk --url https://api.openai.com/v1 --model gpt-5.2
 //! ```
 //!
+//! `--approve` asks at the terminal whether to add a tool that the model has proposed. Without a
+//! terminal, name the proposal: `--approve tool_proposals/celsius_to_fahrenheit/1`.
+//!
 //! Without `--url`, a local server answers with recorded responses, or with those of `--script`. With
 //! `--url`, the key comes from the variable `OPENAI_API_KEY`. Each line of a task is a turn of the
 //! user.
@@ -23,18 +26,19 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use examples::folder::Temporary;
 use examples::input;
 use examples::provider::Scripted;
+use examples::terminal::{Terminal, confirm, indented};
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Round, RunOutcome, Transcript};
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
-use tool_core::{Registry, tools};
+use tool_core::{Registry, Tool, tools};
 
 use crate::desk::Desk;
 use crate::model::{Api, OpenAi};
-use crate::tools::{SystemPrompt, celsius_to_fahrenheit};
+use crate::tools::{Proposal, Proposals, SystemPrompt, celsius_to_fahrenheit};
 
 const TASK: &str = include_str!("task.txt");
 
@@ -74,11 +78,13 @@ fn run(flags: &ArgMatches) -> Worked {
     };
     let desk = Desk::open(folder)
         .map_err(|error| format!("can't work in {}: {error}", folder.display()))?;
+    let proposals = Proposals::default();
     let prompt = SystemPrompt::new("You work at a desk. Keep what matters in memory.md.");
     let registry = Registry::builder()
         .linked()
         .context(desk)
         .context(prompt.clone())
+        .context(proposals.clone())
         .output_cap(40_000)
         .build()?;
 
@@ -96,15 +102,18 @@ fn run(flags: &ArgMatches) -> Worked {
     let name = text("model").unwrap_or_default();
     let model = OpenAi::new(&url, &key, api, name, prompt);
     let rounds = flags.get_one("rounds").copied().unwrap_or(8);
-    let is_approved = flags.get_flag("approve");
+    let approval = text("approve").map(|folder| Approval {
+        proposals,
+        folder: Some(folder).filter(|folder| !folder.is_empty()),
+    });
     match api {
         Api::Responses => {
             let agent = Agent::new(registry, OpenAiResponses::default()).rounds(rounds);
-            converse(&agent, &model, &turns, is_approved)
+            converse(&agent, &model, &turns, approval.as_ref())
         }
         Api::Chat => {
             let agent = Agent::new(registry, OpenAiChat::default()).rounds(rounds);
-            converse(&agent, &model, &turns, is_approved)
+            converse(&agent, &model, &turns, approval.as_ref())
         }
     }
 }
@@ -124,12 +133,12 @@ fn converse<D: Dialect>(
     agent: &Agent<D>,
     model: &OpenAi,
     turns: &[&str],
-    is_approved: bool,
+    approval: Option<&Approval<'_>>,
 ) -> Worked {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     let mut transcript = Transcript::new();
     for (turn, at) in turns.iter().zip(0..) {
         if at > 0 {
@@ -143,20 +152,21 @@ fn converse<D: Dialect>(
             show(round)?;
         }
         match ended? {
-            RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
+            RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
             RunOutcome::OutOfRounds => {
                 writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
             }
+            other => writeln!(out, "stopped: {other:?}")?,
         }
-        if is_approved {
-            approve(agent.registry(), &transcript)?;
+        if let Some(approval) = approval {
+            approval.add_approved(agent.registry())?;
         }
     }
     Ok(())
 }
 
 fn show(round: &Round) -> io::Result<()> {
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     for (call, result) in round.calls.iter().zip(&round.results) {
         // An error names the tool itself.
         if !result.is_error() {
@@ -170,16 +180,48 @@ fn show(round: &Round) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the proposed tool. Only the operator can do this, not the model.
-fn approve(registry: &Registry, transcript: &Transcript) -> Worked {
-    let mut results = transcript.rounds().iter().flat_map(|round| &round.results);
-    let folder = "tool_proposals/celsius_to_fahrenheit/";
-    let is_proposed = results.any(|result| result.content().starts_with(folder));
-    if is_proposed && registry.get("celsius_to_fahrenheit").is_none() {
-        registry.add(tools![celsius_to_fahrenheit])?;
-        writeln!(io::stdout(), "operator: added celsius_to_fahrenheit")?;
+/// How a person approves proposals.
+struct Approval<'f> {
+    proposals: Proposals,
+    /// The folder of the approved proposal; `None` to ask at the terminal.
+    folder: Option<&'f str>,
+}
+
+impl Approval<'_> {
+    /// Adds the proposed tool if a person approves. Nothing that a model writes can do this.
+    fn add_approved(&self, registry: &Registry) -> Worked {
+        let mut out = Terminal::stdout();
+        for proposal in self.proposals.take() {
+            let is_known = proposal.name == celsius_to_fahrenheit::SPEC.name;
+            if !is_known || registry.get(&proposal.name).is_some() {
+                continue;
+            }
+            if self.is_approved(&proposal)? {
+                registry.add(tools![celsius_to_fahrenheit])?;
+                writeln!(out, "operator: added {}", proposal.name)?;
+            } else {
+                writeln!(out, "operator: did not add {}", proposal.name)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn is_approved(&self, proposal: &Proposal) -> io::Result<bool> {
+        if let Some(folder) = self.folder {
+            return Ok(folder == proposal.folder);
+        }
+        let question = format!("Add the tool proposed in {}?", proposal.folder);
+        let answer = confirm(&question)?;
+        if answer.is_none() {
+            let mut log = Terminal::stderr();
+            writeln!(
+                log,
+                "desk_agent: standard input is not a terminal, so nobody can approve; use --approve {}",
+                proposal.folder
+            )?;
+        }
+        Ok(answer == Some(true))
+    }
 }
 
 fn main() -> ExitCode {
@@ -225,10 +267,11 @@ fn main() -> ExitCode {
         .arg(
             flag(
                 "approve",
-                "",
-                "Add celsius_to_fahrenheit once the model has proposed it",
+                "FOLDER",
+                "Ask whether to add a proposed tool, or add the one in this folder",
             )
-            .action(ArgAction::SetTrue),
+            .num_args(0..=1)
+            .default_missing_value(""),
         )
         .arg(input::log_flag())
         .get_matches();

@@ -146,6 +146,34 @@ impl fmt::Display for FunctionName {
     }
 }
 
+/// A proposed tool.
+#[derive(Clone)]
+pub(crate) struct Proposal {
+    /// Name of the function.
+    pub(crate) name: String,
+    /// Folder of the proposal, such as `tool_proposals/celsius_to_fahrenheit/1`.
+    pub(crate) folder: String,
+}
+
+/// The proposals that wait for a person, oldest first. Clones share them.
+///
+/// Only the tool adds to them, after it has written a folder. A text that looks like its result is
+/// not a proposal: a model can write any text, also into the files that it reads.
+#[derive(Clone, Default)]
+pub(crate) struct Proposals(Arc<Mutex<Vec<Proposal>>>);
+
+impl Proposals {
+    fn push(&self, proposal: Proposal) {
+        let mut proposals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        proposals.push(proposal);
+    }
+
+    /// Removes and returns all proposals.
+    pub(crate) fn take(&self) -> Vec<Proposal> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Maximum number of proposals with the same name.
 const PROPOSALS: u32 = 20;
 
@@ -163,6 +191,7 @@ pub(crate) fn propose_function_tool(
     /// JSON Schema of the arguments.
     parameters: Map<String, Value>,
     #[param(context)] desk: &Desk,
+    #[param(context)] proposals: &Proposals,
 ) -> Result<String, DeskError> {
     let spec = json!({ "name": name.0, "description": description, "parameters": parameters });
     let spec = format!("{spec:#}\n");
@@ -176,7 +205,14 @@ pub(crate) fn propose_function_tool(
     for number in 1..=PROPOSALS {
         let folder = ["tool_proposals", &name.0, &number.to_string()];
         match desk.create(&folder, &[("tool.json", &spec), (&code, &stub)]) {
-            Ok(()) => return Ok(folder.join("/")),
+            Ok(()) => {
+                let folder = folder.join("/");
+                proposals.push(Proposal {
+                    name: name.0,
+                    folder: folder.clone(),
+                });
+                return Ok(folder);
+            }
             Err(DeskError::Exists) => {}
             Err(error) => return Err(error),
         }
@@ -185,7 +221,7 @@ pub(crate) fn propose_function_tool(
 }
 
 /// Converts degrees Celsius to degrees Fahrenheit.
-// Unlinked: the operator adds it to the registry once the model has proposed it.
+// Unlinked: a person adds it to the registry once the model has proposed it.
 #[tool(unlinked, read_only, idempotent)]
 pub(crate) fn celsius_to_fahrenheit(celsius: f64) -> f64 {
     celsius * 1.8 + 32.0

@@ -15,12 +15,13 @@ mod dice;
 mod tools;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use examples::input;
+use examples::terminal::{Terminal, indented};
 use serde_json::Value;
 use tool_core::{Registry, Tool, ToolCall};
 
@@ -34,7 +35,7 @@ fn run(seed: u64, source: Option<&str>, is_schema: bool) -> Result<(), Box<dyn E
     let calls: Vec<Value> = serde_json::from_str(&text)
         .map_err(|error| format!("the calls are not a JSON array: {error}"))?;
 
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     let spec = tools::roll::SPEC;
     let own = spec.parameters_json();
     if is_schema {
@@ -51,7 +52,7 @@ fn run(seed: u64, source: Option<&str>, is_schema: bool) -> Result<(), Box<dyn E
     for (arguments, at) in calls.into_iter().zip(1..) {
         writeln!(out, "\nroll {arguments}")?;
         let result = registry.call_blocking(ToolCall::new(format!("call_{at}"), "roll", arguments));
-        writeln!(out, "  {}", result.content().replace('\n', "\n  "))?;
+        writeln!(out, "  {}", indented(result.content(), 2))?;
     }
     Ok(())
 }

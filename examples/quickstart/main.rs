@@ -16,12 +16,13 @@ mod screen;
 mod tools;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
 use examples::input;
+use examples::terminal::Terminal;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::Registry;
@@ -114,7 +115,7 @@ fn run(provider: &Provider, source: Option<&str>, is_json: bool) -> Result<(), B
     // 3. What goes back: the model's turn, unchanged, and the results.
     let follow_up = dialect.follow_up(&response, &results);
 
-    let mut out = io::stdout().lock();
+    let mut out = Terminal::stdout();
     if is_json {
         let whole = Whole {
             request: Request { tools: &tools },

@@ -1,7 +1,7 @@
 //! Input, log and exit code of a program.
 
 use std::error::Error;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::{fs, io};
 
@@ -10,6 +10,8 @@ use tracing_subscriber::filter::{LevelFilter, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
+
+use crate::terminal::Terminal;
 
 /// Reads a file, or standard input for `-`. Returns the recorded text if there is no source.
 ///
@@ -45,8 +47,8 @@ pub fn log(flags: &ArgMatches) {
         return;
     }
     // A span would repeat most fields of its event.
-    let events = filter_fn(|data| !data.is_span() && *data.level() <= LevelFilter::INFO);
-    let layer = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let events = filter_fn(|data| data.is_event() && *data.level() <= LevelFilter::INFO);
+    let layer = fmt::layer().with_writer(Terminal::stderr).with_ansi(false);
     let log = tracing_subscriber::registry().with(layer.with_filter(events));
     log.init();
 }
@@ -59,7 +61,8 @@ pub fn end(program: &str, ended: Result<(), Box<dyn Error>>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{program}: {error}");
+            // If nobody reads the error, the exit code is all there is.
+            let _ = writeln!(Terminal::stderr(), "{program}: {error}");
             ExitCode::from(2)
         }
     }

@@ -9,10 +9,11 @@
 //! | `toolkit_docs` | a toolkit with a database, and its catalogue |
 //! | `thermostat` | a failing sensor, with the types of another client crate |
 //!
-//! This library holds what the programs share: reading input, a scripted provider, and running a
-//! program in a test.
+//! This library holds what the programs share: reading input, safe output, a scripted provider,
+//! and running a program in a test.
 
 pub mod folder;
 pub mod input;
 pub mod program;
 pub mod provider;
+pub mod terminal;

@@ -42,6 +42,31 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     }
 }
 
+/// Runs a program at a terminal, and types a line. Returns what the terminal shows, or `None` if
+/// the system has no `script` to open a terminal.
+///
+/// # Panics
+///
+/// Panics if the program can't be run, or if its output is not UTF-8.
+pub fn run_at_terminal(program: &str, flags: &str, line: &str) -> Option<String> {
+    let program = command(program);
+    let command = format!("{} {flags}", program.get_program().to_str().expect("text"));
+    let mut child = Command::new("script")
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .ok()?;
+    // Kept open: its end would end the program's input.
+    let mut input = child.stdin.take().expect("piped");
+    input
+        .write_all(format!("{line}\n").as_bytes())
+        .expect("a pipe");
+    let output = child.wait_with_output().expect("it ends");
+    drop(input);
+    Some(String::from_utf8(output.stdout).expect("text"))
+}
+
 fn command(program: &str) -> Command {
     // Tests run from `target/<profile>/deps`, next to `examples`.
     let mut path = std::env::current_exe().expect("a test is a file");

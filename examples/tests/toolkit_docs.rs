@@ -64,6 +64,14 @@ fn every_tool_documents_its_use_and_its_result() {
             assert!(text.contains(part), "{name} lacks {part:?}");
         }
     }
+    // Again, as after a change; but not over another file.
+    assert_eq!(
+        run("toolkit_docs", &["--catalogue", folder], "").code,
+        Some(0)
+    );
+    fs::write(written.path().join("tools.html"), "mine").expect("a file");
+    let said = "tools.html was not written by tool-core";
+    assert_rejected("toolkit_docs", &["--catalogue", folder], "", said);
     for tool in registry().specs() {
         assert!(tool.when_to_use().is_some() && tool.returns().is_some());
         assert!(tool.prompt().contains("When to use: "));

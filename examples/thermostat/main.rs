@@ -15,12 +15,13 @@ mod chat;
 mod tools;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Arg, Command, value_parser};
 use examples::input;
 use examples::provider::Scripted;
+use examples::terminal::{Terminal, indented};
 use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_core::Registry;
@@ -62,7 +63,7 @@ fn run(
         .enable_all()
         .build()?;
 
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     let mut transcript = Transcript::new();
     for (turn, at) in turns.into_iter().zip(0..) {
         if at > 0 {
@@ -75,12 +76,13 @@ fn run(
         for round in &transcript.rounds()[shown..] {
             for result in &round.results {
                 writeln!(out, "  {} {}", result.call_id(), result.name())?;
-                writeln!(out, "    {}", result.content().replace('\n', "\n    "))?;
+                writeln!(out, "    {}", indented(result.content(), 4))?;
             }
         }
         match ended? {
-            RunOutcome::Answered(text) => writeln!(out, "model: {text}")?,
+            RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
             RunOutcome::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
+            other => writeln!(out, "stopped: {other:?}")?,
         }
     }
     Ok(())

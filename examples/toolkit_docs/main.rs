@@ -15,13 +15,13 @@ mod database;
 mod tools;
 
 use std::error::Error;
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, Command};
 use examples::input;
+use examples::terminal::{Terminal, indented};
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::{Registry, ToolCall};
@@ -53,15 +53,12 @@ fn run(
         .output_cap(20_000)
         .build()?;
 
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     if let Some(folder) = catalogue {
         let docs = registry.docs().title("Toolkit");
-        for (name, text) in [
-            ("TOOLS.md", docs.to_markdown()),
-            ("tools.html", docs.to_html()),
-        ] {
+        for name in ["TOOLS.md", "tools.html"] {
             let path = Path::new(folder).join(name);
-            fs::write(&path, text)
+            docs.write(&path)
                 .map_err(|error| format!("can't write {}: {error}", path.display()))?;
             writeln!(out, "wrote {}", path.display())?;
         }
@@ -78,7 +75,7 @@ fn run(
         writeln!(out, "{tool} {arguments}")?;
         let call = ToolCall::new(format!("call_{at}"), tool, arguments);
         let result = runtime.block_on(registry.call(call));
-        writeln!(out, "  {}", result.content().replace('\n', "\n  "))?;
+        writeln!(out, "  {}", indented(result.content(), 2))?;
     }
     Ok(())
 }

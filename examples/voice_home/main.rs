@@ -13,12 +13,13 @@ mod score;
 mod tools;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use examples::input;
+use examples::terminal::{Terminal, indented};
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
 use tool_core::schema::Property;
@@ -43,7 +44,7 @@ fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     let registry = Registry::linked()?;
     let dialect = dialect(provider);
 
-    let mut out = io::stdout();
+    let mut out = Terminal::stdout();
     writeln!(out, "{} tools:", registry.len())?;
     for tool in registry.specs() {
         let parameters = tool.parameters().properties().iter();
@@ -59,7 +60,7 @@ fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
         match verdict {
             Verdict::Correct => correct += 1,
             Verdict::Wrong(reason) => {
-                writeln!(out, "           {}", reason.replace('\n', "\n           "))?;
+                writeln!(out, "           {}", indented(&reason, 11))?;
                 wrong += 1;
             }
             Verdict::NoCall => no_call += 1,

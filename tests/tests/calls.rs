@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool};
+use tool_core::{
+    Gate, Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
+};
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType, PartialEq)]
@@ -351,4 +353,207 @@ fn arguments_can_be_a_parsed_value() {
     let array = ToolCall::new("id", "get_weather", json!([1]));
     assert!(array.parse_error().is_some());
     assert!(registry.call_blocking(array).is_error());
+}
+
+/// The result of the inner call, in one of the forms in which a tool can return it.
+fn pass_on(
+    result: ToolResult,
+    form: &str,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    match form {
+        "typed" => Ok(result.into_result()?),
+        "text" if result.is_error() => Err(result.content().into()),
+        "transient" if result.is_error() => Err(Transient::new(result.content()).into()),
+        _ => Ok(result.content().to_owned()),
+    }
+}
+
+mod inner {
+    use tool_core::Transient;
+
+    /// Fails in several ways.
+    #[tool_core::tool(unlinked)]
+    pub(crate) fn forward(digit: u8, form: &str) -> Result<String, Transient> {
+        match digit {
+            0 => Err(Transient::new("the sensor is busy")),
+            1 => panic!("with a secret"),
+            _ => Ok(form.to_owned()),
+        }
+    }
+}
+
+/// A registry within a registry.
+struct Remote(Registry);
+
+/// Passes the call on.
+#[tool(unlinked)]
+async fn forward(
+    digit: i64,
+    form: &str,
+    #[param(context)] remote: &Remote,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let arguments = json!({"digit": digit, "form": form});
+    let call = ToolCall::new("inner", "forward", arguments);
+    pass_on(remote.0.call(call).await, form)
+}
+
+/// Uses another tool.
+#[tool(unlinked)]
+async fn plan(
+    digit: i64,
+    form: &str,
+    #[param(context)] remote: &Remote,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let arguments = json!({"digit": digit, "form": form});
+    let call = ToolCall::new("inner", "forward", arguments);
+    pass_on(remote.0.call(call).await, form)
+}
+
+fn call_nested(name: &str, digit: i64, form: &str) -> ToolResult {
+    let denies = |registry: tool_core::RegistryBuilder| {
+        registry.before(
+            async |hook| match hook.call.arguments.to_object().unwrap()["digit"] == 9 {
+                true => Gate::deny("not today"),
+                false => Gate::Allow,
+            },
+        )
+    };
+    let remote = denies(Registry::builder().tools(tools![inner::forward]))
+        .build()
+        .unwrap();
+    // Three registries deep.
+    let middle = Registry::builder()
+        .tools(tools![forward])
+        .context(Remote(remote));
+    let outer = Registry::builder()
+        .tools(tools![forward, plan])
+        .context(Remote(middle.build().unwrap()))
+        .build()
+        .unwrap();
+    outer.call_blocking(ToolCall::new(
+        "1",
+        name,
+        json!({"digit": digit, "form": form}),
+    ))
+}
+
+#[test]
+fn the_error_of_a_call_that_a_tool_passed_on_stays_as_it_is() {
+    for form in ["typed", "text"] {
+        for (digit, kind, body, is_retryable) in [
+            (
+                0,
+                ToolErrorKind::Failed,
+                "forward failed [ref …]: the sensor is busy; retrying the same call may succeed",
+                true,
+            ),
+            (
+                1,
+                if form == "typed" {
+                    ToolErrorKind::Panicked
+                } else {
+                    ToolErrorKind::Failed
+                },
+                "forward failed [ref …]: internal error; it has been reported",
+                false,
+            ),
+            (
+                999,
+                ToolErrorKind::InvalidArguments,
+                "invalid arguments for forward [ref …]:\n- digit: 999 is above the maximum 255",
+                false,
+            ),
+            (
+                9,
+                ToolErrorKind::Denied,
+                "forward was not run [ref …]: not today",
+                false,
+            ),
+        ] {
+            let result = call_nested("forward", digit, form);
+            let error = result.error().unwrap();
+            assert_eq!(error.message().replace(error.id(), "…"), body, "{form}");
+            assert_eq!(error.kind(), kind, "{form}: {body}");
+            assert_eq!(error.is_retryable(), is_retryable, "{form}: {body}");
+            let violations: Vec<_> = error
+                .violations()
+                .iter()
+                .map(|one| (one.path(), one.message()))
+                .collect();
+            match kind {
+                ToolErrorKind::InvalidArguments => {
+                    assert_eq!(violations, [("digit", "999 is above the maximum 255")]);
+                }
+                _ => assert!(violations.is_empty()),
+            }
+        }
+        assert_eq!(call_nested("forward", 2, form).content(), form);
+    }
+    // A hint to retry is given once.
+    let result = call_nested("forward", 0, "transient");
+    assert_eq!(
+        result.content().matches("retrying").count(),
+        1,
+        "{}",
+        result.content()
+    );
+    assert_eq!(
+        result.content().matches("failed").count(),
+        1,
+        "{}",
+        result.content()
+    );
+    assert!(result.error().unwrap().is_retryable());
+}
+
+#[test]
+fn the_error_of_another_tool_is_a_failure_of_the_tool_that_called_it() {
+    for form in ["typed", "text"] {
+        for digit in [0, 999] {
+            let result = call_nested("plan", digit, form);
+            let error = result.error().unwrap();
+            assert_eq!(error.kind(), ToolErrorKind::Failed);
+            // The model can repair neither: the arguments of `plan` were valid.
+            assert!(!error.is_retryable() && error.violations().is_empty());
+            assert!(!error.message().contains("retrying"), "{error}");
+            assert!(error.message().starts_with("plan failed [ref "), "{error}");
+        }
+    }
+}
+
+/// Returns this error.
+#[tool(unlinked)]
+fn quote(text: &str) -> Result<(), String> {
+    Err(text.to_owned())
+}
+
+#[test]
+fn an_error_that_was_passed_on_often_is_told_once() {
+    let registry = Registry::builder().tools(tools![quote]).build().unwrap();
+    let text = "quote failed [ref ABC123]: ".repeat(100_000) + "no ink";
+    let result = registry.call_blocking(ToolCall::new("1", "quote", json!({ "text": text })));
+    let id = result.error().unwrap().id();
+    assert_eq!(result.content(), format!("quote failed [ref {id}]: no ink"));
+}
+
+#[test]
+fn an_error_that_only_resembles_one_is_not_parsed() {
+    let registry = Registry::builder().tools(tools![quote]).build().unwrap();
+    for text in [
+        "quote failed",
+        "quote failed [ref 123]: x",
+        "quote failed [ref abcdef]: x",
+        "quote failed [ref ABC123",
+        "quoted failed [ref ABC123]: x",
+        "other failed [ref ABC123]: x",
+        "so quote failed [ref ABC123]: x",
+        "invalid arguments for other [ref ABC123]:\n- x",
+        "",
+    ] {
+        let result = registry.call_blocking(ToolCall::new("1", "quote", json!({ "text": text })));
+        let error = result.error().unwrap();
+        assert_eq!(error.kind(), ToolErrorKind::Failed);
+        let message = format!("quote failed [ref {}]: {text}", error.id());
+        assert_eq!(error.message(), message);
+    }
 }

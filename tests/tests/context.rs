@@ -224,3 +224,81 @@ async fn progress_after_the_result_is_dropped() {
     ended.recv().unwrap();
     assert_eq!(*heard.lock().unwrap(), [1.0]);
 }
+
+/// Has its own module, as another version of a crate would.
+mod other {
+    pub(super) struct Db;
+}
+
+/// A pool of connections to one kind of database.
+struct Pool<T>(T);
+
+/// Needs a string.
+#[tool(unlinked)]
+fn fetch(#[param(context)] url: &String, #[param(context)] pool: &Pool<u8>) -> String {
+    format!("{url} {}", pool.0)
+}
+
+#[test]
+fn a_context_value_that_nearly_fits_is_named() {
+    let find = || Registry::builder().tools(tools![find_notes]);
+    let fetch = || Registry::builder().tools(tools![fetch]);
+    let count = || Registry::builder().tools(tools![count_up]);
+    for (builder, expected) in [
+        (
+            find().context(Arc::new(db())),
+            "context::Db (there is a value of type alloc::sync::Arc<context::Db>), ",
+        ),
+        (
+            find().context(Box::new(db())),
+            "alloc::boxed::Box<context::Db>), ",
+        ),
+        (
+            find().context(Some(db())),
+            "core::option::Option<context::Db>), ",
+        ),
+        (
+            find().context(Arc::new(Mutex::new(db()))),
+            "alloc::sync::Arc<std::sync::",
+        ),
+        (find().context(other::Db), "of type context::other::Db), "),
+        (
+            find().context_per_call::<Option<Db>>(),
+            "of type core::option::Option<context::Db>), ",
+        ),
+        (
+            count().context(Mutex::new(0_u32)),
+            "(there is a value of type std::sync::",
+        ),
+        (
+            fetch().context("postgres://").context(Pool(0_u8)),
+            "alloc::string::String (there is a value of type &str), ",
+        ),
+        (
+            fetch().context(String::new()).context(Pool(0_u16)),
+            "context::Pool<u8> (there is a value of type context::Pool<u16>), ",
+        ),
+    ] {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(error.matches("there is a value").count(), 1, "{error}");
+    }
+    // Nothing is near.
+    for builder in [
+        find().context(Arc::new(User("Ada"))).context(7_u8),
+        count().context(Arc::new(Mutex::new(Absent))),
+        fetch().context(Arc::new(7_u16)).context(vec![1.5]),
+    ] {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(!error.contains("there is a value"), "{error}");
+    }
+    // The values of one call.
+    let registry = Registry::builder()
+        .tools(tools![whoami])
+        .context_per_call::<User>();
+    let call = ToolCall::new("1", "whoami", r#"{"times":1}"#).with(Arc::new(User("Ada")));
+    let result = registry.build().unwrap().call_blocking(call);
+    let detail = result.error().unwrap().detail();
+    let note = "(there is a value of type alloc::sync::Arc<context::User>)";
+    assert!(detail.contains(note), "{detail}");
+}

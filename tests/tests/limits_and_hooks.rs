@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use serde::Deserialize;
 use tool_core::{
-    CallContext, CancellationToken, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind,
-    ToolResult, Transient, tool, tools,
+    Arguments, CallContext, CancellationToken, Coercion, DynamicTool, Gate, HookCall, Registry,
+    RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
 };
 
 /// Never ends.
@@ -90,7 +91,7 @@ async fn a_tool_has_its_own_timeout_or_that_of_the_registry() {
     let registry = all().timeout(Duration::from_millis(5)).build().unwrap();
     let result = registry.call(ToolCall::new("1", "hang", "")).await;
     assert_eq!(kind(&result), ToolErrorKind::TimedOut);
-    assert!(result.error().unwrap().is_retryable());
+    assert!(!result.error().unwrap().is_retryable());
     assert!(
         result.content().contains("did not finish within 20ms"),
         "{}",
@@ -295,9 +296,9 @@ async fn before_hooks_allow_deny_and_change() {
                 Gate::Allow
             }
         })
-        .after(|tool, result| async move {
+        .after(|hook, result| async move {
             assert_ne!(result.call_id(), "after", "with a secret");
-            let told = format!("{} said {}", tool.name, result.content());
+            let told = format!("{} said {}", hook.tool.name, result.content());
             result.with_content(told)
         })
         .build()
@@ -350,4 +351,329 @@ fn error_messages_can_be_replaced_by_the_application() {
     // Without a replacement, or after a panic, the library's message stays.
     assert!(call("talk", "{").content().contains("not valid JSON"));
     assert!(call("talk", "{}").content().contains("text: missing"));
+}
+
+/// Mode of a deletion.
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Soft,
+    Hard,
+}
+
+/// Which files.
+#[derive(Debug, Deserialize, ToolType)]
+#[allow(dead_code)]
+struct Files {
+    #[serde(alias = "file")]
+    path: Option<String>,
+    #[serde(alias = "number", default)]
+    count: u8,
+}
+
+/// Is even.
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(try_from = "u8")]
+#[allow(dead_code)]
+struct Even(u8);
+
+impl TryFrom<u8> for Even {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Even, &'static str> {
+        if number.is_multiple_of(2) {
+            Ok(Even(number))
+        } else {
+            Err("odd")
+        }
+    }
+}
+
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Deletes files.
+#[tool(unlinked)]
+fn delete(mode: Mode, days: u32, files: Files, even: Even, note: Option<&str>) -> String {
+    RUNS.fetch_add(1, Ordering::SeqCst);
+    format!("{mode:?} {days} {files:?} {even:?} {note:?}")
+}
+
+#[test]
+fn a_call_that_cannot_run_reaches_no_gate() {
+    let gate = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&gate);
+    let registry = Registry::builder()
+        .tools(tools![delete, block])
+        .context_per_call::<Seen>()
+        .before(move |_| {
+            asked.fetch_add(1, Ordering::SeqCst);
+            async { Gate::Allow }
+        })
+        .build()
+        .unwrap();
+    let good = r#"{"mode":"soft","days":1,"files":{},"even":2}"#;
+    assert!(
+        !registry
+            .call_blocking(ToolCall::new("1", "delete", good))
+            .is_error()
+    );
+    assert_eq!(gate.swap(0, Ordering::SeqCst), 1);
+    let runs = RUNS.load(Ordering::SeqCst);
+    for (call, expected) in [
+        (
+            ToolCall::new("1", "delete", "{"),
+            ToolErrorKind::MalformedJson,
+        ),
+        (
+            ToolCall::new("1", "delete", "{}"),
+            ToolErrorKind::InvalidArguments,
+        ),
+        (
+            ToolCall::new("1", "delete", good.replace("soft", "sift")),
+            ToolErrorKind::InvalidArguments,
+        ),
+        // Only decoding finds this.
+        (
+            ToolCall::new("1", "delete", good.replace(":2}", ":3}")),
+            ToolErrorKind::InvalidArguments,
+        ),
+        (
+            ToolCall::new("1", "delete", good).truncated(),
+            ToolErrorKind::MalformedJson,
+        ),
+        // Without its context value.
+        (ToolCall::new("1", "block", ""), ToolErrorKind::Unavailable),
+    ] {
+        let result = registry.call_blocking(call);
+        assert_eq!(kind(&result), expected, "{}", result.content());
+        assert_eq!(gate.load(Ordering::SeqCst), 0, "{}", result.content());
+    }
+    assert_eq!(RUNS.load(Ordering::SeqCst), runs);
+}
+
+/// Returns a registry with hooks that record the arguments they see.
+fn recording(change: Option<&'static str>) -> (Registry, Arc<Mutex<Vec<String>>>) {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (before, second, after) = (seen.clone(), seen.clone(), seen.clone());
+    let text = |call: &HookCall| match &call.call.arguments {
+        Arguments::Text(text) => text.clone(),
+        other @ Arguments::Json(_) => panic!("{other:?} is not text"),
+    };
+    let registry = Registry::builder()
+        .tools(tools![delete, talk])
+        .lenient()
+        .before(move |hook| {
+            before.lock().unwrap().push(text(&hook));
+            async move { change.map_or(Gate::Allow, Gate::change) }
+        })
+        .before(move |hook| {
+            second.lock().unwrap().push(text(&hook));
+            async { Gate::Allow }
+        })
+        .after(move |hook, result| {
+            after.lock().unwrap().push(text(&hook));
+            async { result }
+        })
+        .build()
+        .unwrap();
+    (registry, seen)
+}
+
+#[test]
+fn hooks_see_the_arguments_that_the_tool_gets() {
+    let (registry, seen) = recording(None);
+    for (sent, expected, quoted) in [
+        (
+            r#"{"mode":"HARD","days":30.0,"files":{"file":"a","number":1.0},"even":4,"note":null}"#,
+            r#"{"mode":"hard","days":30,"files":{"path":"a","count":1},"even":4,"note":null}"#,
+            0,
+        ),
+        (
+            r#"{"files":{"number":null,"file":"a"},"even":"4","mode":"soft","days":"7"}"#,
+            r#"{"files":{"path":"a"},"even":4,"mode":"soft","days":7}"#,
+            2,
+        ),
+        (
+            r#"{"files":{"file":"a","number":null},"mode":"soft","days":7,"even":4}"#,
+            r#"{"files":{"path":"a"},"mode":"soft","days":7,"even":4}"#,
+            0,
+        ),
+    ] {
+        let sent: serde_json::Value = serde_json::from_str(sent).unwrap();
+        let text = sent.to_string();
+        for call in [
+            ToolCall::new("1", "delete", sent),
+            ToolCall::new("1", "delete", text),
+        ] {
+            let result = registry.call_blocking(call);
+            assert!(!result.is_error(), "{}", result.content());
+            let coerced: Vec<_> = result.coercions().iter().map(Coercion::path).collect();
+            assert_eq!(coerced.len(), quoted, "{coerced:?}");
+            let told = std::mem::take(&mut *seen.lock().unwrap());
+            assert_eq!(told.len(), 3);
+            let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+            for text in told {
+                let text: serde_json::Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(text, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_gate_changes_is_validated_and_normalised_again() {
+    let good = r#"{"mode":"soft","days":1,"files":{"path":"a"},"even":2}"#;
+    let changed = r#"{"mode":"HARD","days":2.0,"files":{"file":"b"},"even":2}"#;
+    let (registry, seen) = recording(Some(changed));
+    let result = registry.call_blocking(ToolCall::new("1", "delete", good));
+    let normalised = r#"{"mode":"hard","days":2,"files":{"path":"b"},"even":2}"#;
+    assert_eq!(*seen.lock().unwrap(), [good, normalised, normalised]);
+    assert!(
+        result.content().starts_with("Hard 2 "),
+        "{}",
+        result.content()
+    );
+
+    let (registry, seen) = recording(Some("{}"));
+    let result = registry.call_blocking(ToolCall::new("1", "delete", good));
+    assert_eq!(kind(&result), ToolErrorKind::InvalidArguments);
+    // The second gate is not asked.
+    assert_eq!(seen.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn a_gate_answers_in_the_place_of_a_tool() {
+    let registry = Registry::builder()
+        .tools(tools![delete, talk])
+        .before(|hook| async move {
+            match hook.call.id.as_str() {
+                "text" => Gate::answer("cached"),
+                "json" => Gate::answer(vec![1, 2]),
+                "fails" => Gate::fail("the browser is closed"),
+                _ => Gate::Allow,
+            }
+        })
+        .before(|hook| async move {
+            assert_eq!(hook.call.id, "runs");
+            Gate::Allow
+        })
+        .after(|hook, result| async move {
+            assert_eq!(hook.get::<u8>(), Some(&7));
+            let arguments = hook.call.arguments.to_object().unwrap();
+            assert_eq!(arguments["text"], "a");
+            match result.is_error() {
+                true => result,
+                false => {
+                    let told = format!("{:?} {}", result.structured(), result.content());
+                    result.with_content(told)
+                }
+            }
+        })
+        .build()
+        .unwrap();
+    let call = |id: &str| {
+        let call = ToolCall::new(id, "talk", r#"{"text":"a"}"#).with(7_u8);
+        registry.call_blocking(call)
+    };
+    assert_eq!(call("text").content(), "None cached");
+    assert!(call("json").content().ends_with(" [1,2]"));
+    assert!(call("runs").content().ends_with(r#" ["a"]"#));
+    let failed = call("fails");
+    assert_eq!(kind(&failed), ToolErrorKind::Failed);
+    assert!(failed.content().ends_with(": the browser is closed"));
+}
+
+/// Reads slowly.
+#[tool(unlinked, timeout = "5ms", read_only)]
+async fn read() {
+    std::future::pending::<()>().await;
+}
+
+/// Sets something slowly.
+#[tool(unlinked, timeout = "5ms", idempotent, blocking)]
+fn set() {
+    thread::sleep(Duration::from_millis(100));
+}
+
+/// Pays slowly.
+#[tool(unlinked, timeout = "5ms", blocking)]
+fn pay() {
+    thread::sleep(Duration::from_millis(100));
+}
+
+#[tokio::test]
+async fn a_timeout_invites_a_retry_only_of_tools_that_may_be_repeated() {
+    let registry = Registry::builder().tools(tools![hang, read, set, pay]);
+    let registry = registry.build().unwrap();
+    for (name, is_repeatable, may_run) in [
+        ("hang", false, false),
+        ("read", true, false),
+        ("set", true, true),
+        ("pay", false, true),
+    ] {
+        let result = registry.call(ToolCall::new("1", name, "")).await;
+        let error = result.error().unwrap();
+        assert_eq!(error.kind(), ToolErrorKind::TimedOut);
+        assert_eq!(error.is_retryable(), is_repeatable, "{error}");
+        let text = result.content();
+        assert_eq!(
+            text.ends_with("retrying the same call may succeed"),
+            is_repeatable,
+            "{text}"
+        );
+        assert_eq!(
+            text.contains("check before you repeat the call"),
+            !is_repeatable,
+            "{text}"
+        );
+        assert_eq!(text.contains("may still be running"), may_run, "{text}");
+    }
+}
+
+#[test]
+fn a_dynamic_tool_is_validated_before_it_is_gated() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let tool = DynamicTool::builder("set_days")
+        .description("Sets a number of days.")
+        .parameters(serde_json::json!({
+            "type": "object",
+            "properties": {"days": {"type": "integer", "maximum": 14}},
+            "required": ["days"],
+        }))
+        .build(move |arguments, _| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move { Ok::<_, String>(arguments) }
+        })
+        .unwrap();
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&shown);
+    let registry = Registry::builder()
+        .tool(tool)
+        .before(move |hook| {
+            sink.lock().unwrap().push(hook.call.arguments.clone());
+            async move {
+                match hook.call.id.as_str() {
+                    "changed" => Gate::change(r#"{"days":30}"#),
+                    _ => Gate::Allow,
+                }
+            }
+        })
+        .build()
+        .unwrap();
+    let call = |id: &str, arguments: &str| {
+        registry.call_blocking(ToolCall::new(id, "set_days", arguments))
+    };
+    for invalid in ["{", "{}", r#"{"days":30}"#] {
+        assert!(call("1", invalid).is_error());
+    }
+    assert!(shown.lock().unwrap().is_empty());
+    assert_eq!(call("1", r#"{"days":7.0}"#).content(), r#"{"days":7}"#);
+    let result = call("changed", r#"{"days":1}"#);
+    assert_eq!(kind(&result), ToolErrorKind::InvalidArguments);
+    assert_eq!(
+        *shown.lock().unwrap(),
+        [r#"{"days":7}"#, r#"{"days":1}"#].map(Arguments::from)
+    );
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
 }

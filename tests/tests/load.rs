@@ -103,7 +103,7 @@ async fn panics(at: usize) {
 }
 
 /// Never ends in its time.
-#[tool(unlinked, timeout = "20ms")]
+#[tool(unlinked, read_only, timeout = "20ms")]
 async fn times_out() {
     let _inside = Inside::new();
     std::future::pending::<()>().await;

@@ -2,11 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use tool_core::dialect::OpenAiResponses;
-use tool_core::{Registry, ToolCall, testing, tool, tools};
+use tool_core::{Registry, RegistryChange, ToolCall, ToolEntry, testing, tool, tools};
 
 mod weather {
     /// Temperature of a city.
@@ -223,4 +223,158 @@ fn rendering_is_sorted_by_name() {
         .to_string();
     let places = ["get_temperature", "meet", "roll_die"].map(|name| tools.find(name).unwrap());
     assert!(places.is_sorted());
+}
+
+/// Describes a change in a line.
+fn line(change: &RegistryChange) -> String {
+    let names = |tools: &[ToolEntry]| {
+        let names = tools.iter().map(|tool| tool.name.to_string());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let replaced = change.replaced.iter().map(|(old, new)| {
+        assert_eq!(old.name, new.name);
+        format!("{}>{}", old.description, new.description)
+    });
+    let replaced: Vec<_> = replaced.collect();
+    let (added, removed) = (names(&change.added), names(&change.removed));
+    format!("+[{added}] ~{replaced:?} -[{removed}]")
+}
+
+#[test]
+fn listeners_are_told_what_changed_until_they_are_dropped() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    let listener = registry.on_change(move |registry, change| {
+        sink.lock().unwrap().push((line(change), registry.len()));
+    });
+    let take = || std::mem::take(&mut *told.lock().unwrap());
+    registry.add(tools![meet, hidden]).unwrap();
+    assert_eq!(take(), [("+[hidden meet] ~[] -[]".into(), 3)]);
+    registry.replace(tools![loaded_die][0].clone()).unwrap();
+    let replaced = r#"+[] ~["Rolls a die.>Has the name of another tool."] -[]"#;
+    assert_eq!(take(), [(replaced.into(), 3)]);
+    registry.clone().remove("meet");
+    assert_eq!(take(), [("+[] ~[] -[meet]".into(), 2)]);
+    // What changes nothing, or fails, is not told.
+    registry.remove("meet");
+    registry.add([]).unwrap();
+    registry.replace(tools![loaded_die][0].clone()).unwrap();
+    registry.add(tools![hidden]).unwrap_err();
+    registry.select(|_| true).remove("hidden");
+    assert_eq!(take(), []);
+
+    drop(listener);
+    assert_eq!(Arc::strong_count(&told), 1);
+    registry.remove("hidden");
+    assert_eq!(take(), []);
+    // It may outlive its registry, and may be kept.
+    let orphan = registry.on_change(|_, _| ());
+    let sink = Arc::clone(&told);
+    let kept = registry.on_change(move |_, change| sink.lock().unwrap().push((line(change), 0)));
+    kept.keep();
+    registry.add(tools![hidden]).unwrap();
+    assert_eq!(take().len(), 1);
+    drop(registry);
+    drop(orphan);
+    assert_eq!(Arc::strong_count(&told), 1);
+}
+
+#[test]
+fn a_listener_may_change_the_registry_and_the_listeners() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let late = Arc::new(Mutex::new(None));
+    let (sink, slot) = (Arc::clone(&told), Arc::clone(&late));
+    let first = registry.on_change(move |registry, change| {
+        sink.lock().unwrap().push(("first", line(change)));
+        if change.added.iter().any(|tool| tool.name == "hidden") {
+            registry.remove("hidden").unwrap();
+            let sink = Arc::clone(&sink);
+            let listener = registry.on_change(move |_, change| {
+                sink.lock().unwrap().push(("late", line(change)));
+            });
+            *slot.lock().unwrap() = Some(listener);
+            registry.add(tools![meet]).unwrap();
+        }
+    });
+    let sink = Arc::clone(&told);
+    let second = registry.on_change(move |_, change| {
+        sink.lock().unwrap().push(("second", line(change)));
+    });
+    registry.add(tools![hidden]).unwrap();
+    let (added, removed) = ("+[hidden] ~[] -[]", "+[] ~[] -[hidden]");
+    let told = told.lock().unwrap().clone();
+    let told: Vec<_> = told.iter().map(|(who, line)| (*who, &**line)).collect();
+    // In order, to each, and nobody is told what came before.
+    assert_eq!(
+        told,
+        [
+            ("first", added),
+            ("second", added),
+            ("first", removed),
+            ("second", removed),
+            ("first", "+[meet] ~[] -[]"),
+            ("second", "+[meet] ~[] -[]"),
+            ("late", "+[meet] ~[] -[]"),
+        ]
+    );
+    drop((first, second, late));
+    assert_eq!(names(&registry), ["meet", "roll_die"]);
+}
+
+#[test]
+fn a_long_chain_of_changes_by_a_listener_ends() {
+    let registry = Registry::new();
+    let left = Mutex::new(100_000);
+    let _listener = registry.on_change(move |registry, _| {
+        let mut left = left.lock().unwrap();
+        if *left > 0 {
+            *left -= 1;
+            if registry.remove("roll_die").is_none() {
+                registry.add(tools![roll_die]).unwrap();
+            }
+        }
+    });
+    registry.add(tools![roll_die]).unwrap();
+    assert_eq!(registry.len(), 1);
+}
+
+/// Panics when it is called and when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("planned");
+    }
+}
+
+#[test]
+fn a_listener_that_panics_or_waits_hinders_nobody() {
+    let registry = Registry::new();
+    let bomb = Bomb;
+    let bad = registry.on_change(move |_, _| {
+        let _bomb = &bomb;
+        panic!("planned");
+    });
+    let (sender, receiver) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    // Waits for a change that another thread makes.
+    let good = registry.on_change(move |registry, change| {
+        let sender = sender.lock().unwrap().clone();
+        if change.added.iter().any(|tool| tool.name == "hidden") {
+            let registry = registry.clone();
+            std::thread::spawn(move || registry.add(tools![meet]).unwrap())
+                .join()
+                .unwrap();
+        }
+        sender.send(line(change)).unwrap();
+    });
+    registry.add(tools![hidden]).unwrap();
+    assert_eq!(receiver.try_recv().unwrap(), "+[hidden] ~[] -[]");
+    assert_eq!(receiver.try_recv().unwrap(), "+[meet] ~[] -[]");
+    drop(bad);
+    registry.remove("meet");
+    assert_eq!(receiver.try_recv().unwrap(), "+[] ~[] -[meet]");
+    drop(good);
 }

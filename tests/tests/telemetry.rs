@@ -1,11 +1,24 @@
 //! Telemetry of a call: one span, with OpenTelemetry's conventions, and one event.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use tool_core::{CallContext, CancellationToken, Gate, Progress, Registry, ToolCall, tool, tools};
+use serde_json::json;
+use tool_core::dialect::{Bedrock, Cohere};
+use tool_core::{
+    Arguments, CallContext, CancellationToken, Gate, HostedTool, Progress, Registry, ToolCall,
+    tool, tools,
+};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::with_default;
 use tracing::{Instrument, Level, info, info_span};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
 
 #[allow(dead_code)] // Other tests look at messages.
 #[path = "../support/capture.rs"]
@@ -40,7 +53,7 @@ async fn wait() {
 }
 
 /// Never ends in its time.
-#[tool(unlinked, timeout = "2ms")]
+#[tool(unlinked, read_only, timeout = "2ms")]
 async fn hang() {
     std::future::pending::<()>().await;
 }
@@ -188,7 +201,9 @@ async fn a_failed_call_has_a_span_with_a_status_and_one_event() {
             event.fields["result.bytes"],
             result.content().len().to_string()
         );
-        assert_eq!(event.fields["message"], error.message());
+        // The model's text may have several lines, the log's has one.
+        let logged = error.message().replace('\n', "\\n");
+        assert_eq!(event.fields["message"], logged);
         assert_eq!(event.fields["around"], id);
         fields(&event);
     }
@@ -289,4 +304,280 @@ async fn a_span_is_a_child_of_the_applications_span() {
     }
     registry.call(ToolCall::new("orphan", "fail", "")).await;
     assert_eq!(capture.span("orphan").parent, None);
+}
+
+/// Keeps the value of every field of this library's spans and events, as a subscriber gets it.
+#[derive(Clone, Default)]
+struct Values(Arc<Mutex<Vec<String>>>);
+
+impl Values {
+    /// Returns what is logged while `run` runs.
+    fn of(run: impl FnOnce()) -> Vec<String> {
+        let values = Values::default();
+        with_default(tracing_subscriber::registry().with(values.clone()), run);
+        std::mem::take(&mut values.0.lock().unwrap())
+    }
+}
+
+impl Visit for &Values {
+    fn record_str(&mut self, _: &Field, value: &str) {
+        self.0.lock().unwrap().push(value.to_owned());
+    }
+
+    fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
+        self.0.lock().unwrap().push(format!("{value:?}"));
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Values {
+    fn on_new_span(
+        &self,
+        attributes: &Attributes<'_>,
+        _: &Id,
+        _: tracing_subscriber::layer::Context<'_, S>,
+    ) {
+        attributes.record(&mut &*self);
+    }
+
+    fn on_record(&self, _: &Id, values: &Record<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        values.record(&mut &*self);
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        event.record(&mut &*self);
+    }
+}
+
+/// An error that quotes the model, as its source does.
+#[derive(Debug)]
+struct Quotes(String, Option<Box<Quotes>>);
+
+impl fmt::Display for Quotes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "can't find {}", self.0)
+    }
+}
+
+impl std::error::Error for Quotes {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.1.as_deref().map(|source| source as _)
+    }
+}
+
+/// Finds nothing.
+#[tool(unlinked)]
+fn find(word: String) -> Result<u8, Quotes> {
+    let source = Quotes(format!("{word} again"), None);
+    Err(Quotes(word, Some(Box::new(source))))
+}
+
+/// Panics with its argument.
+#[tool(unlinked)]
+fn explode(word: String) -> u8 {
+    std::panic::panic_any(word)
+}
+
+/// Characters that break a line, control a terminal or change the direction of text.
+fn hostile_characters() -> Vec<char> {
+    let controls = ('\0'..='\u{9f}').filter(|c| c.is_control());
+    let lines = "\u{2028}\u{2029}";
+    let directions = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+    controls
+        .chain(lines.chars())
+        .chain(directions.chars())
+        .collect()
+}
+
+#[test]
+fn no_text_can_forge_a_line_of_the_log() {
+    let registry = Registry::builder()
+        .tools(tools![find, explode, greet])
+        .before(async |pending| match &pending.call.arguments {
+            Arguments::Text(text) if text.contains("denied") => Gate::deny(text.clone()),
+            _ => Gate::Allow,
+        })
+        .map_errors(|error| Some(format!("{error}\nfor the model")))
+        .build()
+        .unwrap();
+    for character in hostile_characters() {
+        let forged = format!("x{character}{character}2026-01-01 INFO all is well");
+        let word = json!({ "word": forged });
+        // JSON text whose strings and spaces have the character as it is, where JSON allows it.
+        let raw = format!("{{\n\t\"word\":\r\n\"{forged}\"}}");
+        let denied = format!("{forged} denied");
+        let calls = [
+            ToolCall::new(&forged, "find", word.clone()),
+            ToolCall::new("raw", "find", raw),
+            ToolCall::new("call", "explode", word),
+            ToolCall::new("call", &forged, json!({})),
+            ToolCall::new("call", "greet", json!({ "name": 1, &*forged: 2 })),
+            ToolCall::new("call", "greet", &*forged),
+            ToolCall::new("call", "greet", denied),
+        ];
+        for call in calls {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            let mut content = String::new();
+            let logged = Values::of(|| {
+                let result = registry.call_blocking(call);
+                content = result.content().to_owned();
+            });
+            assert!(content.contains('\n'), "the model's text keeps its lines");
+            assert!(logged.len() > 10, "{id:?} {name:?}: {logged:?}");
+            for text in logged {
+                let found = text.chars().find(|c| hostile_characters().contains(c));
+                assert_eq!(found, None, "{id:?} {name:?}: {text:?}");
+            }
+        }
+        // What rendering leaves out or breaks.
+        let hosted = HostedTool::new(json!({ "type": "web_search", "x": forged }));
+        let logged = Values::of(|| {
+            let registry = Registry::builder().hosted(hosted).build().unwrap();
+            registry.render(&Cohere::default());
+            registry.render(&Bedrock::default());
+        });
+        assert!(logged.len() >= 2, "{logged:?}");
+        for text in logged {
+            let found = text.chars().find(|c| hostile_characters().contains(c));
+            assert_eq!(found, None, "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_logged_text_says_what_it_said() {
+    let call = |word: &str, arguments: &str| {
+        let call = ToolCall::new("call", "find", arguments.replace("WORD", word));
+        let registry = Registry::builder().tools(tools![find]).build().unwrap();
+        Values::of(|| drop(registry.call_blocking(call)))
+    };
+    // Nothing is escaped twice, and JSON arguments stay JSON.
+    let logged = call(r"a\nb\u202e\\c", "{\n \"word\":\t\"WORD\"\r\n}");
+    let has = |part: &str| {
+        assert!(
+            logged.iter().any(|text| text.contains(part)),
+            "{part}: {logged:?}"
+        );
+    };
+    has(r"failed [ref ");
+    has(r": can't find a\nb\u202e\c");
+    let arguments = logged.iter().find(|text| text.starts_with('{')).unwrap();
+    let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
+    assert_eq!(arguments, json!({ "word": "a\nb\u{202e}\\c" }));
+    // Other letters stay as they are.
+    let logged = call("Ä 日本 👩‍🚀", r#"{"word":"WORD"}"#);
+    assert!(
+        logged
+            .iter()
+            .any(|text| text.contains("can't find Ä 日本 👩‍🚀"))
+    );
+}
+
+/// A filter is asked about an event before there is one.
+#[test]
+fn a_filter_that_keeps_some_events_gets_them() {
+    let logged = |is_kept: fn(&tracing::Metadata<'_>) -> bool| {
+        let values = Values::default();
+        let layer = values.clone().with_filter(filter_fn(is_kept));
+        let registry = Registry::builder()
+            .tools(tools![find, greet])
+            .build()
+            .unwrap();
+        with_default(tracing_subscriber::registry().with(layer), || {
+            registry.call_blocking(ToolCall::new("<1>", "find", r#"{"word":"w"}"#));
+            registry.call_blocking(ToolCall::new("<2>", "greet", r#"{"name":"Ada"}"#));
+            registry.call_blocking(ToolCall::new("<3>", "greet", "{}"));
+        });
+        let values = values.0.lock().unwrap();
+        let ids = values
+            .iter()
+            .filter(|text| ["<1>", "<2>", "<3>"].contains(&&***text));
+        ids.cloned().collect::<String>()
+    };
+    assert_eq!(
+        logged(|data| data.is_event() && data.target() == "tool_core"),
+        "<1><2><3>"
+    );
+    assert_eq!(
+        logged(|data| data.is_event() && *data.level() == Level::ERROR),
+        "<1>"
+    );
+    assert_eq!(
+        logged(|data| data.is_event()
+            && *data.level() == Level::INFO
+            && data.target() == "tool_core"),
+        "<2>"
+    );
+    assert_eq!(
+        logged(|data| data.is_event() && *data.level() == Level::WARN),
+        "<3>"
+    );
+    assert_eq!(
+        logged(|data| data.is_span() && !data.is_event()),
+        "<1><2><3>"
+    );
+    assert_eq!(logged(|_| false), "");
+}
+
+/// Layers with filters of their own share what a subscriber is asked.
+#[test]
+fn every_layer_gets_the_events_of_its_filter() {
+    let run = || {
+        let plain = Registry::builder().tools(tools![find, greet, explode]);
+        for registry in [plain.build().unwrap(), registry()] {
+            for (name, arguments) in [
+                ("find", r#"{"word":"w"}"#),
+                ("greet", r#"{"name":"Ada"}"#),
+                ("explode", r#"{"word":"w"}"#),
+                ("greet", "{}"),
+            ] {
+                registry.call_blocking(ToolCall::new("call", name, arguments));
+                info!("called {name}");
+            }
+        }
+    };
+    let count = |values: &Values, part: &str| {
+        let values = values.0.lock().unwrap();
+        values.iter().filter(|text| text.starts_with(part)).count()
+    };
+    let up_to = |level: Level| {
+        let values = Values::default();
+        let filter = filter_fn(move |data| *data.level() <= level);
+        (values.clone(), values.with_filter(filter).boxed())
+    };
+    let check = |coarse: &Values, fine: &Values| {
+        for (part, expected) in [
+            ("find failed", 1),
+            ("explode failed", 1),
+            ("invalid arguments", 2),
+            ("the call succeeded", 2),
+            ("in greet, Ada", 2),
+            ("called ", 8),
+            ("execute_tool ", 6),
+        ] {
+            assert_eq!(count(coarse, part), expected, "{part}");
+            assert_eq!(count(fine, part), expected, "{part}");
+        }
+    };
+    let ((coarse, info), (fine, debug)) = (up_to(Level::INFO), up_to(Level::DEBUG));
+    with_default(tracing_subscriber::registry().with(vec![info, debug]), run);
+    check(&coarse, &fine);
+
+    let ((coarse, info), (fine, debug)) = (up_to(Level::INFO), up_to(Level::DEBUG));
+    let (spans, other) = (Values::default(), Values::default());
+    let only_spans = filter_fn(|data| data.is_span() && !data.is_event());
+    let only_ours = filter_fn(|data| data.target() == "telemetry");
+    let layers = vec![
+        info,
+        debug,
+        spans.clone().with_filter(only_spans).boxed(),
+        other.clone().with_filter(only_ours).boxed(),
+    ];
+    let subscriber = tracing_subscriber::registry().with(layers);
+    with_default(subscriber, run);
+    check(&coarse, &fine);
+    assert_eq!(count(&spans, "execute_tool "), 6);
+    assert_eq!(
+        (count(&other, "called "), count(&other, "in greet")),
+        (8, 2)
+    );
 }

@@ -64,11 +64,14 @@
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, join_all, select};
 use serde_json::Value;
 
 use crate::Registry;
+use crate::call::context::CancellationToken;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered, ResponseError};
 use crate::runtime::block_on::block_on;
@@ -105,6 +108,7 @@ pub struct Agent<D> {
     dialect: D,
     max_rounds: usize,
     prepare: Option<Prepare>,
+    cancellation: Option<CancellationToken>,
 }
 
 /// A function that is applied to every call before it runs.
@@ -112,6 +116,7 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunOutcome {
     /// The model called no more tools and answered with this text. The text may be empty or end
     /// mid-sentence if the provider filtered or truncated it; the response passed through
@@ -120,6 +125,9 @@ pub enum RunOutcome {
     /// The limit of rounds was reached while the model still called tools. Their results are in
     /// the transcript, and another run continues from there.
     OutOfRounds,
+    /// The token of the [agent](Agent::cancel_with) was cancelled. The transcript ends with a
+    /// complete round, and another run can continue it.
+    Cancelled,
 }
 
 impl<D: Dialect> Agent<D> {
@@ -130,6 +138,7 @@ impl<D: Dialect> Agent<D> {
             dialect,
             max_rounds: 16,
             prepare: None,
+            cancellation: None,
         }
     }
 
@@ -139,22 +148,53 @@ impl<D: Dialect> Agent<D> {
         self
     }
 
-    /// Applies a function to every call before it runs, such as to add the current user or a
-    /// cancellation token. Clone an agent to serve several users.
+    /// Ends a run with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
+    /// the model is dropped. Running calls are cancelled, and their round is added to the transcript
+    /// with the results so far. As always, a sync tool and an `after` hook run to their end.
     ///
     /// ```
-    /// use tool_core::agent::Agent;
+    /// use std::convert::Infallible;
+    /// use serde_json::Value;
+    /// use tool_core::agent::{Agent, Model, Request, RunOutcome, Transcript};
     /// use tool_core::dialect::Anthropic;
     /// use tool_core::{CancellationToken, Registry};
     ///
-    /// #[derive(Clone)]
+    /// /// Never responds.
+    /// struct Silent;
+    ///
+    /// impl Model for Silent {
+    ///     type Error = Infallible;
+    ///
+    ///     async fn ask(&self, _: Request<'_>) -> Result<Value, Infallible> {
+    ///         std::future::pending().await
+    ///     }
+    /// }
+    ///
+    /// let stop = CancellationToken::new();
+    /// let agent = Agent::new(Registry::new(), Anthropic::default()).cancel_with(&stop);
+    /// let thread = std::thread::spawn(move || {
+    ///     agent.run_blocking(&Silent, &mut Transcript::new()).unwrap()
+    /// });
+    /// stop.cancel();
+    /// assert_eq!(thread.join().unwrap(), RunOutcome::Cancelled);
+    /// ```
+    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
+        self.cancellation = Some(token.clone());
+        self
+    }
+
+    /// Applies a function to every call before it runs, such as to add the current user, or a token
+    /// that cancels this call alone. Clone an agent to serve several users.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    ///
     /// struct User(&'static str);
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default());
-    /// let token = CancellationToken::new();
-    /// let agent_for_ada = agent
-    ///     .clone()
-    ///     .each_call(move |call| call.with(User("Ada")).cancel_with(&token));
+    /// let agent_for_ada = agent.clone().each_call(|call| call.with(User("Ada")));
     /// # let _ = agent_for_ada;
     /// ```
     pub fn each_call(
@@ -203,21 +243,24 @@ impl<D: Dialect> Agent<D> {
         model: &M,
         transcript: &mut Transcript,
     ) -> Result<RunOutcome, AgentError> {
+        let token = self.cancellation.clone().unwrap_or_default();
         for _ in 0..self.max_rounds {
+            if token.is_cancelled() {
+                return Ok(RunOutcome::Cancelled);
+            }
             let tools = self.registry.render(&self.dialect);
             let response = model.ask(Request {
                 messages: transcript.messages(),
                 tools: &tools,
             });
-            let response = response.await;
+            let Some(response) = until_cancelled(&token, response).await else {
+                return Ok(RunOutcome::Cancelled);
+            };
             let response = response.map_err(|error| AgentError::Model(error.into()))?;
             let calls = self.dialect.calls(&response)?;
             let is_last = calls.is_empty() && !self.dialect.is_paused(&response);
-            let prepared = calls.iter().cloned().map(|call| match &self.prepare {
-                Some(prepare) => prepare(call),
-                None => call,
-            });
-            let results = self.registry.call_all(prepared).await;
+            let running = calls.iter().map(|call| self.call(call.clone(), &token));
+            let results = join_all(running).await;
             let follow_up = self.dialect.follow_up(&response, &results);
             let text = self.dialect.text(&response);
             transcript.messages.extend(follow_up);
@@ -231,7 +274,52 @@ impl<D: Dialect> Agent<D> {
                 return Ok(RunOutcome::Answered(answer));
             }
         }
-        Ok(RunOutcome::OutOfRounds)
+        Ok(if token.is_cancelled() {
+            RunOutcome::Cancelled
+        } else {
+            RunOutcome::OutOfRounds
+        })
+    }
+
+    /// Runs one call, cancelled by the token of the run and by its own.
+    fn call(&self, call: ToolCall, token: &CancellationToken) -> impl Future<Output = ToolResult> {
+        let mut call = match &self.prepare {
+            Some(prepare) => prepare(call),
+            None => call,
+        };
+        let own = call.take_cancellation();
+        let both = if own.is_some() {
+            token.child()
+        } else {
+            token.clone()
+        };
+        let running = match self.cancellation {
+            None if own.is_none() => self.registry.call(call),
+            _ => self.registry.call(call.cancel_with(&both)),
+        };
+        async move {
+            let Some(own) = own else {
+                return running.await;
+            };
+            match select(own.cancelled(), pin!(running)).await {
+                Either::Left(((), running)) => {
+                    both.cancel();
+                    running.await
+                }
+                Either::Right((result, _)) => result,
+            }
+        }
+    }
+}
+
+/// Waits for the future, or returns `None` when the token is cancelled.
+async fn until_cancelled<T>(
+    token: &CancellationToken,
+    running: impl Future<Output = T>,
+) -> Option<T> {
+    match select(token.cancelled(), pin!(running)).await {
+        Either::Left(_) => None,
+        Either::Right((value, _)) => Some(value),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::schema::decode_check::rejection;
 use crate::schema::validate::{Normalised, ValidateError, normalise, path_at};
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
+use crate::spec::ToolSpec;
 
 /// The input of one call.
 pub struct Input {
@@ -32,7 +33,9 @@ pub struct Input {
     /// `true` if values in quotes and single values for arrays are converted; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     is_lenient: bool,
-    /// The arguments rewritten for serde, if that was necessary.
+    /// `true` while the arguments are validated without running the tool.
+    is_dry_run: bool,
+    /// The arguments rewritten for serde, if that was necessary or the call was validated first.
     normalised: OnceLock<Box<Normalised>>,
 }
 
@@ -42,9 +45,12 @@ pub enum ArgumentError {
     Malformed(String),
     #[doc(hidden)]
     Invalid(InvalidArguments),
-    /// The call has no context value of this type.
+    /// The call has no context value of this type, which a note may follow.
     #[doc(hidden)]
-    MissingContext(&'static str),
+    MissingContext(String),
+    /// The end of a dry run: the arguments are valid.
+    #[doc(hidden)]
+    DryRun,
 }
 
 /// The violations in a call's arguments.
@@ -76,8 +82,52 @@ impl Input {
             context,
             text,
             is_lenient,
+            is_dry_run: false,
             normalised: OnceLock::new(),
         }
+    }
+
+    /// Replaces the arguments.
+    pub(crate) fn set_text(&mut self, text: String) {
+        self.text = text;
+        self.normalised = OnceLock::new();
+    }
+
+    /// Validates and normalises the arguments of a tool without running it. `decode` invokes the
+    /// tool, which stops after decoding.
+    pub(crate) fn validate(
+        &mut self,
+        tool: &ToolSpec,
+        decode: impl FnOnce(&Input) -> Option<ArgumentError>,
+    ) -> Result<(), ArgumentError> {
+        if !tool.is_dynamic() {
+            let schema = Schema::object(self.parameters);
+            let normalised = normalise(&schema, &self.text, self.is_lenient)?;
+            // Without a text, decoding takes the slow path, which uses the normalised text.
+            self.text.clear();
+            self.normalised = Box::new(normalised).into();
+        }
+        self.is_dry_run = true;
+        let end = decode(self);
+        self.is_dry_run = false;
+        match end {
+            Some(ArgumentError::DryRun) => {}
+            Some(error) => return Err(error),
+            None => unreachable!("a dry run ends after decoding"),
+        }
+        for need in tool.needs() {
+            if !self.context.has(need.id()) {
+                return Err(self.missing_context(need.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the arguments as the tool will get them, once they are validated.
+    pub(crate) fn normalised_text(&self) -> &str {
+        self.normalised
+            .get()
+            .map_or(&*self.text, |normalised| &normalised.text)
     }
 
     /// Marks the call as finished. Returns the values that were converted.
@@ -115,7 +165,15 @@ impl Input {
     /// Returns the context value of this type, or the call's context itself.
     pub fn context<T: Any + Send + Sync>(&self) -> Result<&T, ArgumentError> {
         self.optional_context()
-            .ok_or_else(|| ArgumentError::MissingContext(type_name::<T>()))
+            .ok_or_else(|| self.missing_context(type_name::<T>()))
+    }
+
+    #[cold]
+    fn missing_context(&self, type_name: &'static str) -> ArgumentError {
+        ArgumentError::MissingContext(match self.context.near_miss(type_name) {
+            Some(note) => format!("`{type_name}` ({note})"),
+            None => format!("`{type_name}`"),
+        })
     }
 
     /// Returns the context value of this type, if there is one.
@@ -150,7 +208,22 @@ impl Input {
     /// Returns the text of the arguments.
     #[cfg(feature = "dynamic")]
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        self.normalised_text()
+    }
+
+    /// Ends a dry run with the arguments as the tool will get them. Otherwise does nothing.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn end_dry_run(&self, text: impl FnOnce() -> String) -> Result<(), ArgumentError> {
+        if !self.is_dry_run {
+            return Ok(());
+        }
+        self.normalised.get_or_init(|| {
+            Box::new(Normalised {
+                text: text(),
+                coercions: Vec::new(),
+            })
+        });
+        Err(ArgumentError::DryRun)
     }
 
     /// Decodes arguments that the fast path did not. Starts over, so that the result does not depend
@@ -160,11 +233,16 @@ impl Input {
         &'a self,
         slots: &mut [&mut dyn DecodeSlot<'a>],
     ) -> Result<(), ArgumentError> {
-        let schema = Schema::object(self.parameters);
-        let normalised = normalise(&schema, &self.text, self.is_lenient)?;
-        let normalised = self.normalised.get_or_init(|| Box::new(normalised));
-        let decoded = decode_trusted(&normalised.text, schema.properties(), slots);
-        decoded.map_err(|failure| {
+        let normalised = match self.normalised.get() {
+            Some(validated) => validated,
+            None => {
+                let schema = Schema::object(self.parameters);
+                let normalised = normalise(&schema, &self.text, self.is_lenient)?;
+                self.normalised.get_or_init(|| Box::new(normalised))
+            }
+        };
+        let decoded = decode_trusted(&normalised.text, self.parameters, slots);
+        decoded.map_err(|failure| -> ArgumentError {
             let violations = match failure {
                 Some(DecodeFailure {
                     property,
@@ -181,6 +259,10 @@ impl Input {
                 None => Violations::one(String::new(), "could not be decoded"),
             };
             ValidateError::Invalid(violations).into()
-        })
+        })?;
+        if self.is_dry_run {
+            return Err(ArgumentError::DryRun);
+        }
+        Ok(())
     }
 }

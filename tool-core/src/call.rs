@@ -110,6 +110,36 @@ impl ToolCall {
         self
     }
 
+    /// Marks a call whose arguments may be incomplete, because the model's response ended before
+    /// they did. It is not run, and its result tells the model to repeat it. Dialects do this; code
+    /// that reads a response by other means should too, since `{}` may be what is left of longer
+    /// arguments.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Deletes notes: those older than some days, or all.
+    /// #[tool(destructive)]
+    /// fn delete_notes(older_than_days: Option<u32>) {
+    ///     unreachable!("{older_than_days:?}")
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![delete_notes]).build()?;
+    /// let call = ToolCall::new("call_1", "delete_notes", "{}").truncated();
+    /// let result = registry.call_blocking(call);
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::MalformedJson);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn truncated(mut self) -> ToolCall {
+        self.is_truncated = true;
+        self
+    }
+
+    /// Returns `true` if the call is [marked](ToolCall::truncated) as truncated.
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
     /// Returns why the arguments are not a JSON object, or `None` if they are. Missing arguments,
     /// `null` and empty text count as the empty object, unless the provider reports a
     /// [truncated response](crate::dialect::Dialect::calls):
@@ -140,6 +170,12 @@ impl ToolCall {
             name: self.name.clone(),
             wire_id: self.wire_id,
         }
+    }
+
+    /// Removes the cancellation token.
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_cancellation(&mut self) -> Option<CancellationToken> {
+        self.extensions.as_mut()?.cancellation.take()
     }
 
     pub(crate) fn extensions_mut(&mut self) -> &mut CallExtensions {

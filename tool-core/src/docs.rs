@@ -106,7 +106,7 @@ impl Docs {
     /// Checks that a file is up to date: HTML if its name ends in `.html`, otherwise Markdown.
     ///
     /// In a test, the path is relative to the package. If the environment variable
-    /// `TOOL_CORE_UPDATE=1` is set, this writes the file instead.
+    /// `TOOL_CORE_UPDATE=1` is set, this [writes](Docs::write) the file instead.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -117,10 +117,41 @@ impl Docs {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file is missing, can't be read or written, or is out of date. The
-    /// error then shows the first line that differs.
+    /// Returns an error if the file is missing, can't be read or written, is out of date, or is not
+    /// a catalogue. If it is out of date, the error shows the first line that differs.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), DocsError> {
-        let path = path.as_ref();
+        self.check_or_write(path.as_ref(), generated_file::is_updating())
+    }
+
+    /// Writes a file: HTML if its name ends in `.html`, otherwise Markdown.
+    ///
+    /// Replaces a catalogue, and keeps its permissions. Never replaces another file, unless it is
+    /// empty: a catalogue is recognized by its structure.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    ///
+    /// let path = std::env::temp_dir().join(format!("{}-NOTES.md", std::process::id()));
+    /// std::fs::write(&path, "# Notes\n\nWritten by hand.\n")?;
+    /// let docs = Registry::new().docs();
+    /// let error = docs.write(&path).unwrap_err();
+    /// assert!(error.to_string().contains("was not written by tool-core"));
+    ///
+    /// std::fs::remove_file(&path)?;
+    /// docs.write(&path)?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, docs.to_markdown());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file can't be read or written, or is not a catalogue.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), DocsError> {
+        self.check_or_write(path.as_ref(), true)
+    }
+
+    fn check_or_write(&self, path: &Path, is_writing: bool) -> Result<(), DocsError> {
         let is_html = path
             .extension()
             .is_some_and(|name| name.eq_ignore_ascii_case("html"));
@@ -129,26 +160,37 @@ impl Docs {
         } else {
             self.to_markdown()
         };
+        let is_generated = |found: &str| {
+            if is_html {
+                html::is_generated(found)
+            } else {
+                markdown::is_generated(found)
+            }
+        };
         let failed = |kind| DocsError {
             path: path.to_owned(),
             kind,
         };
         let io_failed = |error| failed(DocsErrorKind::Io(error));
         let difference = match generated_file::read(path).map_err(io_failed)? {
-            Some(found) => first_difference(&found, &text),
-            None => Some(DocsErrorKind::Missing),
+            Some(found) => match first_difference(&found, &text) {
+                None => return Ok(()),
+                Some(_) if !found.trim().is_empty() && !is_generated(&found) => {
+                    return Err(failed(DocsErrorKind::NotGenerated));
+                }
+                Some(stale) => stale,
+            },
+            None => DocsErrorKind::Missing,
         };
-        match difference {
-            None => Ok(()),
-            Some(_) if generated_file::is_updating() => {
-                generated_file::replace(path, &text).map_err(io_failed)
-            }
-            Some(kind) => Err(failed(kind)),
+        if is_writing {
+            generated_file::replace(path, &text).map_err(io_failed)
+        } else {
+            Err(failed(difference))
         }
     }
 }
 
-/// The error of [`Docs::check`]. Its text says how to fix it.
+/// The error of [`Docs::check`] and [`Docs::write`]. Its text says how to fix it.
 #[derive(Debug)]
 pub struct DocsError {
     path: PathBuf,
@@ -171,6 +213,8 @@ pub enum DocsErrorKind {
     },
     /// The file does not exist.
     Missing,
+    /// The file is not a catalogue, so it is left unchanged.
+    NotGenerated,
     /// The file can't be read or written.
     Io(io::Error),
 }
@@ -198,6 +242,11 @@ impl fmt::Display for DocsError {
             DocsErrorKind::Missing => write!(
                 f,
                 "{path} does not exist; run this test with {UPDATE}=1 to create it, and commit it"
+            ),
+            DocsErrorKind::NotGenerated => write!(
+                f,
+                "{path} was not written by tool-core and is left unchanged; choose another path, \
+                 or delete the file if it may be replaced"
             ),
             DocsErrorKind::Io(error) => write!(f, "{path} can't be read or written: {error}"),
         }

@@ -152,6 +152,7 @@ impl CompiledSchema {
 fn invoke(input: &Input) -> AsyncStart<'_> {
     let body: &Body = input.receiver();
     let arguments = read(input.text(), &body.parameters)?;
+    input.end_dry_run(|| arguments.to_string())?;
     let call: &CallContext = input.context()?;
     Ok((body.run)(arguments, call.clone()))
 }

@@ -55,7 +55,10 @@ pub use call::{Arguments, ToolCall, ToolResult};
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
-pub use registry::{Gate, MissingTools, PendingCall, Registry, RegistryBuilder, RegistryError};
+pub use registry::{
+    Answer, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
+    RegistryChange, RegistryError,
+};
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
 pub use spec::{Annotations, Location, ToolSpec};

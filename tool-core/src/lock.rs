@@ -181,6 +181,11 @@ impl FromStr for Lock {
         let Some(Json::Object(tools)) = json.get("tools") else {
             return Err(corrupt("`tools` is missing"));
         };
+        // A file of another program may have both keys, and is not to be overwritten.
+        let mut keys = json.members().iter().map(|(key, _)| &**key);
+        if let Some(key) = keys.find(|key| !["version", "tools"].contains(key)) {
+            return Err(corrupt(&format!("the key {} is unknown", quote(key))));
+        }
         for (name, spec) in tools {
             let is_complete = spec.get_str("description").is_some()
                 && matches!(spec.get("parameters"), Some(Json::Object(_)));

@@ -3,6 +3,7 @@
 mod builder;
 mod error;
 mod hooks;
+mod listeners;
 mod name_hash;
 mod nesting;
 mod permit;
@@ -15,14 +16,16 @@ mod snapshot;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 
+use self::listeners::Listeners;
 use self::policy::Policy;
 use self::run::CallPath;
 use self::snapshot::Snapshot;
+use crate::call::boundary::Guarded;
 use crate::call::context::{Host, TypeMap};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered};
@@ -34,7 +37,8 @@ use crate::tool::{StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
-pub use hooks::{Gate, PendingCall};
+pub use hooks::{Answer, Gate, HookCall};
+pub use listeners::{ChangeListener, RegistryChange};
 
 /// Every `#[tool]` that is linked into the program.
 #[linkme::distributed_slice]
@@ -67,6 +71,8 @@ struct Inner {
     current: ArcSwap<Snapshot>,
     /// Held while the snapshot is replaced, never by readers.
     write_lock: Mutex<()>,
+    /// Created with the first listener.
+    listeners: OnceLock<Box<Listeners>>,
     policy: Policy,
     /// The result of [`Policy::is_plain`].
     is_plain: bool,
@@ -205,12 +211,64 @@ impl Registry {
         next: impl FnOnce(&[ToolEntry]) -> (Vec<ToolEntry>, T),
     ) -> Result<T, RegistryError> {
         let lock = self.0.write_lock.lock();
-        let _guard = lock.unwrap_or_else(PoisonError::into_inner);
+        let guard = lock.unwrap_or_else(PoisonError::into_inner);
         let current = self.0.current.load();
         let (tools, value) = next(&current.tools);
         let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
+        let listeners = self.0.listeners.get();
+        if let Some(listeners) = listeners {
+            listeners.queue(&current.tools, &snapshot.tools);
+        }
         self.0.current.store(Arc::new(snapshot));
+        drop(current);
+        drop(guard);
+        if let Some(listeners) = listeners {
+            listeners.deliver(self);
+        }
         Ok(value)
+    }
+
+    /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
+    /// dropped. Servers use it to notify their clients, such as with MCP's
+    /// `notifications/tools/list_changed`.
+    ///
+    /// The closure sees each change once, in order, after it was made. It runs on the thread of the
+    /// change, or on one that is already calling listeners, and should return quickly. It may change
+    /// the registry: the listeners see that change next. Use the registry that is passed to it; a
+    /// closure that owns a clone keeps the registry alive. Panics are caught and discarded. Hosted
+    /// tools are not included.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// let names = Arc::new(Mutex::new(Vec::new()));
+    /// let seen = names.clone();
+    /// let listener = registry.on_change(move |_, change| {
+    ///     seen.lock().unwrap().extend(change.added.iter().map(|tool| tool.name.clone()));
+    /// });
+    /// registry.add(tools![roll_die])?;
+    /// assert_eq!(*names.lock().unwrap(), ["roll_die"]);
+    ///
+    /// drop(listener);
+    /// registry.remove("roll_die");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn on_change(
+        &self,
+        listener: impl Fn(&Registry, &RegistryChange) + Send + Sync + 'static,
+    ) -> ChangeListener {
+        let listener = Guarded::new(listener);
+        let listeners = self.0.listeners.get_or_init(Box::default);
+        let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
+        ChangeListener::new(&self.0, key)
     }
 
     /// Returns the names of all groups, sorted.
@@ -255,12 +313,15 @@ impl Registry {
     }
 
     /// Returns a registry of the tools that are now in this group; see [`select`](Registry::select).
+    /// Hosted tools have no group and are not included.
     pub fn group(&self, name: &str) -> Registry {
         self.select(|tool| tool.group() == Some(name))
+            .without_hosted()
     }
 
-    /// Returns a registry of some of the tools, with the same context values, hooks and limits.
-    /// Later changes to either registry do not affect the other. Hosted tools are not included.
+    /// Returns a registry of some of the tools, with the same context values, hooks and limits, and
+    /// with all [hosted tools](HostedTool). Later changes to either registry do not affect the other,
+    /// and [listeners](Registry::on_change) are not copied.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -275,16 +336,33 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn select(&self, is_selected: impl Fn(&ToolEntry) -> bool) -> Registry {
-        let tools = &self.0.current.load().tools;
-        let tools = tools
-            .iter()
-            .filter(|tool| is_selected(tool))
-            .cloned()
-            .collect();
+        let current = self.0.current.load();
+        let tools = current.tools.iter();
+        let tools = tools.filter(|tool| is_selected(tool)).cloned().collect();
         let policy = self.0.policy.clone();
+        let hosted = current.hosted.clone();
         // A subset of valid tools is valid, so this never fails.
-        let snapshot = Snapshot::new(tools, Vec::new(), Some(&policy)).unwrap_or_default();
+        let snapshot = Snapshot::new(tools, hosted, Some(&policy)).unwrap_or_default();
         Registry::from_parts(snapshot, policy)
+    }
+
+    /// Returns a registry of the same tools without the [hosted tools](HostedTool); see
+    /// [`select`](Registry::select).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{HostedTool, Registry};
+    ///
+    /// let registry = Registry::new();
+    /// registry.add_hosted(HostedTool::new(json!({"type": "web_search"})));
+    /// let offline = registry.without_hosted();
+    /// assert!(offline.hosted().is_empty());
+    /// assert_eq!(registry.hosted().len(), 1);
+    /// ```
+    pub fn without_hosted(&self) -> Registry {
+        let mut snapshot = Snapshot::clone(&self.0.current.load());
+        snapshot.hosted.clear();
+        Registry::from_parts(snapshot, self.0.policy.clone())
     }
 
     /// Removes the tools of a group and returns them.
@@ -417,6 +495,7 @@ impl Registry {
         Registry(Arc::new(Inner {
             current: ArcSwap::from_pointee(snapshot),
             write_lock: Mutex::new(()),
+            listeners: OnceLock::new(),
             is_plain: policy.is_plain(),
             policy,
         }))

@@ -174,6 +174,15 @@ impl ToolEntry {
         ToolEntry::from_live(tool)
     }
 
+    /// Returns `true` if both are clones of one entry.
+    pub(crate) fn is_same(&self, other: &ToolEntry) -> bool {
+        match (&self.0, &other.0) {
+            (Entry::Static(one), Entry::Static(other)) => std::ptr::eq(*one, *other),
+            (Entry::Live(one), Entry::Live(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Returns `true` if the tool was changed or built at run time, unseen by the macro's checks.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.0, Entry::Live(_))

@@ -1,6 +1,7 @@
 //! Properties that hold for every call, shared by the property tests and libFuzzer.
 
 use serde_json::Value;
+use tool_core::ToolResult;
 
 use crate::mutate;
 use crate::random::Random;
@@ -23,6 +24,29 @@ pub fn text(subject: &Subject, text: &str) {
         strict.is_error() || !lenient.is_error(),
         "{name} is stricter when lenient: {text}"
     );
+    for (is_lenient, ungated) in [(false, strict), (true, lenient)] {
+        let (gated, shown) = subject.call_gated(text, is_lenient);
+        assert_eq!(
+            without_reference(&gated),
+            without_reference(&ungated),
+            "{name} answers {text} differently behind a gate"
+        );
+        assert_eq!(gated.coercions().len(), ungated.coercions().len());
+        // What the gate is shown is a strict call, and normalised.
+        if let Some(shown) = shown {
+            let (result, again) = subject.call_gated(&shown, false);
+            assert!(!result.is_error(), "{name}: {shown}: {}", result.content());
+            assert_eq!(again.as_ref(), Some(&shown), "{name}: {text}");
+        }
+    }
+}
+
+/// Returns the text of a result without the reference, which differs each time.
+fn without_reference(result: &ToolResult) -> String {
+    match result.error() {
+        Some(error) => error.message().replace(error.id(), ""),
+        None => result.content().to_owned(),
+    }
 }
 
 /// Calls a tool with any bytes, and with the same bytes as the value of its parameter.

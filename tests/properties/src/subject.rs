@@ -5,13 +5,17 @@ use std::cell::{Cell, RefCell};
 
 use jsonschema::Validator;
 use serde_json::Value;
-use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_core::{
+    Arguments, Gate, HookCall, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult,
+};
 
 thread_local! {
     /// Number of runs of tools on this thread.
     static RUNS: Cell<usize> = const { Cell::new(0) };
     /// The value that the last tool on this thread received.
     static RECEIVED: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+    /// The arguments that the last gate on this thread was shown.
+    static GATED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Counts a run. Every tool of the table calls it.
@@ -29,6 +33,14 @@ pub fn receive<T: Any>(value: T) {
 pub fn received<T: Any>() -> Option<T> {
     let value = RECEIVED.with(|received| received.borrow_mut().take())?;
     value.downcast().ok().map(|value| *value)
+}
+
+/// Records what a gate is shown.
+fn record(hook: &HookCall) -> Gate {
+    if let Arguments::Text(text) = &hook.call.arguments {
+        GATED.set(Some(text.clone()));
+    }
+    Gate::Allow
 }
 
 /// Sends the value that some arguments decode to, and compares what the tool receives; `None` if
@@ -55,6 +67,9 @@ pub struct Subject {
     pub validator: Validator,
     strict: Registry,
     lenient: Registry,
+    /// With a hook before every call.
+    gated: Registry,
+    gated_lenient: Registry,
 }
 
 impl Subject {
@@ -72,13 +87,19 @@ impl Subject {
             .build(&schema)
             .unwrap_or_else(|error| panic!("{}: {error} in {text}", row.name));
         let registry = || Registry::builder().tools([row.tool.clone()]);
-        let (strict, lenient) = (registry().build(), registry().lenient().build());
+        let (strict, lenient) = (registry(), registry().lenient());
+        let gated = strict.clone().before(async |hook| record(&hook));
+        let gated_lenient = lenient.clone().before(async |hook| record(&hook));
+        let [strict, lenient, gated, gated_lenient] = [strict, lenient, gated, gated_lenient]
+            .map(|builder| builder.build().expect("one tool has one name"));
         Subject {
+            row,
             schema,
             validator,
-            strict: strict.expect("one tool has one name"),
-            lenient: lenient.expect("one tool has one name"),
-            row,
+            strict,
+            lenient,
+            gated,
+            gated_lenient,
         }
     }
 
@@ -100,6 +121,34 @@ impl Subject {
         } else {
             &self.strict
         };
+        self.call_in(registry, text)
+    }
+
+    /// Calls the tool through a gate that allows everything. Returns the arguments that the gate was
+    /// shown, and checks that it was asked only about a call that ran.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one of these does not hold.
+    pub fn call_gated(&self, text: &str, is_lenient: bool) -> (ToolResult, Option<String>) {
+        let registry = if is_lenient {
+            &self.gated_lenient
+        } else {
+            &self.gated
+        };
+        GATED.take();
+        let result = self.call_in(registry, text);
+        let shown = GATED.take();
+        assert_eq!(
+            shown.is_some(),
+            !result.is_error(),
+            "{}: the gate was shown {shown:?} of {text}",
+            self.row.name
+        );
+        (result, shown)
+    }
+
+    fn call_in(&self, registry: &Registry, text: &str) -> ToolResult {
         let before = RUNS.with(Cell::get);
         let result = registry.call_blocking(ToolCall::new("id", self.row.name, text));
         let runs = RUNS.with(Cell::get) - before;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
@@ -15,7 +16,9 @@ use properties::random::Random;
 use properties::rounds;
 use serde_json::{Value, json};
 use tool_core::dialect::{Anthropic, OpenAiResponses};
-use tool_core::{DynamicTool, HostedTool, Registry, ToolCall, ToolEntry, ToolErrorKind};
+use tool_core::{
+    ChangeListener, DynamicTool, HostedTool, Registry, ToolCall, ToolEntry, ToolErrorKind,
+};
 
 /// Returns a tool of a version that is ready at its second poll.
 fn tool(name: &str, version: u64) -> ToolEntry {
@@ -85,6 +88,45 @@ impl Model {
     }
 }
 
+/// The versions of tools by name.
+type Versions = BTreeMap<String, u64>;
+
+fn versions(registry: &Registry) -> Versions {
+    let specs = registry.specs();
+    let versions = specs
+        .iter()
+        .map(|tool| (tool.name.to_string(), version(tool)));
+    versions.collect()
+}
+
+/// Returns the versions that a listener knows, and the listener, which checks that the changes it
+/// is told follow each other.
+fn mirror(registry: &Registry) -> (Arc<Mutex<Versions>>, ChangeListener) {
+    let mirror: Arc<Mutex<Versions>> = Arc::default();
+    let told = Arc::clone(&mirror);
+    let listener = registry.on_change(move |_, change| {
+        // A panic poisons the mirror, and the test then fails.
+        let mut mirror = told.lock().expect("no panic");
+        for tool in &change.added {
+            assert_eq!(mirror.insert(tool.name.to_string(), version(tool)), None);
+        }
+        for (old, new) in &change.replaced {
+            let before = mirror.insert(new.name.to_string(), version(new));
+            assert_eq!((&old.name, before), (&new.name, Some(version(old))));
+        }
+        for tool in &change.removed {
+            assert_eq!(mirror.remove(&*tool.name), Some(version(tool)));
+        }
+        let names = [&change.added, &change.removed];
+        assert!(
+            names
+                .into_iter()
+                .all(|tools| tools.is_sorted_by_key(|tool| tool.name.clone()))
+        );
+    });
+    (mirror, listener)
+}
+
 /// Applies one change after another, each during a call in progress.
 #[test]
 fn every_change_matches_a_simple_model() {
@@ -95,6 +137,7 @@ fn every_change_matches_a_simple_model() {
     for _ in 0..rounds(40, 4000) {
         let (registry, mut model) = (Registry::new(), Model::default());
         let clone = registry.clone();
+        let (mirror, _listener) = mirror(&registry);
         let mut running = Vec::new();
         for next in 0..60_u64 {
             let name = *random.pick(&NAMES);
@@ -162,6 +205,7 @@ fn every_change_matches_a_simple_model() {
                 }
             }
             model.check(&clone);
+            assert_eq!(*mirror.lock().expect("no panic"), versions(&clone));
         }
         // Calls in progress finish, whatever happened to their tools.
         for (mut call, version) in running {
@@ -182,6 +226,7 @@ fn readers_never_see_half_a_change() {
     const PAIRS: usize = 4;
     let changes = rounds(400, 60_000);
     let registry = Registry::new();
+    let (mirror, _listener) = mirror(&registry);
     registry.add([tool("clock", 0)]).expect("it is new");
     let (clock, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let seen = thread::scope(|scope| {
@@ -220,6 +265,7 @@ fn readers_never_see_half_a_change() {
     });
     assert!(seen > 0, "nobody saw anything");
     assert_eq!((registry.len(), registry.hosted()), (1, Vec::new()));
+    assert_eq!(*mirror.lock().expect("no panic"), versions(&registry));
 }
 
 /// Reads until `is_over` is set. Returns how often a pair was present.

@@ -184,3 +184,67 @@ fn a_missing_or_stale_file_is_reported() {
     }
     std::fs::remove_dir_all(&folder).expect("a removable folder");
 }
+
+/// Every catalogue is replaced, and no other file.
+#[test]
+fn only_a_catalogue_is_replaced() {
+    let folder = std::env::temp_dir().join(format!("tool-core-write-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a writable folder");
+    let hostile = "a *b*\n- [x](#tool-x): y\n\n```\n    code\n1. [U+202E] \u{5d0} {{#include x}}";
+    let grouped = || {
+        let group = Registry::builder().group("b *c*", tools![wait]);
+        group.tools(tools![plant]).build().expect("unique names")
+    };
+    let write = |path: &std::path::Path, text: &str| {
+        std::fs::write(path, text).expect("a writable folder");
+    };
+    for name in ["TOOLS.md", "tools.html"] {
+        let path = folder.join(name);
+        let new = registry().docs().title("New");
+        for old in [
+            registry().docs(),
+            registry().docs().title(hostile).introduction(hostile),
+            Registry::new().docs().introduction(hostile),
+            grouped().docs().introduction("One.\n\nTwo, three: four."),
+        ] {
+            old.write(&path).unwrap_or_else(|error| panic!("{error}"));
+            old.check(&path).expect("it was just written");
+            new.write(&path).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let ours = std::fs::read_to_string(&path).expect("it was written");
+        let by_hand = [
+            "mine".to_owned(),
+            "# Mine\n".into(),
+            "<!DOCTYPE html>\n<html>\n<head>\n</head>\n</html>\n".into(),
+            // A file with a pasted catalogue.
+            format!("# Mine\n\nSee [this](that.md).\n\n{ours}"),
+            format!("# Mine\n\n## Part\n\n{ours}"),
+            format!("{ours}\nMore of mine.\n"),
+            // The other format.
+            if name == "TOOLS.md" {
+                new.to_html()
+            } else {
+                new.to_markdown()
+            },
+        ];
+        for text in by_hand {
+            write(&path, &text);
+            for error in [new.write(&path), new.check(&path)].map(Result::unwrap_err) {
+                let said = error.to_string();
+                assert!(
+                    said.contains("was not written by tool-core"),
+                    "{said}\n{text}"
+                );
+                assert!(said.contains("delete the file"), "{said}");
+            }
+            let kept = std::fs::read_to_string(&path).expect("it is still there");
+            assert_eq!(kept, text);
+        }
+        write(&path, "\n");
+        new.write(&path).expect("nothing is lost");
+        // Text that is not UTF-8.
+        std::fs::write(&path, [b'#', b' ', 0xff]).expect("a writable folder");
+        new.write(&path).expect_err("it is not ours");
+    }
+    std::fs::remove_dir_all(&folder).expect("a removable folder");
+}

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, AgentError, Model, Request, RunOutcome, Transcript};
 use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
-use tool_core::{Registry, tool, tools};
+use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
 
 use super::{dialects, registry, sample_responses};
 
@@ -255,4 +255,124 @@ fn a_turn_that_the_provider_paused_continues() {
     let asked = model.asked.lock().unwrap();
     let repeated = json!({"role": "assistant", "content": searching});
     assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);
+}
+
+/// Never ends.
+#[tool(unlinked)]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// Ends at once.
+#[tool(unlinked)]
+fn quick() -> &'static str {
+    "done"
+}
+
+/// Cancels the token of the run.
+#[tool(unlinked)]
+async fn stop(#[param(context)] token: &CancellationToken) {
+    tokio::task::yield_now().await;
+    token.cancel();
+    tokio::task::yield_now().await;
+}
+
+/// Writes a response with a call of each of these tools.
+fn calling(names: &[&str]) -> Value {
+    let calls = names.iter().map(|name| {
+        json!({"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}})
+    });
+    let calls: Vec<_> = calls.collect();
+    json!({"choices": [{"message": {"role": "assistant", "tool_calls": calls}}]})
+}
+
+fn stoppable(token: &CancellationToken) -> Agent<OpenAiChat> {
+    let registry = Registry::builder()
+        .tools(tools![hang, quick, stop])
+        .context(token.clone())
+        .build()
+        .unwrap();
+    Agent::new(registry, OpenAiChat::default()).cancel_with(token)
+}
+
+/// Waits for the first request, then for its token or a response that never comes.
+struct Silent(CancellationToken);
+
+impl Model for Silent {
+    type Error = String;
+
+    async fn ask(&self, _: Request<'_>) -> Result<Value, String> {
+        self.0.cancel();
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn a_cancelled_run_ends_while_the_model_is_asked() {
+    let token = CancellationToken::new();
+    let mut transcript = question();
+    let agent = stoppable(&token);
+    for _ in 0..2 {
+        let model = Silent(token.clone());
+        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        assert_eq!(ended, RunOutcome::Cancelled);
+    }
+    assert_eq!(transcript.messages(), question().messages());
+    // With a cancelled token, no model is asked.
+    let model = Scripted::new([]);
+    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    assert_eq!(ended, RunOutcome::Cancelled);
+    assert!(model.asked.lock().unwrap().is_empty());
+}
+
+/// A function for `each_call`.
+type Prepare = Box<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
+
+#[test]
+fn a_cancelled_run_keeps_the_round_whose_calls_it_ends() {
+    let other = CancellationToken::new();
+    let own = other.clone();
+    let prepares: [Prepare; 2] = [
+        Box::new(|call| call),
+        // Calls with their own token end too.
+        Box::new(move |call| call.cancel_with(&own)),
+    ];
+    for prepare in prepares {
+        let token = CancellationToken::new();
+        let model = Scripted::new([Ok(calling(&["hang", "quick", "stop", "hang"]))]);
+        let mut transcript = question();
+        // The last round, so that nothing else ends the run.
+        let agent = stoppable(&token).each_call(prepare).rounds(1);
+        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        assert_eq!(ended, RunOutcome::Cancelled);
+        assert_eq!(model.asked.lock().unwrap().len(), 1);
+        let [round] = transcript.rounds() else {
+            panic!("{:?}", transcript.rounds());
+        };
+        let kinds = round.results.iter().map(|result| {
+            let error = result.error();
+            error.map(tool_core::ToolError::kind)
+        });
+        let cancelled = Some(ToolErrorKind::Cancelled);
+        assert_eq!(
+            kinds.collect::<Vec<_>>(),
+            [cancelled, None, cancelled, cancelled]
+        );
+        // The turn and four results follow the question, so the conversation can continue.
+        assert_eq!(transcript.messages().len(), 1 + 1 + 4);
+    }
+    assert!(!other.is_cancelled());
+}
+
+#[test]
+fn a_token_of_one_call_does_not_end_the_run() {
+    let (token, own) = (CancellationToken::new(), CancellationToken::new());
+    own.cancel();
+    let model = Scripted::new([Ok(calling(&["hang"])), Ok(said("So be it."))]);
+    let mut transcript = question();
+    let agent = stoppable(&token).each_call(move |call| call.cancel_with(&own));
+    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    assert_eq!(ended, RunOutcome::Answered("So be it.".into()));
+    let error = transcript.rounds()[0].results[0].error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::Cancelled);
 }

@@ -87,7 +87,7 @@ fn a_response_is_read_in_its_own_dialect_only() {
 
 #[test]
 fn a_response_without_calls_is_not_an_error() {
-    let cases: [(&dyn Dialect, Value); 13] = [
+    let cases: [(&dyn Dialect, Value); 12] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"content": "Hi"}}]}),
@@ -117,10 +117,6 @@ fn a_response_without_calls_is_not_an_error() {
             json!({"candidates": [{"content": {"role": "model"}}]}),
         ),
         (
-            &Gemini::default(),
-            json!({"promptFeedback": {"blockReason": "SAFETY"}}),
-        ),
-        (
             &Mcp::default(),
             json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
         ),
@@ -140,6 +136,52 @@ fn a_response_without_calls_is_not_an_error() {
     ];
     for (dialect, response) in cases {
         assert_eq!(dialect.calls(&response), Ok(Vec::new()), "{response}");
+    }
+}
+
+#[test]
+fn gemini_reports_why_there_is_no_answer() {
+    let candidate = |reason: &str, parts: Value| json!({"candidates": [{"finishReason": reason, "finishMessage": "Malformed call: f(", "content": {"role": "model", "parts": parts}}]});
+    let text = || json!([{"text": "Let me look."}]);
+    let call = || json!([{"functionCall": {"name": "f", "args": {}}}]);
+    for (response, expected) in [
+        (
+            json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+            "Gemini blocked the prompt: PROHIBITED_CONTENT",
+        ),
+        (
+            json!({"candidates": [], "promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "No."}}),
+            "Gemini blocked the prompt: OTHER: No.",
+        ),
+        (
+            json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),
+            "Gemini stopped without an answer: MALFORMED_FUNCTION_CALL",
+        ),
+        (
+            candidate("MALFORMED_FUNCTION_CALL", text()),
+            "Gemini stopped without an answer: MALFORMED_FUNCTION_CALL: Malformed call: f(",
+        ),
+        (
+            candidate("UNEXPECTED_TOOL_CALL", json!([])),
+            "Gemini stopped without an answer: UNEXPECTED_TOOL_CALL: Malformed call: f(",
+        ),
+        (
+            candidate("SAFETY", json!([{"text": "hm", "thought": true}])),
+            "Gemini stopped without an answer: SAFETY: Malformed call: f(",
+        ),
+    ] {
+        let error = Gemini::default().calls(&response).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{response}");
+    }
+    for (reason, parts) in [
+        ("STOP", json!([])),
+        ("MAX_TOKENS", json!([])),
+        ("SAFETY", text()),
+        ("MALFORMED_FUNCTION_CALL", call()),
+    ] {
+        let response = candidate(reason, parts.clone());
+        let calls = Gemini::default().calls(&response).unwrap();
+        assert_eq!(calls.is_empty(), parts != call(), "{response}");
     }
 }
 

@@ -133,8 +133,10 @@ fn they_are_added_and_removed_and_stay_when_tools_change() {
     registry.add_hosted(tool.clone());
     registry.add(tools![list_alarms]).unwrap();
     assert_eq!(registry.hosted(), std::slice::from_ref(&tool));
-    // A selection of tools keeps a selection of hosted tools.
-    assert!(registry.select(|_| true).hosted().is_empty());
+    // A selection of tools keeps the hosted tools, a group does not.
+    assert_eq!(registry.select(|_| false).hosted(), registry.hosted());
+    assert!(registry.without_hosted().hosted().is_empty());
+    assert!(registry.group("any").hosted().is_empty());
     registry.remove("list_alarms");
     assert!(registry.remove_hosted(&tool) && !registry.remove_hosted(&tool));
     assert!(registry.hosted().is_empty());
@@ -179,4 +181,152 @@ fn hosted_tools_that_are_not_sent_are_logged() {
     registry.render(&Cohere::default());
     let message = r#"Cohere has no hosted tool {"type":"image_generation"}; it is left out"#;
     assert_eq!(told(), [(Level::WARN, message.to_owned())]);
+}
+
+/// Returns the names under which a request's tools are known.
+fn names_in(rendered: &tool_core::dialect::Rendered) -> Vec<String> {
+    let name = |tool: &Value| {
+        let name = [
+            &tool["name"],
+            &tool["systemTool"]["name"],
+            &tool["function"]["name"],
+        ];
+        let mut name = name
+            .into_iter()
+            .chain([&tool["toolSpec"]["name"], &tool["type"]]);
+        let name = name.find_map(Value::as_str).map(str::to_owned);
+        name.or_else(|| Some(tool.as_object()?.keys().next()?.clone()))
+    };
+    let tools = json!(rendered);
+    let tools = tools.as_array().unwrap().iter();
+    let flat = tools.flat_map(|tool| match &tool["functionDeclarations"] {
+        Value::Array(functions) => functions.clone(),
+        _ => vec![tool.clone()],
+    });
+    flat.map(|tool| name(&tool).unwrap()).collect()
+}
+
+#[test]
+fn a_request_has_no_two_tools_with_one_name() {
+    /// A tool of the registry.
+    fn local(name: &'static str) -> tool_core::ToolEntry {
+        let builder = tool_core::DynamicTool::builder(name).description("Does it here.");
+        let builder = builder.parameters(json!({"type": "object", "properties": {}}));
+        let run = async |_: Value, _| Ok::<_, std::convert::Infallible>(());
+        builder.build(run).unwrap().into()
+    }
+    let anthropic = json!({"type": "web_search_20250305", "name": "web_search"});
+    let newer = json!({"type": "web_search_20260209", "name": "web_search"});
+    let mcp = |label: &str| json!({"type": "mcp", "server_label": label});
+    let cases: [(&dyn Dialect, &str, Vec<Value>, usize); 11] = [
+        (
+            &Anthropic::default(),
+            "web_search",
+            vec![anthropic.clone()],
+            1,
+        ),
+        (
+            &Anthropic::default(),
+            "web_search_20250305",
+            vec![anthropic.clone()],
+            0,
+        ),
+        (
+            &Anthropic::default(),
+            "other",
+            vec![anthropic.clone(), newer],
+            1,
+        ),
+        (
+            &OpenAiResponses::default(),
+            "web_search",
+            vec![json!({"type": "web_search"})],
+            1,
+        ),
+        (
+            &OpenAiResponses::strict(),
+            "run",
+            vec![json!({"type": "custom", "name": "run"})],
+            1,
+        ),
+        (
+            &OpenAiResponses::default(),
+            "mcp",
+            vec![mcp("a"), mcp("b")],
+            0,
+        ),
+        (
+            &Gemini::default(),
+            "google_search",
+            vec![json!({"googleSearch": {}})],
+            1,
+        ),
+        (
+            &Gemini::default(),
+            "googleSearch",
+            vec![json!({"google_search": {}})],
+            1,
+        ),
+        (
+            &Gemini::default(),
+            "search",
+            vec![json!({"google_search": {}})],
+            0,
+        ),
+        (
+            &Bedrock::default(),
+            "nova_grounding",
+            vec![json!({"systemTool": {"name": "nova_grounding"}})],
+            1,
+        ),
+        (
+            &Mistral::default(),
+            "web_search",
+            vec![json!({"type": "web_search"})],
+            1,
+        ),
+    ];
+    for (dialect, name, hosted, left_out) in cases {
+        let count = hosted.len() + 1;
+        let registry = Registry::builder().tools([local(name)]).build().unwrap();
+        for tool in hosted {
+            registry.add_hosted(HostedTool::new(tool));
+        }
+        let rendered = registry.render(dialect);
+        let names = names_in(&rendered);
+        let who = dialect.provider();
+        assert_eq!(
+            rendered.refused().len(),
+            left_out,
+            "{who}, {name}: {rendered}"
+        );
+        assert_eq!(names.len(), count - left_out, "{who}, {name}: {rendered}");
+        // The registry's tool stays.
+        assert!(
+            names.iter().any(|sent| sent == name),
+            "{who}, {name}: {rendered}"
+        );
+        for refused in rendered.refused() {
+            let message = refused.to_string();
+            assert!(
+                message.contains("takes one tool with the name"),
+                "{message}"
+            );
+        }
+    }
+
+    // Each provider is judged alone: one that does not host the tool is sent the registry's.
+    let registry = Registry::builder().tools([local("web_search")]);
+    let registry = registry.hosted(HostedTool::new(anthropic)).build().unwrap();
+    assert_eq!(
+        registry.render(&Anthropic::default()).refused()[0].to_string(),
+        "Anthropic takes one tool with the name web_search; the hosted one is left out: rename \
+         the other tool, or remove one of them"
+    );
+    registry.remove("web_search");
+    let rendered = registry.render(&Anthropic::default());
+    assert_eq!(
+        (names_in(&rendered), rendered.refused().len()),
+        (vec!["web_search".into()], 0)
+    );
 }

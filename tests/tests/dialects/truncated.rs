@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{Arguments, Gate, Registry, RegistryBuilder, ToolErrorKind, tool, tools};
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, tool, tools};
 
 /// Deletes notes, or all of them.
 #[tool(unlinked, destructive)]
@@ -203,20 +203,18 @@ fn text_after_a_call_shows_that_the_call_is_complete() {
 }
 
 #[test]
-fn a_before_hook_can_supply_the_arguments_of_a_truncated_call() {
-    let call = || {
-        let response = anthropic(&[json!({})], "max_tokens");
-        let calls = Anthropic::default().calls(&response);
-        calls.unwrap().remove(0)
-    };
-    let gate = |gate: Gate| {
-        let registry = builder().before(move |_| std::future::ready(gate.clone()));
-        registry.build().unwrap().call_blocking(call())
-    };
-    assert!(gate(Gate::Allow).is_error());
-    let changed = gate(Gate::change(json!({"older_than_days": 30})));
-    assert_eq!(changed.content(), "older than 30");
-    assert_eq!(call().arguments, Arguments::Json(json!({})));
+fn a_truncated_call_reaches_no_hook_and_an_adapter_can_mark_one() {
+    let response = anthropic(&[json!({})], "max_tokens");
+    let calls = Anthropic::default().calls(&response);
+    let call = calls.unwrap().remove(0);
+    let marked = ToolCall::new("1", "delete_notes", json!({})).truncated();
+    assert_eq!(call, marked);
+    assert!(call.is_truncated());
+    for call in [call, marked] {
+        let registry = builder().before(async |_| panic!("a gate was asked"));
+        let result = registry.build().unwrap().call_blocking(call);
+        assert_eq!(result.error().unwrap().kind(), ToolErrorKind::MalformedJson);
+    }
 }
 
 #[test]

@@ -50,6 +50,11 @@ impl<T> Guarded<T> {
         self.0.as_ref()
     }
 
+    /// Takes the value out, which is unguarded from then on.
+    fn into_inner(mut self) -> Option<T> {
+        self.0.take()
+    }
+
     fn clear(&mut self) {
         // The panic hook has reported the panic.
         let _ = catch(|| self.0 = None);
@@ -121,6 +126,18 @@ impl Source {
 
     pub(crate) fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         &**self.0
+    }
+
+    /// Returns the error if it is of this type, which must not panic when dropped.
+    pub(crate) fn downcast<E: Error + 'static>(self) -> Result<Box<E>, Source> {
+        if !self.error().is::<E>() {
+            return Err(self);
+        }
+        let error = self
+            .0
+            .into_inner()
+            .expect("it is only absent while dropped");
+        error.downcast().map_err(Source::new)
     }
 }
 

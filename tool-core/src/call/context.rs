@@ -158,6 +158,22 @@ impl CallContext {
         get_value(self.extensions.as_deref(), self.host.values())
     }
 
+    /// Returns the type of a context value that was probably meant for this type; see [`near_miss`].
+    #[cold]
+    pub(crate) fn near_miss(&self, type_name: &str) -> Option<String> {
+        let extensions = self.extensions.as_deref().into_iter();
+        let types = extensions.flat_map(|extensions| extensions.values.type_names());
+        near_miss(type_name, types.chain(self.host.values().type_names()))
+    }
+
+    /// Returns `true` if there is a context value of this type, or if it is the context itself.
+    pub(crate) fn has(&self, id: TypeId) -> bool {
+        let extensions = self.extensions.as_deref();
+        id == TypeId::of::<CallContext>()
+            || extensions.is_some_and(|extensions| extensions.values.contains(id))
+            || self.host.values().contains(id)
+    }
+
     /// Returns `true` if the call was cancelled, timed out, or its future was dropped. A blocking
     /// tool should check this regularly, because nothing else can stop it.
     pub fn is_cancelled(&self) -> bool {
@@ -271,15 +287,26 @@ pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
 
 /// At most one value of each type. Searched linearly, because there are few.
 #[derive(Clone, Default)]
-pub(crate) struct TypeMap(Option<Arc<Vec<(TypeId, Shared)>>>);
+pub(crate) struct TypeMap(Option<Arc<Vec<ContextValue>>>);
+
+#[derive(Clone)]
+struct ContextValue {
+    id: TypeId,
+    type_name: fn() -> &'static str,
+    value: Shared,
+}
 
 impl TypeMap {
     /// Inserts a value, replacing the one of the same type.
     pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.0.get_or_insert_default());
         let id = TypeId::of::<T>();
-        values.retain(|(other, _)| *other != id);
-        values.push((id, Arc::new(Guarded::new(value))));
+        values.retain(|other| other.id != id);
+        values.push(ContextValue {
+            id,
+            type_name: type_name::<T>,
+            value: Arc::new(Guarded::new(value)),
+        });
     }
 
     /// Adds the values of another map whose types this one lacks.
@@ -292,11 +319,17 @@ impl TypeMap {
             return;
         };
         let values = Arc::make_mut(values);
-        for (id, value) in parent.iter() {
-            if values.iter().all(|(other, _)| other != id) {
-                values.push((*id, Arc::clone(value)));
+        for value in parent.iter() {
+            if values.iter().all(|other| other.id != value.id) {
+                values.push(value.clone());
             }
         }
+    }
+
+    /// Returns the paths of the types.
+    pub(crate) fn type_names(&self) -> impl Iterator<Item = &'static str> {
+        let values = self.0.as_deref().into_iter().flatten();
+        values.map(|value| (value.type_name)())
     }
 
     pub(crate) fn contains(&self, id: TypeId) -> bool {
@@ -310,8 +343,8 @@ impl TypeMap {
 
     fn find(&self, id: TypeId) -> Option<&Shared> {
         let values = self.0.as_deref()?;
-        let (_, value) = values.iter().find(|(other, _)| *other == id)?;
-        Some(value)
+        let found = values.iter().find(|value| value.id == id)?;
+        Some(&found.value)
     }
 }
 
@@ -322,6 +355,45 @@ pub(crate) fn get_value<'a, T: Any + Send + Sync>(
 ) -> Option<&'a T> {
     call.and_then(|call| call.values.get())
         .or_else(|| registry.get())
+}
+
+/// Returns a note about the type among `given` that was probably meant for `needed`: one that wraps
+/// it, that it wraps, or of the same name. Takes paths of types.
+pub(crate) fn near_miss<'n>(needed: &str, given: impl Iterator<Item = &'n str>) -> Option<String> {
+    let names = type_words(needed);
+    let is_near = |given: &&str| {
+        let given = type_words(given);
+        let is_own = |word: &&str| !STD_TYPES.contains(word);
+        let same_start = given.first() == names.first() && given.first().is_some_and(is_own);
+        same_start || given.last() == names.last()
+    };
+    let mut given = given.filter(is_near);
+    let first = given.next()?;
+    Some(if first == needed {
+        "there is a value of another type of this name, perhaps of another version of the crate"
+            .into()
+    } else {
+        format!("there is a value of type {first}")
+    })
+}
+
+/// Types that wrap others. That two types are wrapped alike says nothing.
+const STD_TYPES: [&str; 14] = [
+    "Arc", "Box", "Cell", "HashMap", "BTreeMap", "HashSet", "Mutex", "OnceLock", "Option", "Rc",
+    "RefCell", "RwLock", "Vec", "Weak",
+];
+
+/// Returns the names in the path of a type, without modules: `Arc`, `Store` for
+/// `alloc::sync::Arc<app::Store>`. All kinds of strings have one name.
+fn type_words(path: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let words = path
+        .split(|c: char| !is_word(c))
+        .filter(|word| !word.is_empty());
+    let names = words.map(|word| word.rsplit("::").next().unwrap_or(word));
+    names
+        .map(|name| if name == "str" { "String" } else { name })
+        .collect()
 }
 
 /// The type of a context value that a tool needs.

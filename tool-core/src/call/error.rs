@@ -82,6 +82,9 @@ pub struct ToolError {
 /// Appended to the message of a retryable error.
 const RETRY: &str = "; retrying the same call may succeed";
 
+/// Appended to the message of a tool that timed out and whose repetition may do harm.
+const NO_RETRY: &str = "; it may have had an effect, so check before you repeat the call";
+
 impl ToolError {
     /// Returns the reference shared by the model's text and the log: six characters that can be
     /// read out over a telephone.
@@ -105,8 +108,9 @@ impl ToolError {
         self.original.as_deref().unwrap_or(&self.message)
     }
 
-    /// Returns `true` if retrying the same call may succeed: it timed out, or the tool's error is
-    /// [`Transient`](crate::Transient). The message says so too.
+    /// Returns `true` if retrying the same call may succeed: the tool's error is
+    /// [`Transient`](crate::Transient), or a tool that is `read_only` or `idempotent` timed out. The
+    /// message says so too.
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
     }
@@ -242,25 +246,50 @@ impl ToolError {
     }
 
     pub(crate) fn failed(tool: &str, message: &str, source: Option<Source>) -> ToolError {
-        let is_retryable = source
+        let source = match source.map(Source::downcast::<ToolError>) {
+            // The tool passed the call on to another registry.
+            Some(Ok(error)) if Nested::parse(tool, error.original_message()).is_some() => {
+                return *error;
+            }
+            Some(Ok(error)) => Some(Source::new(error)),
+            Some(Err(source)) => Some(source),
+            None => None,
+        };
+        let is_transient = source
             .as_ref()
             .is_some_and(|source| source.error().is::<Transient>());
-        let hint = if is_retryable { RETRY } else { "" };
-        let message = [message, hint].concat();
-        let mut error = ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", &message]);
+        let (message, invites_retry) = match message.strip_suffix(RETRY) {
+            Some(message) => (message, true),
+            None => (message, false),
+        };
+        let mut error = match Nested::parse(tool, message) {
+            Some(nested) => nested.into_error(tool, invites_retry),
+            None => ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]),
+        };
         error.source = source.map(Arc::new);
-        error.is_retryable = is_retryable;
+        error.is_retryable |= is_transient;
+        if error.is_retryable {
+            error.message.push_str(RETRY);
+        }
         error
     }
 
-    pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
-        let body = format!(": it did not finish within {timeout:?}");
-        let mut error = ToolError::new(
-            ToolErrorKind::TimedOut,
-            [tool, " timed out"],
-            [&body, RETRY],
-        );
-        error.is_retryable = true;
+    pub(crate) fn timed_out(
+        tool: &str,
+        after: Duration,
+        may_retry: bool,
+        may_continue: bool,
+    ) -> ToolError {
+        let running = if may_continue {
+            " and may still be running"
+        } else {
+            ""
+        };
+        let body = format!(": it did not finish within {after:?}{running}");
+        let hint = if may_retry { RETRY } else { NO_RETRY };
+        let mut error =
+            ToolError::new(ToolErrorKind::TimedOut, [tool, " timed out"], [&body, hint]);
+        error.is_retryable = may_retry;
         error
     }
 
@@ -325,6 +354,74 @@ impl Error for ToolError {
     /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source.error() as _)
+    }
+}
+
+/// The text of a call's error, returned by a tool that passed the call on: to another registry or
+/// to a server.
+struct Nested<'t> {
+    kind: ToolErrorKind,
+    /// The texts around the tool's name.
+    headline: [&'static str; 2],
+    /// The text after the reference.
+    body: &'t str,
+}
+
+impl<'t> Nested<'t> {
+    /// Parses the error of a call of this tool, the innermost if it was passed on several times. That
+    /// of another tool is not parsed: its arguments are not those that the model sent.
+    fn parse(tool: &str, message: &'t str) -> Option<Nested<'t>> {
+        let mut nested = Nested::outermost(tool, message)?;
+        while nested.kind == ToolErrorKind::Failed
+            && let Some(body) = nested.body.strip_prefix(": ")
+            && let Some(inner) = Nested::outermost(tool, body)
+        {
+            nested = inner;
+        }
+        Some(nested)
+    }
+
+    fn outermost(tool: &str, message: &'t str) -> Option<Nested<'t>> {
+        const HEADLINES: [(ToolErrorKind, [&str; 2]); 6] = [
+            (ToolErrorKind::Failed, ["", " failed"]),
+            (
+                ToolErrorKind::InvalidArguments,
+                ["invalid arguments for ", ""],
+            ),
+            (
+                ToolErrorKind::MalformedJson,
+                ["the arguments for ", " are not valid JSON"],
+            ),
+            (ToolErrorKind::TimedOut, ["", " timed out"]),
+            (ToolErrorKind::Cancelled, ["", " was cancelled"]),
+            (ToolErrorKind::Denied, ["", " was not run"]),
+        ];
+        HEADLINES.into_iter().find_map(|(kind, headline)| {
+            let rest = message.strip_prefix(headline[0])?.strip_prefix(tool)?;
+            let body = Reference::strip(rest.strip_prefix(headline[1])?)?;
+            Some(Nested {
+                kind,
+                headline,
+                body,
+            })
+        })
+    }
+
+    fn into_error(self, tool: &str, invites_retry: bool) -> ToolError {
+        let Nested {
+            kind,
+            headline,
+            body,
+        } = self;
+        let headline = [headline[0], tool, headline[1]].concat();
+        let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
+        if kind == ToolErrorKind::InvalidArguments {
+            let lines = body.trim_start_matches(':').split("\n- ");
+            error.violations = lines.skip(1).take(20).map(Violation::parse).collect();
+        }
+        let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
+        error.is_retryable = may_retry && invites_retry;
+        error
     }
 }
 
@@ -418,6 +515,16 @@ impl Reference {
         Reference(std::array::from_fn(|at| {
             ALPHABET[(point >> (59 - 5 * at) & 31) as usize]
         }))
+    }
+
+    /// Returns the text after a reference at the start of `text`.
+    fn strip(text: &str) -> Option<&str> {
+        let (reference, rest) = text.strip_prefix(" [ref ")?.split_once(']')?;
+        let is_reference = reference.len() == 6
+            && reference
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        is_reference.then_some(rest)
     }
 
     fn append_to(&self, message: &mut String) {

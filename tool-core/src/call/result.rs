@@ -84,6 +84,51 @@ impl ToolResult {
         self.error.as_deref()
     }
 
+    /// Returns the text of the output, or the error. A tool that passes a call on to another
+    /// registry returns this: the error then keeps its kind, violations and reference.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, ToolError, ToolErrorKind, tool, tools};
+    ///
+    /// mod remote {
+    ///     /// Weather forecast for a city.
+    ///     #[tool_core::tool(unlinked)]
+    ///     pub fn get_forecast(city: &str, days: u8) -> String {
+    ///         format!("{city}: sunny for {days} days")
+    ///     }
+    /// }
+    ///
+    /// /// Weather forecast for a city.
+    /// #[tool]
+    /// async fn get_forecast(
+    ///     city: &str,
+    ///     #[param(context)] remote: &Registry,
+    ///     call: &CallContext,
+    /// ) -> Result<String, ToolError> {
+    ///     let arguments = serde_json::json!({ "city": city });
+    ///     let call = ToolCall::new(call.call_id(), "get_forecast", arguments);
+    ///     remote.call(call).await.into_result()
+    /// }
+    ///
+    /// let remote = Registry::builder().tools(tools![remote::get_forecast]).build()?;
+    /// let registry = Registry::builder().tools(tools![get_forecast]).context(remote).build()?;
+    /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
+    /// let error = registry.call_blocking(call).into_result().unwrap_err();
+    /// assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
+    /// assert_eq!(error.violations()[0].path(), "days");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error, if the call failed.
+    pub fn into_result(self) -> Result<String, ToolError> {
+        match self.error {
+            Some(error) => Err(*error),
+            None => Ok(self.content),
+        }
+    }
+
     /// Returns the values that a lenient registry converted to make the arguments valid; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     pub fn coercions(&self) -> &[Coercion] {

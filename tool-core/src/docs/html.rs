@@ -9,14 +9,28 @@ use crate::ordered_json::{Json, is_bidi_control, quote};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// A line in the head of every catalogue, which no other page has.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+    style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">";
+
+/// Returns `true` if a text has the structure of a catalogue, so that it may be replaced.
+pub(super) fn is_generated(text: &str) -> bool {
+    let mut head = text.lines().take_while(|line| *line != "</head>");
+    head.next() == Some("<!DOCTYPE html>")
+        && head.any(|line| line == POLICY)
+        && text.lines().any(|line| line == INDEX)
+        && text.trim_end().ends_with("</html>")
+}
+
+const INDEX: &str = "<nav aria-label=\"Tools\">";
+
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     let title = escape(title);
     let has_groups = page.groups.len() > 1;
     let mut html = Html {
         out: format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-             style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
+             {POLICY}\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
@@ -59,7 +73,7 @@ impl Html {
     }
 
     fn index(&mut self, page: &Page) {
-        self.push("<nav aria-label=\"Tools\">\n");
+        self.push(&format!("{INDEX}\n"));
         for (group, sections) in &page.groups {
             self.push("<div class=\"part\">\n");
             if page.groups.len() > 1 {

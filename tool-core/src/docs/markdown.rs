@@ -7,6 +7,68 @@ use super::page::{Format, Page, ProviderLimit, Section};
 use super::rows::Row;
 use crate::ordered_json::{Json, is_bidi_control, quote};
 
+const NO_TOOLS: &str = "There are no tools.";
+
+/// Returns `true` if a text has the structure of a catalogue, so that it may be replaced.
+///
+/// It has a title and an index with one entry for each section, in the same order; all markup
+/// before the index is escaped; and it ends as a section does.
+pub(super) fn is_generated(text: &str) -> bool {
+    let mut lines = text.lines();
+    if !lines.next().is_some_and(|line| line.starts_with("# ")) {
+        return false;
+    }
+    let (mut index, mut sections) = (Vec::new(), Vec::new());
+    let (mut fence, mut last) = (None, "");
+    for line in lines.filter(|line| !line.is_empty()) {
+        last = line;
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        if fence.is_some() {
+            fence = fence.filter(|fence| *fence != line);
+        } else if ticks > 2 {
+            fence = Some(&line[..ticks]);
+        } else if let Some(anchor) = between(line, &["- ["], "](#", "): ") {
+            index.push(anchor);
+        } else if let Some(anchor) = between(line, &["## ", "### "], "<a id=\"", "\"></a>") {
+            sections.push(anchor);
+        } else if index.is_empty() && !is_escaped(line) {
+            return false;
+        }
+    }
+    let end = if index.is_empty() {
+        NO_TOOLS
+    } else {
+        "</details>"
+    };
+    index == sections && last == end
+}
+
+/// Returns the text between two others in a line that has one of these starts.
+fn between<'t>(line: &'t str, starts: &[&str], before: &str, after: &str) -> Option<&'t str> {
+    let rest = starts.iter().find_map(|start| line.strip_prefix(start))?;
+    Some(rest.split_once(before)?.1.split_once(after)?.0)
+}
+
+/// Returns `true` for a line of an introduction, or for a group in the index.
+fn is_escaped(line: &str) -> bool {
+    let text = line
+        .strip_prefix("**")
+        .and_then(|rest| rest.strip_suffix("**"));
+    let text = text.unwrap_or(line);
+    let text = text.strip_suffix('\\').unwrap_or(text);
+    let text = text.replace("<bdi>", "").replace("</bdi>", "");
+    let text = text.replace("&nbsp;", "").replace("&#x", "");
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        if character == '\\' {
+            characters.next();
+        } else if is_markup(&text, at, character, true) {
+            return false;
+        }
+    }
+    true
+}
+
 pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
     let mut markdown = Markdown(format!("# {}\n", line(title)));
     markdown.paragraphs(introduction);
@@ -23,7 +85,7 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
         }
     }
     if page.groups.is_empty() {
-        markdown.sentence("There are no tools.");
+        markdown.sentence(NO_TOOLS);
     }
     if !page.limits.is_empty() {
         markdown.heading("Provider limits for all tools together");

@@ -337,6 +337,7 @@ fn an_invalid_lock_file_is_reported_and_left_unchanged() {
         r#"{"tools":{}}"#,
         r#"{"version":0,"tools":{}}"#,
         r#"{"version":1,"tools":[]}"#,
+        r#"{"version":1,"tools":{},"owner":"another program"}"#,
         r#"{"version":1,"tools":{"a":{"description":"A."}}}"#,
         r#"{"version":2,"tools":{"a":{}}}"#,
     ] {

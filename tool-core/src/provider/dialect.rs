@@ -121,7 +121,8 @@ pub trait Dialect {
     /// # Errors
     ///
     /// Returns an error if the JSON is not a response of this provider, is one of its error
-    /// messages, or contains a call without a name or id.
+    /// messages, contains a call without a name or id, or has no answer because the provider blocked
+    /// the prompt or could not read a call.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
 
     /// Returns the part of a response that the next request must repeat unchanged: the model's turn,

@@ -246,7 +246,9 @@ impl Dialect for Gemini {
     /// function calling").
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| {
-            HOSTED.iter().any(|known| is_spelling(key, known))
+            HOSTED
+                .iter()
+                .any(|known| hosted_tool::is_spelling(key, known))
         })
     }
 
@@ -256,12 +258,27 @@ impl Dialect for Gemini {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         // A response to a blocked prompt has feedback and no candidates.
-        if response["candidates"][0].is_null() && response["promptFeedback"].is_object() {
-            return Ok(Vec::new());
+        let feedback = &response["promptFeedback"];
+        if response["candidates"][0].is_null() && feedback.is_object() {
+            let message = &feedback["blockReasonMessage"];
+            return Err(stopped(
+                "blocked the prompt",
+                &feedback["blockReason"],
+                message,
+            ));
         }
         let candidate = FORMAT.first(response, "candidates")?;
         let parts = FORMAT.optional_array(candidate, "content.parts")?;
-        FORMAT.calls(candidate, parts, |part| part["functionCall"].is_object())
+        let calls = FORMAT.calls(candidate, parts, |part| part["functionCall"].is_object())?;
+        if calls.is_empty() && is_failed(candidate) {
+            let message = &candidate["finishMessage"];
+            return Err(stopped(
+                "stopped without an answer",
+                &candidate["finishReason"],
+                message,
+            ));
+        }
+        Ok(calls)
     }
 
     /// Returns the model's content with its thought signatures. The API rejects one without parts, so
@@ -291,13 +308,25 @@ impl Dialect for Gemini {
     }
 }
 
-/// Returns `true` if `key` is `known` in camel case or in snake case.
-fn is_spelling(key: &str, known: &str) -> bool {
-    let snake = known.chars().flat_map(|letter| {
-        let separator = letter.is_ascii_uppercase().then_some('_');
-        separator.into_iter().chain([letter.to_ascii_lowercase()])
-    });
-    key == known || key.chars().eq(snake)
+/// Returns `true` if a candidate without calls is not an answer: the model wrote a call that Gemini
+/// could not read or that the request did not allow, or a filter left nothing (Gemini API,
+/// `Candidate.FinishReason`, 2025-11).
+fn is_failed(candidate: &Value) -> bool {
+    match candidate["finishReason"].as_str() {
+        Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS") => true,
+        None | Some("STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED") => false,
+        Some(_) => content_text(&candidate["content"]["parts"]).is_empty(),
+    }
+}
+
+/// Returns the error for a response without an answer.
+fn stopped(what: &str, reason: &Value, message: &Value) -> ResponseError {
+    let mut text = format!("Gemini {what}");
+    for part in [reason, message].into_iter().filter_map(Value::as_str) {
+        text.push_str(": ");
+        text.push_str(part);
+    }
+    ResponseError::new(text)
 }
 
 /// Returns `true` if a schema is possible under `parameters`, where every node has a type and every

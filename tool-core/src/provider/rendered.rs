@@ -6,7 +6,7 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::provider::dialect::{Dialect, JsonWriter, RefusedTool};
-use crate::provider::hosted_tool::HostedTool;
+use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::rules::BrokenRule;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
@@ -34,16 +34,12 @@ impl Rendered {
     ) -> Rendered {
         let capacity = tools.iter().map(|tool| capacity(tool)).sum();
         let mut out = JsonWriter::with_capacity(capacity);
-        let hosted = hosted.iter().cloned();
-        let (hosted, refused): (Vec<_>, Vec<_>) = hosted.partition(|tool| dialect.hosts(tool));
+        let (hosted, refused) = hosted_tool::select(dialect, tools, hosted);
         dialect.write_tools(tools, &hosted, &mut out);
-        let refused = refused.iter();
         Rendered {
             json: out.into_string(),
             broken: dialect.broken_rules(tools, &hosted),
-            refused: refused
-                .map(|tool| RefusedTool::new(tool, dialect.provider()))
-                .collect(),
+            refused,
         }
     }
 
@@ -69,8 +65,8 @@ impl Rendered {
         &self.broken
     }
 
-    /// Returns the [hosted tools](HostedTool) that are left out because the dialect does not know
-    /// them.
+    /// Returns the [hosted tools](HostedTool) that are left out: the dialect does not know them, or
+    /// another tool has their name.
     pub fn refused(&self) -> &[RefusedTool] {
         &self.refused
     }

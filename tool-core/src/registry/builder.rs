@@ -1,15 +1,15 @@
 //! [`RegistryBuilder`]: chooses the tools and settings of a registry.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hooks::{Gate, PendingCall};
+use super::hooks::{Gate, HookCall};
 use super::policy::Policy;
 use super::{LINKED, Registry, RegistryError, Snapshot};
 use crate::call::ToolResult;
 use crate::call::boundary::Guarded;
-use crate::call::context::Shared;
+use crate::call::context::{Need, Shared};
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
@@ -166,7 +166,7 @@ impl RegistryBuilder {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn context_per_call<T: Any + Send + Sync>(mut self) -> Self {
-        self.policy.per_call.push(TypeId::of::<T>());
+        self.policy.per_call.push(Need::of::<T>());
         self
     }
 
@@ -269,14 +269,16 @@ impl RegistryBuilder {
 
 /// Hooks.
 impl RegistryBuilder {
-    /// Adds a hook that runs before every call and allows it, denies it or changes its arguments.
-    /// Several hooks run in order, and each sees the changes of the ones before it. Timeouts and
-    /// concurrency limits do not apply to hooks; a [token](crate::ToolCall::cancel_with) cancels
-    /// them too.
+    /// Adds a hook that runs before every call and allows it, denies it, changes its arguments or
+    /// answers in the tool's place. Several hooks run in order, and each sees the changes of the ones
+    /// before it. Timeouts and concurrency limits do not apply to hooks; a
+    /// [token](crate::ToolCall::cancel_with) cancels them too.
     ///
-    /// A hook that inspects the arguments should deny what it cannot read. They are not validated
-    /// yet, and a tool accepts several spellings of a value: `100.0` for `100`, an enum value in
-    /// another case, and `"100"` in a [lenient](RegistryBuilder::lenient) registry.
+    /// The call is validated first, so a hook never sees a call that cannot run. It sees the
+    /// arguments as the tool will get them: `100` for `100.0`, the declared spelling of an enum
+    /// value, the name of a property for its alias, and nothing for an ignored `null`. Defaults are
+    /// not filled in, and an alias of an enum value stays as it is. What a hook changes is validated
+    /// again.
     ///
     /// ```
     /// use tool_core::{Gate, Registry, ToolCall, ToolErrorKind, tool, tools};
@@ -291,8 +293,8 @@ impl RegistryBuilder {
     ///
     /// let registry = Registry::builder()
     ///     .tools(tools![delete_note])
-    ///     .before(async |pending| match pending.tool.annotations.destructive {
-    ///         Some(true) if !ask_the_user(&pending.call).await => Gate::deny("the user said no"),
+    ///     .before(async |hook| match hook.tool.annotations.destructive {
+    ///         Some(true) if !ask_the_user(&hook.call).await => Gate::deny("the user said no"),
     ///         _ => Gate::Allow,
     ///     })
     ///     .build()?;
@@ -303,18 +305,19 @@ impl RegistryBuilder {
     /// ```
     pub fn before<F, D>(mut self, hook: F) -> Self
     where
-        F: Fn(PendingCall) -> D + Send + Sync + 'static,
+        F: Fn(HookCall) -> D + Send + Sync + 'static,
         D: Future<Output = Gate> + Send + 'static,
     {
         let hook = Guarded::new(hook);
         self.policy
             .before
-            .push(Arc::new(move |pending| Box::pin(hook(pending))));
+            .push(Arc::new(move |call| Box::pin(hook(call))));
         self
     }
 
-    /// Adds a hook that runs after every call and returns the result, changed or not. Several hooks
-    /// run in order. Neither timeouts nor cancellation tokens apply to them.
+    /// Adds a hook that runs after every call and returns the result, changed or not. It sees the
+    /// call too, with its arguments and context values. Several hooks run in order. Neither timeouts
+    /// nor cancellation tokens apply to them.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -327,7 +330,7 @@ impl RegistryBuilder {
     ///
     /// let registry = Registry::builder()
     ///     .tools(tools![look_up])
-    ///     .after(async |_tool, result| {
+    ///     .after(async |_, result| {
     ///         let redacted = result.content().replace("4711", "****");
     ///         result.with_content(redacted)
     ///     })
@@ -338,13 +341,13 @@ impl RegistryBuilder {
     /// ```
     pub fn after<F, R>(mut self, hook: F) -> Self
     where
-        F: Fn(ToolEntry, ToolResult) -> R + Send + Sync + 'static,
+        F: Fn(HookCall, ToolResult) -> R + Send + Sync + 'static,
         R: Future<Output = ToolResult> + Send + 'static,
     {
         let hook = Guarded::new(hook);
         self.policy
             .after
-            .push(Arc::new(move |tool, result| Box::pin(hook(tool, result))));
+            .push(Arc::new(move |call, result| Box::pin(hook(call, result))));
         self
     }
 

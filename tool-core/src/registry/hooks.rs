@@ -4,37 +4,41 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::call::context::{TypeMap, get_value};
 use crate::call::{Arguments, ToolCall, ToolResult};
+use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
-pub(super) type BeforeHook = Arc<dyn Fn(PendingCall) -> BoxFuture<Gate> + Send + Sync>;
+pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;
 pub(super) type AfterHook =
-    Arc<dyn Fn(ToolEntry, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
+    Arc<dyn Fn(HookCall, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
 
-/// A call that is about to run, passed to the hooks of
-/// [`RegistryBuilder::before`](crate::RegistryBuilder::before).
+/// A call, as the hooks of a registry see it; see
+/// [`RegistryBuilder::before`](crate::RegistryBuilder::before) and
+/// [`after`](crate::RegistryBuilder::after).
 #[derive(Clone)]
-pub struct PendingCall {
+pub struct HookCall {
     /// The tool, with its annotations.
     pub tool: ToolEntry,
-    /// The call as the model made it. The arguments are not validated yet; see
-    /// [`before`](crate::RegistryBuilder::before).
+    /// The call. The arguments are JSON text, as the tool gets them. In an `after` hook they are as
+    /// the model sent them if they are invalid.
     pub call: ToolCall,
     pub(super) registry: TypeMap,
 }
 
-impl PendingCall {
+impl HookCall {
     /// Returns the context value of this type: the call's if there is one, else the registry's.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         get_value(self.call.extensions.as_deref(), &self.registry)
     }
 }
 
-impl fmt::Debug for PendingCall {
+impl fmt::Debug for HookCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingCall")
+        f.debug_struct("HookCall")
             .field("tool", &self.tool)
             .field("call", &self.call)
             .finish_non_exhaustive()
@@ -51,6 +55,8 @@ pub enum Gate {
     Deny(String),
     /// Runs the call with these arguments.
     Change(Arguments),
+    /// Does not run the tool: the call ends with this output.
+    Answer(Answer),
 }
 
 impl Gate {
@@ -59,8 +65,98 @@ impl Gate {
         Gate::Deny(reason.into())
     }
 
-    /// Runs the call with these arguments.
+    /// Runs the call with these arguments, which are validated too.
     pub fn change(arguments: impl Into<Arguments>) -> Gate {
         Gate::Change(arguments.into())
+    }
+
+    /// Ends the call with this output, in place of the tool's: from a cache, or from a tool that
+    /// runs in the user's browser. The value becomes text or JSON like that of a tool, and should
+    /// match the tool's output schema. Later `before` hooks do not run; `after` hooks do.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use std::sync::{Arc, Mutex};
+    /// use serde_json::Value;
+    /// use tool_core::{Gate, HookCall, Registry, ToolCall, tool, tools};
+    ///
+    /// /// The population of a city.
+    /// #[tool(read_only)]
+    /// fn get_population(city: &str) -> u32 {
+    ///     println!("looking up {city}");
+    ///     545_923
+    /// }
+    ///
+    /// fn key(hook: &HookCall) -> String {
+    ///     format!("{} {:?}", hook.call.name, hook.call.arguments)
+    /// }
+    ///
+    /// let cache: Arc<Mutex<HashMap<String, Value>>> = Arc::default();
+    /// let (reading, writing) = (cache.clone(), cache.clone());
+    /// let registry = Registry::builder()
+    ///     .tools(tools![get_population])
+    ///     .before(move |hook| {
+    ///         let cached = reading.lock().unwrap().get(&key(&hook)).cloned();
+    ///         async { cached.map_or(Gate::Allow, Gate::answer) }
+    ///     })
+    ///     .after(move |hook, result| {
+    ///         if let Some(output) = result.structured() {
+    ///             writing.lock().unwrap().insert(key(&hook), output);
+    ///         }
+    ///         async { result }
+    ///     })
+    ///     .build()?;
+    /// for _ in 0..2 {
+    ///     let call = ToolCall::new("call_1", "get_population", r#"{"city":"Lisbon"}"#);
+    ///     assert_eq!(registry.call_blocking(call).content(), "545923");
+    /// }
+    /// assert_eq!(cache.lock().unwrap().len(), 1);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn answer(output: impl Serialize) -> Gate {
+        Gate::Answer(Answer(match Outcome::value(&output) {
+            Outcome::Text(text) => Output::Text(text),
+            Outcome::Json(json) => Output::Json(json),
+            Outcome::Failed { message, source } => Output::Failed {
+                message,
+                cause: source.map(|source| source.to_string()),
+            },
+        }))
+    }
+
+    /// Ends the call with the error [`Failed`](crate::ToolErrorKind::Failed), as if the tool had
+    /// returned it. The model sees the message.
+    pub fn fail(message: impl Into<String>) -> Gate {
+        Gate::Answer(Answer(Output::Failed {
+            message: message.into(),
+            cause: None,
+        }))
+    }
+}
+
+/// The output of a call whose tool does not run; see [`Gate::answer`] and [`Gate::fail`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer(Output);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Output {
+    Text(String),
+    Json(String),
+    Failed {
+        message: String,
+        cause: Option<String>,
+    },
+}
+
+impl Answer {
+    pub(super) fn into_outcome(self) -> Outcome {
+        match self.0 {
+            Output::Text(text) => Outcome::Text(text),
+            Output::Json(json) => Outcome::Json(json),
+            Output::Failed { message, cause } => Outcome::Failed {
+                message,
+                source: cause.map(Into::into),
+            },
+        }
     }
 }

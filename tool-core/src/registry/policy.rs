@@ -1,13 +1,12 @@
 //! [`Policy`]: the settings that apply to all calls of a registry.
 
-use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::hooks::{AfterHook, BeforeHook};
 use crate::call::boundary::Guarded;
-use crate::call::context::TypeMap;
+use crate::call::context::{Need, TypeMap};
 use crate::call::error::ToolError;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::tool::ToolEntry;
@@ -20,7 +19,7 @@ pub(super) struct Policy {
     pub(super) is_lenient: bool,
     pub(super) context: TypeMap,
     /// The types of the context values attached to every call.
-    pub(super) per_call: Vec<TypeId>,
+    pub(super) per_call: Vec<Need>,
     pub(super) runtime: Option<Arc<dyn Runtime>>,
     /// The timeout of tools without their own.
     pub(super) timeout: Option<Duration>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
-use super::hooks::{Gate, PendingCall};
+use super::hooks::{Gate, HookCall};
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth};
 use super::permit::Permit;
 use super::policy::Policy;
@@ -19,7 +19,7 @@ use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
-use crate::call::{CallHead, TRUNCATED, ToolCall, ToolResult};
+use crate::call::{Arguments, CallHead, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::violation::Coercion;
@@ -37,7 +37,7 @@ enum CallFailure {
     },
     Arguments(ArgumentError),
     Panicked(String),
-    TimedOut(Duration),
+    TimedOut(Timeout),
     Cancelled,
     Denied(String),
     Unavailable(String),
@@ -227,12 +227,19 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         }
         CallFailure::Arguments(ArgumentError::MissingContext(ty)) => {
             let detail = format!(
-                "the call has no context value of type `{ty}`; add one with `ToolCall::with`"
+                "the call has no context value of type {ty}; add one with `ToolCall::with`"
             );
             ToolError::unavailable(tool, detail)
         }
-        CallFailure::Panicked(payload) => ToolError::panicked(tool, payload),
-        CallFailure::TimedOut(timeout) => ToolError::timed_out(tool, timeout),
+        CallFailure::Arguments(ArgumentError::DryRun) => {
+            ToolError::unavailable(tool, "the call was validated and not run".into())
+        }
+        CallFailure::Panicked(panic) => ToolError::panicked(tool, panic),
+        CallFailure::TimedOut(Timeout {
+            after,
+            may_retry,
+            may_continue,
+        }) => ToolError::timed_out(tool, after, may_retry, may_continue),
         CallFailure::Cancelled => ToolError::cancelled(tool),
         CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
         CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
@@ -250,19 +257,25 @@ async fn run_with_hooks(
 ) -> ToolResult {
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
-    let running = run_gated(inner, tool.clone(), call, scope, depth);
+    let policy = &inner.policy;
+    let has_hooks = !(policy.before.is_empty() && policy.after.is_empty());
+    let mut hook_call = has_hooks.then(|| HookCall {
+        tool: tool.clone(),
+        call: call.clone(),
+        registry: policy.context.clone(),
+    });
+    let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);
     let (outcome, coercions) = match token {
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
     };
     let mut result = to_result(head.clone(), coercions, outcome);
-    let policy = &inner.policy;
     map_message(policy, &mut result);
-    for hook in &policy.after {
+    for (hook, hook_call) in policy.after.iter().zip(hook_call.iter().cycle()) {
         let coercions = std::mem::take(&mut result.coercions);
         // A hook that panics loses the result.
         let replaced = result.error_mut().map(ToolError::replaced);
-        result = match run_hook(|| hook(tool.clone(), result)).await {
+        result = match run_hook(|| hook(hook_call.clone(), result)).await {
             // The hook may return the result of another call.
             Ok(result) => result.with_head(head.clone()),
             Err(panic) => {
@@ -303,11 +316,13 @@ async fn until_cancelled(
     }
 }
 
-/// Runs the `before` hooks, waits for a permit and runs the tool.
+/// Validates the call, runs the `before` hooks, waits for a permit and runs the tool. `hook_call` is
+/// updated to what the tool gets.
 async fn run_gated(
     inner: &Arc<Inner>,
     tool: ToolEntry,
-    mut call: ToolCall,
+    call: ToolCall,
+    hook_call: Option<&mut HookCall>,
     scope: Scope,
     depth: u32,
 ) -> Finished {
@@ -315,36 +330,26 @@ async fn run_gated(
     if depth > MAX_DEPTH {
         return (too_deep(), Vec::new());
     }
-    for hook in &policy.before {
-        let pending = PendingCall {
-            tool: tool.clone(),
-            call: call.clone(),
-            registry: policy.context.clone(),
-        };
-        match run_hook(|| hook(pending)).await {
-            Ok(Gate::Allow) => {}
-            Ok(Gate::Deny(reason)) => return fail(CallFailure::Denied(reason)),
-            Ok(Gate::Change(arguments)) => {
-                call.arguments = arguments;
-                call.is_truncated = false;
-            }
-            Err(panic) => return fail(CallFailure::Panicked(panic)),
-        }
-    }
     if call.is_truncated {
         let error = ArgumentError::Malformed(TRUNCATED.into());
         return fail(CallFailure::Arguments(error));
     }
-    // Held until the tool ends, by the thread of a blocking tool too.
     let extensions = call.extensions.as_ref();
-    let parent = extensions.and_then(|extensions| extensions.parent.as_ref());
-    let is_leaf = !tool.has_context();
-    let permit = Permit::acquire(policy, parent, is_leaf).await;
-    let timeout = policy.timeout_of(&tool);
+    let parent = extensions.and_then(|extensions| extensions.parent.clone());
     let mut input = input(Arc::clone(inner), &tool, call, depth);
+    if let Some(hook_call) = hook_call
+        && let Err(outcome) = run_before_hooks(policy, &tool, &mut input, hook_call).await
+    {
+        return (outcome, input.finish());
+    }
+    // Held until the tool ends, by the thread of a blocking tool too.
+    let permit = Permit::acquire(policy, parent.as_ref(), !tool.has_context()).await;
     if let Some(permit) = permit.for_nested() {
         input.set_permit(permit);
     }
+    let timeout = policy
+        .timeout_of(&tool)
+        .map(|after| Timeout::of(&tool, after));
     match tool.invoke() {
         Invoke::Sync(invoke) => {
             let outcome = invoke_sync(invoke, &input);
@@ -372,9 +377,78 @@ async fn run_gated(
     }
 }
 
+/// Validates the call and runs the `before` hooks. Returns an error with the outcome if the tool must
+/// not run.
+async fn run_before_hooks(
+    policy: &Policy,
+    tool: &ToolEntry,
+    input: &mut Input,
+    hook_call: &mut HookCall,
+) -> Result<(), CallOutcome> {
+    // First, so that nobody is asked to approve a call that can't run.
+    validate(tool, input, hook_call)?;
+    for hook in &policy.before {
+        match run_hook(|| hook(hook_call.clone())).await {
+            Ok(Gate::Allow) => {}
+            Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
+            Ok(Gate::Change(arguments)) => {
+                input.set_text(arguments.into_text());
+                validate(tool, input, hook_call)?;
+            }
+            Ok(Gate::Answer(answer)) => return Err(Ok(answer.into_outcome())),
+            Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
+        }
+    }
+    Ok(())
+}
+
+/// Validates a call without running it, and shows hooks the arguments that the tool will get.
+fn validate(
+    tool: &ToolEntry,
+    input: &mut Input,
+    hook_call: &mut HookCall,
+) -> Result<(), CallOutcome> {
+    // Decoding runs code of the parameters' types.
+    let validated = catch(|| {
+        input.validate(tool, |input| match tool.invoke() {
+            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
+            Invoke::Async(invoke) => invoke(input).err(),
+        })
+    });
+    match validated {
+        Ok(Ok(())) => {
+            hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
+            Ok(())
+        }
+        Ok(Err(error)) => Err(Err(CallFailure::Arguments(error))),
+        Err(panic) => Err(Err(CallFailure::Panicked(panic))),
+    }
+}
+
+/// The timeout of a call.
+#[derive(Clone, Copy)]
+struct Timeout {
+    after: Duration,
+    /// `true` if repeating the call does no harm.
+    may_retry: bool,
+    /// `true` if the tool can't be stopped.
+    may_continue: bool,
+}
+
+impl Timeout {
+    fn of(tool: &ToolEntry, after: Duration) -> Timeout {
+        let annotations = &tool.annotations;
+        Timeout {
+            after,
+            may_retry: [annotations.read_only, annotations.idempotent].contains(&Some(true)),
+            may_continue: matches!(tool.invoke(), Invoke::Blocking(_)),
+        }
+    }
+}
+
 async fn with_timeout(
     runtime: Option<&dyn Runtime>,
-    timeout: Option<Duration>,
+    timeout: Option<Timeout>,
     running: impl Future<Output = CallOutcome>,
 ) -> CallOutcome {
     let Some(timeout) = timeout else {
@@ -382,7 +456,7 @@ async fn with_timeout(
     };
     let sleep = runtime
         .ok_or(NoRuntime)
-        .and_then(|runtime| runtime.sleep(timeout));
+        .and_then(|runtime| runtime.sleep(timeout.after));
     let sleep = match sleep {
         Ok(sleep) => Caught::new(sleep),
         Err(error) => return Err(CallFailure::Unavailable(error.to_string())),
@@ -404,7 +478,7 @@ struct BlockingJob {
 
 /// Runs a tool on a thread that may block. After a timeout the thread keeps running, and only the
 /// token of its context tells the tool so.
-async fn run_blocking(policy: &Policy, timeout: Option<Duration>, job: BlockingJob) -> Finished {
+async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJob) -> Finished {
     /// Cancels a token when dropped, unless disarmed.
     struct CancelOnDrop {
         token: CancellationToken,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::error::{Duplicate, ProblemKind, RegistryError, ToolProblem};
 use super::name_hash::NameHash;
 use super::policy::Policy;
-use crate::call::context::CallContext;
+use crate::call::context::{CallContext, near_miss};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::portable::is_tool_name;
 use crate::provider::rules::{BrokenRule, Target, broken};
@@ -93,11 +93,16 @@ fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryErr
     let is_available = |id: TypeId| {
         id == TypeId::of::<CallContext>()
             || policy.context.contains(id)
-            || policy.per_call.contains(&id)
+            || policy.per_call.iter().any(|need| need.id() == id)
     };
     for need in tool.needs() {
         if !is_available(need.id()) {
-            add(ProblemKind::Context, need.name());
+            let per_call = policy.per_call.iter().map(|need| need.name());
+            let given = policy.context.type_names().chain(per_call);
+            match near_miss(need.name(), given) {
+                Some(note) => add(ProblemKind::Context, &format!("{} ({note})", need.name())),
+                None => add(ProblemKind::Context, need.name()),
+            }
         }
     }
     if policy.runtime.is_none() {

@@ -248,7 +248,7 @@ pub(crate) fn name(written: &str) -> Cow<'_, str> {
 }
 
 /// Returns `true` if a character changes the layout of the text around it.
-fn affects_layout(character: char) -> bool {
+pub(crate) fn affects_layout(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -62,7 +62,8 @@ pub(crate) enum ValidateError {
 /// Validates arguments and rewrites them into the form that serde accepts. Returns all violations.
 ///
 /// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
-/// an optional property, an absent `Option` in a newtype, an enum value in another case.
+/// an optional property, an absent `Option` in a newtype, an enum value in another case. Aliases of
+/// properties are replaced too, so that hooks see one name.
 /// `is_lenient` adds the conversions in [`coerce`].
 pub(crate) fn normalise(
     schema: &Schema,
@@ -98,9 +99,10 @@ struct Validator<'t> {
     is_plain_json: bool,
     /// The result of checking the text with `serde_json`, once that was necessary.
     json_check: Option<serde_json::Result<IgnoredAny>>,
-    /// `true` if an enum value may differ in case: only where it can be rewritten, and in a union
-    /// only after nothing has matched as it is.
-    ignores_case: bool,
+    /// `true` if an enum value may differ in case and an integer may be spelled `20.0`: only where
+    /// they can be rewritten, and in a union only after nothing has matched as it is, because serde
+    /// chooses by the spelling.
+    respells: bool,
     coercions: Vec<Coercion>,
     /// The position of the value that was last wrapped in an array.
     wrapped_at: Option<usize>,
@@ -125,7 +127,7 @@ impl<'t> Validator<'t> {
             is_lenient: false,
             is_plain_json: rewrites,
             json_check: None,
-            ignores_case: rewrites,
+            respells: rewrites,
             coercions: Vec::new(),
             wrapped_at: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
@@ -232,7 +234,9 @@ impl<'t> Validator<'t> {
             Some(number) => (i128::from(number), Cow::Borrowed("")),
             None => {
                 let text = self.scalar();
-                let Some(digits) = whole_number(text) else {
+                let digits = whole_number(text);
+                let digits = digits.filter(|digits| self.respells || digits == text);
+                let Some(digits) = digits else {
                     return self.report_mismatch(schema, text, path);
                 };
                 // Beyond 128 bits only the sign matters.
@@ -352,7 +356,7 @@ impl<'t> Validator<'t> {
         if strings.contains(&text) {
             return;
         }
-        if self.ignores_case
+        if self.respells
             && let Some(value) = strings.match_ignoring_case(&text)
         {
             return self.rewrite_since(start, &format!("\"{}\"", value.json()));
@@ -477,6 +481,11 @@ impl<'t> Validator<'t> {
                 let place = known.iter().position(|property| property.has_name(&key));
                 if let Some(place) = place {
                     let (property, is_new) = (&known[place], seen.insert(place));
+                    let is_removed = property.ignores_null() && self.cursor.peek() == b'n';
+                    if key != property.name() && !is_removed {
+                        let name = property.name.json();
+                        self.rewrite_since(start, &format!("\"{name}\":"));
+                    }
                     self.member(property, start, is_new, &path.key(&key), depth);
                     next = place + 1;
                 } else if let Some(values) = others {

@@ -36,6 +36,18 @@ impl Violation {
         }
     }
 
+    /// Parses the displayed text.
+    pub(crate) fn parse(text: &str) -> Violation {
+        let is_path = |path: &&str| !path.contains(char::is_whitespace);
+        let path = text.split_once(": ").map(|(path, _)| path).filter(is_path);
+        let path = path.map_or(0, str::len);
+        Violation {
+            text: text.to_owned(),
+            path,
+            message: if path > 0 { path + 2 } else { 0 },
+        }
+    }
+
     /// Returns the path to the value, such as `city` or `stops[2].name`; empty for the arguments as
     /// a whole.
     pub fn path(&self) -> &str {

@@ -2,8 +2,11 @@
 //!
 //! A subscriber is the application's code. If it panics, the call goes on, without its log.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::time::Instant;
+
+use serde::de::IgnoredAny;
 
 use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
@@ -11,9 +14,9 @@ use tracing::{Level, Span};
 
 use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::provider::dialect::Rendered;
-use crate::schema::messages;
+use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
 /// The telemetry of one call; empty if no subscriber is interested.
@@ -35,8 +38,8 @@ struct EventData {
     name: String,
     call_id: String,
     arguments_bytes: usize,
-    /// For the event of a failed call, at debug level.
-    arguments: Option<String>,
+    /// For the event of a failed call, if a subscriber may want debug events.
+    arguments: Option<Arguments>,
 }
 
 impl Scope {
@@ -99,30 +102,34 @@ fn finish(active: Guarded<Box<ActiveSpan>>, result: &ToolResult) {
 
 impl ActiveSpan {
     fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<ActiveSpan>> {
+        let has_event = is_any_event_enabled();
+        // Creating the span completes the question above; see `is_any_event_enabled`.
+        let _ = tracing::span_enabled!(target: "tool_core", Level::INFO);
         let span = tracing::info_span!(
             target: "tool_core",
             "execute_tool",
             "otel.name" = Empty,
             "otel.status_code" = Empty,
             "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = &*messages::name(&call.name),
-            "gen_ai.tool.call.id" = call.id,
+            "gen_ai.tool.name" = &*name(call),
+            "gen_ai.tool.call.id" = &*line(&call.id),
             "gen_ai.tool.type" = "function",
-            "gen_ai.tool.description" = tool.map(|tool| &*tool.description),
+            "gen_ai.tool.description" = tool.map(|tool| line(&tool.description)).as_deref(),
             "error.type" = Empty,
         );
         // Not for names that a model made up: span names must have a low cardinality.
         if tool.is_some() && !span.is_disabled() {
-            span.record("otel.name", ["execute_tool ", &call.name].concat());
+            span.record("otel.name", ["execute_tool ", &name(call)].concat());
         }
-        let event = tracing::enabled!(target: "tool_core", Level::ERROR).then(|| {
-            let has_arguments = tracing::enabled!(target: "tool_core", Level::DEBUG);
+        let event = has_event.then(|| {
+            // A finer question would be about an event that does not follow.
+            let may_log_arguments = LevelFilter::current() >= LevelFilter::DEBUG;
             EventData {
                 start: Instant::now(),
-                name: messages::name(&call.name).into_owned(),
-                call_id: call.id.clone(),
+                name: name(call).into_owned(),
+                call_id: line(&call.id).into_owned(),
                 arguments_bytes: call.arguments.bytes(),
-                arguments: has_arguments.then(|| call.arguments.clone().into_text()),
+                arguments: may_log_arguments.then(|| call.arguments.clone()),
             }
         });
         let is_active = event.is_some() || !span.is_disabled();
@@ -167,6 +174,76 @@ impl Drop for ActiveSpan {
     }
 }
 
+/// Returns `true` if a subscriber wants an event of a level that the end of a call may have.
+///
+/// Not `enabled!`, which asks for neither an event nor a span: a filter that keeps only events
+/// would lose them all.
+///
+/// A span or an event has to follow. In tracing-subscriber 0.3, a filter of one layer keeps its
+/// answer, and that layer then drops the next span or event that the other layers take unasked.
+fn is_any_event_enabled() -> bool {
+    tracing::event_enabled!(target: "tool_core", Level::ERROR)
+        || tracing::event_enabled!(target: "tool_core", Level::WARN)
+        || tracing::event_enabled!(target: "tool_core", Level::INFO)
+}
+
+/// Returns the arguments for an event of a failed call, which has to follow: see
+/// [`is_any_event_enabled`].
+macro_rules! arguments {
+    ($level:ident, $data:expr) => {
+        $data.arguments.as_ref().and_then(|arguments| {
+            let is_wanted = tracing::event_enabled!(target: "tool_core", Level::$level)
+                && tracing::event_enabled!(target: "tool_core", Level::DEBUG);
+            // The last answer is that about the event.
+            let _ = tracing::event_enabled!(target: "tool_core", Level::$level);
+            is_wanted.then(|| logged_arguments(arguments))
+        })
+    };
+}
+
+/// Returns a text for the log, on one line.
+///
+/// Every text that is logged passes through here, because a model can write part of it. Characters
+/// that break lines, control a terminal or change the direction of text are escaped as in JSON, so
+/// JSON text stays valid. A text that is on one line already is not changed.
+fn line(text: &str) -> Cow<'_, str> {
+    // Most texts are plain ASCII.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(affects_layout) {
+        return text.into();
+    }
+    let mut line = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            '\t' => line.push_str("\\t"),
+            _ if affects_layout(character) => {
+                messages::push(&mut line, format_args!("\\u{:04x}", u32::from(character)));
+            }
+            _ => line.push(character),
+        }
+    }
+    line.into()
+}
+
+fn name(call: &ToolCall) -> Cow<'_, str> {
+    match messages::name(&call.name) {
+        Cow::Borrowed(name) => line(name),
+        Cow::Owned(name) => line(&name).into_owned().into(),
+    }
+}
+
+/// Returns the arguments of a call for the log. JSON stays valid.
+fn logged_arguments(arguments: &Arguments) -> String {
+    let mut text = arguments.clone().into_text();
+    // In valid JSON these are between the tokens only.
+    let breaks = ['\n', '\r', '\t'];
+    if text.contains(breaks) && serde_json::from_str::<IgnoredAny>(&text).is_ok() {
+        text = text.replace(breaks, " ");
+    }
+    line(&text).into_owned()
+}
+
 /// Emits an event with the fields common to all, at the end of a call.
 macro_rules! event {
     ($level:ident, $data:expr, { $($fields:tt)* }, $($message:tt)+) => {
@@ -203,9 +280,11 @@ fn failed(data: &EventData, result: &ToolResult, error: &ToolError) {
     use ToolErrorKind::{Failed, Panicked, TimedOut, Unavailable};
 
     macro_rules! failure {
-        ($level:ident) => {
+        ($macro:ident, $level:ident) => {{
+            let causes = causes(error).map(|text| line(&text).into_owned());
+            let arguments = arguments!($level, data);
             event!(
-                $level,
+                $macro,
                 data,
                 {
                     "error.type" = error.kind().as_str(),
@@ -213,29 +292,30 @@ fn failed(data: &EventData, result: &ToolResult, error: &ToolError) {
                     retryable = error.is_retryable(),
                     result.bytes = result.content().len(),
                     coercions = result.coercions().len(),
-                    causes = causes(error),
-                    gen_ai.tool.call.arguments = data.arguments,
+                    causes = causes,
+                    gen_ai.tool.call.arguments = arguments,
                 },
                 "{}",
-                error.original_message()
-            )
-        };
+                line(error.original_message())
+            );
+        }};
     }
 
     match error.kind() {
-        Failed | Panicked | TimedOut | Unavailable => failure!(error),
-        _ => failure!(warn),
+        Failed | Panicked | TimedOut | Unavailable => failure!(error, ERROR),
+        _ => failure!(warn, WARN),
     }
 }
 
 #[cold]
 fn dropped(data: &EventData) {
+    let arguments = arguments!(WARN, data);
     event!(
         warn,
         data,
         {
             "error.type" = ToolErrorKind::Cancelled.as_str(),
-            gen_ai.tool.call.arguments = data.arguments,
+            gen_ai.tool.call.arguments = arguments,
         },
         "the future of the call was dropped before it completed"
     );
@@ -261,9 +341,9 @@ fn causes(error: &ToolError) -> Option<String> {
 /// Emits an event for each broken rule and for each tool that a dialect omits.
 pub(crate) fn rendered(rendered: &Rendered) {
     for broken in rendered.broken_rules() {
-        tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", broken.message);
+        tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", line(&broken.message));
     }
     for refused in rendered.refused() {
-        tracing::warn!(target: "tool_core", "{}", refused.message);
+        tracing::warn!(target: "tool_core", "{}", line(&refused.message));
     }
 }

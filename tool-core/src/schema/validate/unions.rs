@@ -101,19 +101,19 @@ impl Validator<'_> {
         let mut reported = None;
         let violations = self.violations.mark();
         let output = self.output.as_ref().map(Rewrite::mark);
-        // An exact match of a later schema precedes a match of an earlier one in another case.
-        let ignores_case = self.ignores_case;
+        // An exact match of a later schema precedes a match of an earlier one in another spelling.
+        let respells = self.respells;
         for round in [false, true] {
-            if round && !ignores_case {
+            if round && !respells {
                 break;
             }
-            self.ignores_case = round;
+            self.respells = round;
             for candidate in schemas
                 .iter()
                 .filter(|schema| may_match(schema, text, &members))
             {
                 let Some(left) = self.budget.checked_sub(text.len()) else {
-                    self.ignores_case = ignores_case;
+                    self.respells = respells;
                     return self.report_too_complex(path);
                 };
                 self.budget = left;
@@ -121,7 +121,7 @@ impl Validator<'_> {
                 self.cursor = start.clone();
                 self.value(candidate, path, depth);
                 if self.violations.mark() == violations {
-                    self.ignores_case = ignores_case;
+                    self.respells = respells;
                     return;
                 }
                 let found = self.violations.split_off(violations);
@@ -134,7 +134,7 @@ impl Validator<'_> {
                 }
             }
         }
-        self.ignores_case = ignores_case;
+        self.respells = respells;
         // Nothing matched. Validating again would take exponential time in nested unions.
         match (intended, reported) {
             (_, Some(found)) => self.violations.append(found),

@@ -1,0 +1,176 @@
+//! [`Registry::on_change`](super::Registry::on_change): calls listeners when tools change.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::{Inner, Registry};
+use crate::call::boundary::catch;
+use crate::tool::ToolEntry;
+
+/// A change of a registry's tools, passed to [listeners](crate::Registry::on_change). All lists are
+/// sorted by name.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RegistryChange {
+    /// The tools that were added.
+    pub added: Vec<ToolEntry>,
+    /// The tools that were replaced: the old and the new one.
+    pub replaced: Vec<(ToolEntry, ToolEntry)>,
+    /// The tools that were removed.
+    pub removed: Vec<ToolEntry>,
+}
+
+impl RegistryChange {
+    /// Compares two lists, each sorted by name.
+    fn between(old: &[ToolEntry], new: &[ToolEntry]) -> RegistryChange {
+        let mut change = RegistryChange::default();
+        let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (Some(old), Some(new)) => old.name.cmp(&new.name),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return change,
+            };
+            match order {
+                Ordering::Less => change.removed.extend(old.next().cloned()),
+                Ordering::Greater => change.added.extend(new.next().cloned()),
+                Ordering::Equal => {
+                    let pair = old.next().cloned().zip(new.next().cloned());
+                    let pair = pair.filter(|(old, new)| !old.is_same(new));
+                    change.replaced.extend(pair);
+                }
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.replaced.is_empty() && self.removed.is_empty()
+    }
+}
+
+type Listener = Arc<dyn Fn(&Registry, &RegistryChange) + Send + Sync>;
+
+/// The listeners of a registry, and the changes that they have yet to be told.
+#[derive(Default)]
+pub(super) struct Listeners(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    next_key: u64,
+    /// In the order of registration.
+    listeners: BTreeMap<u64, Listener>,
+    queue: VecDeque<Event>,
+    /// `true` while a thread calls listeners. It then delivers the changes of other threads, and
+    /// those that the listeners make, too: in order, without a lock, and without recursion.
+    is_delivering: bool,
+}
+
+struct Event {
+    change: RegistryChange,
+    /// The end of the keys of the listeners that were registered before the change.
+    end: u64,
+}
+
+impl Listeners {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a listener and returns its key.
+    pub(super) fn add(&self, listener: Listener) -> u64 {
+        let mut state = self.lock();
+        let key = state.next_key;
+        state.next_key += 1;
+        state.listeners.insert(key, listener);
+        key
+    }
+
+    fn remove(&self, key: u64) {
+        let listener = self.lock().listeners.remove(&key);
+        // Outside the lock, because dropping the closure may run any code.
+        let _ = catch(|| drop(listener));
+    }
+
+    /// Queues a change, while the registry is locked.
+    pub(super) fn queue(&self, old: &[ToolEntry], new: &[ToolEntry]) {
+        let mut state = self.lock();
+        if state.listeners.is_empty() {
+            return;
+        }
+        let change = RegistryChange::between(old, new);
+        if !change.is_empty() {
+            let end = state.next_key;
+            state.queue.push_back(Event { change, end });
+        }
+    }
+
+    /// Calls the listeners with all queued changes, unless a thread already does.
+    pub(super) fn deliver(&self, registry: &Registry) {
+        let mut state = self.lock();
+        if state.is_delivering {
+            return;
+        }
+        while let Some(event) = state.queue.pop_front() {
+            state.is_delivering = true;
+            let keys: Vec<_> = state
+                .listeners
+                .range(..event.end)
+                .map(|(&key, _)| key)
+                .collect();
+            drop(state);
+            for key in keys {
+                // An earlier listener may have removed this one.
+                let listener = self.lock().listeners.get(&key).cloned();
+                let _ = catch(|| {
+                    if let Some(listener) = listener {
+                        listener(registry, &event.change);
+                    }
+                });
+            }
+            let _ = catch(|| drop(event));
+            state = self.lock();
+        }
+        state.is_delivering = false;
+    }
+}
+
+/// A listener of a registry, returned by [`Registry::on_change`](crate::Registry::on_change).
+/// Dropping it removes the listener.
+#[must_use = "dropping it removes the listener; call `keep` to keep it"]
+pub struct ChangeListener {
+    registry: Weak<Inner>,
+    key: u64,
+}
+
+impl ChangeListener {
+    pub(super) fn new(registry: &Arc<Inner>, key: u64) -> ChangeListener {
+        ChangeListener {
+            registry: Arc::downgrade(registry),
+            key,
+        }
+    }
+
+    /// Keeps the listener as long as the registry.
+    pub fn keep(mut self) {
+        self.registry = Weak::new();
+    }
+}
+
+impl Drop for ChangeListener {
+    fn drop(&mut self) {
+        if let Some(registry) = self.registry.upgrade()
+            && let Some(listeners) = registry.listeners.get()
+        {
+            listeners.remove(self.key);
+        }
+    }
+}
+
+impl fmt::Debug for ChangeListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeListener").finish_non_exhaustive()
+    }
+}
