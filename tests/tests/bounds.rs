@@ -354,6 +354,48 @@ fn hooks_with_bombs_lose_no_result() {
         .unwrap();
     let result = denied.call_blocking(call("work").with(Bomb));
     assert_eq!(kind(&result), Some(ToolErrorKind::Denied));
+    let answered = Registry::builder()
+        .tools(tools![work])
+        .before(|_| async { Gate::answer(Returned(Bomb)) })
+        .build()
+        .unwrap();
+    let result = answered.call_blocking(call("work").with(Bomb));
+    assert_eq!(kind(&result), Some(ToolErrorKind::Panicked));
+    // The arguments are decoded before the hooks run.
+    let asked = Arc::new(AtomicUsize::new(0));
+    let hook = Arc::clone(&asked);
+    let validated = Registry::builder()
+        .tools(tools![drop_argument])
+        .before(move |_| {
+            hook.fetch_add(1, Ordering::Relaxed);
+            async { Gate::Allow }
+        })
+        .build()
+        .unwrap();
+    let call = ToolCall::new("1", "drop_argument", json!({"_argument": {}}));
+    let result = validated.call_blocking(call.with(Bomb));
+    assert_eq!(kind(&result), Some(ToolErrorKind::Panicked));
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_listener_with_a_bomb_does_not_panic() {
+    let registry = Registry::new();
+    let kept = Bomb;
+    registry
+        .on_change(move |_, _| {
+            let _ = &kept;
+        })
+        .keep();
+    let owned = Bomb;
+    let listener = registry.on_change(move |_, _| {
+        let _ = &owned;
+        std::panic::panic_any(Armed(Bomb));
+    });
+    registry.add(tools![work]).unwrap();
+    drop(listener);
+    assert_eq!(kind(&registry.call_blocking(call("work"))), None);
+    drop(registry);
 }
 
 // The log

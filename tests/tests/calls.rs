@@ -517,6 +517,8 @@ fn the_error_of_another_tool_is_a_failure_of_the_tool_that_called_it() {
             assert!(!error.is_retryable() && error.violations().is_empty());
             assert!(!error.message().contains("retrying"), "{error}");
             assert!(error.message().starts_with("plan failed [ref "), "{error}");
+            let source = std::error::Error::source(error).unwrap();
+            assert_eq!(source.is::<tool_core::ToolError>(), form == "typed");
         }
     }
 }

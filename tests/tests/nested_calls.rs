@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use tool_core::{CallContext, CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
+use tool_core::{
+    CallContext, CancellationToken, Gate, Registry, ToolCall, ToolErrorKind, tool, tools,
+};
 
 /// The tools that run, and the most that ran at one time.
 #[derive(Default)]
@@ -61,15 +63,21 @@ fn registry() -> tool_core::RegistryBuilder {
 #[tokio::test]
 async fn nested_calls_run_under_the_permit_of_their_parent() {
     for limit in [1, 2] {
-        let registry = registry().concurrency(limit).build().unwrap();
-        let call = |_| ToolCall::new("call_1", "call_many", r#"{"levels":1}"#);
-        let results = registry.call_all((0..4).map(call));
-        let results = tokio::time::timeout(Duration::from_secs(20), results)
-            .await
-            .unwrap();
-        for result in results {
-            assert!(!result.is_error(), "{}", result.content());
-            assert_eq!(result.content().matches("worked").count(), 9);
+        let limited = || registry().concurrency(limit);
+        let hooked = limited()
+            .before(|_| async { Gate::Allow })
+            .after(|_, result| async { result });
+        for registry in [limited(), hooked] {
+            let registry = registry.build().unwrap();
+            let call = |_| ToolCall::new("call_1", "call_many", r#"{"levels":1}"#);
+            let results = registry.call_all((0..4).map(call));
+            let results = tokio::time::timeout(Duration::from_secs(20), results)
+                .await
+                .unwrap();
+            for result in results {
+                assert!(!result.is_error(), "{}", result.content());
+                assert_eq!(result.content().matches("worked").count(), 9);
+            }
         }
     }
 }

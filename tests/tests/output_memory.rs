@@ -47,6 +47,22 @@ fn panic() {
     std::panic::panic_any("x".repeat(HUGE))
 }
 
+/// Fails with the error of another server that lists a huge violation.
+#[tool(unlinked)]
+fn pass_on() -> Result<(), String> {
+    let violation = "x".repeat(HUGE);
+    Err(format!(
+        "invalid arguments for pass_on [ref ABC123]:\n- city: {violation}"
+    ))
+}
+
+/// Fails with an error that very many servers passed on.
+#[tool(unlinked)]
+fn pass_on_again() -> Result<(), String> {
+    let level = "pass_on_again failed [ref ABC123]: ";
+    Err(level.repeat(HUGE / level.len()) + "no")
+}
+
 fn in_use() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -62,7 +78,9 @@ fn truncated_results_hold_little_memory() {
                 return_json,
                 fail,
                 fail_confined,
-                panic
+                panic,
+                pass_on,
+                pass_on_again
             ])
             .output_cap(100)
     };
@@ -89,6 +107,8 @@ fn truncated_results_hold_little_memory() {
         "fail",
         "fail_confined",
         "panic",
+        "pass_on",
+        "pass_on_again",
     ];
     for registry in registries {
         for name in names {

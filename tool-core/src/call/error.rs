@@ -251,7 +251,7 @@ impl ToolError {
             Some(Ok(error)) if Nested::parse(tool, error.original_message()).is_some() => {
                 return *error;
             }
-            Some(Ok(error)) => Some(Source::new(error)),
+            Some(Ok(error)) => Some(Source::new(*error)),
             Some(Err(source)) => Some(source),
             None => None,
         };
@@ -267,6 +267,10 @@ impl ToolError {
             None => ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]),
         };
         error.source = source.map(Arc::new);
+        if error.message.len() < message.len() && message.len() > OPERATOR_TEXT {
+            // The texts of the calls in between are left out, so `truncate` does not see them.
+            error.shrink_source();
+        }
         error.is_retryable |= is_transient;
         if error.is_retryable {
             error.message.push_str(RETRY);
@@ -417,7 +421,9 @@ impl<'t> Nested<'t> {
         let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
         if kind == ToolErrorKind::InvalidArguments {
             let lines = body.trim_start_matches(':').split("\n- ");
-            error.violations = lines.skip(1).take(20).map(Violation::parse).collect();
+            let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
+            let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
+            error.violations = lines.skip(1).take(20).collect();
         }
         let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
         error.is_retryable = may_retry && invites_retry;
