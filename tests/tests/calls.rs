@@ -411,12 +411,13 @@ async fn plan(
 
 fn call_nested(name: &str, digit: i64, form: &str) -> ToolResult {
     let denies = |registry: tool_core::RegistryBuilder| {
-        registry.before(
-            async |hook| match hook.call.arguments.to_object().unwrap()["digit"] == 9 {
-                true => Gate::deny("not today"),
-                false => Gate::Allow,
-            },
-        )
+        registry.before(async |hook| {
+            if hook.call.arguments.to_object().unwrap()["digit"] == 9 {
+                Gate::deny("not today")
+            } else {
+                Gate::Allow
+            }
+        })
     };
     let remote = denies(Registry::builder().tools(tools![inner::forward]))
         .build()

@@ -142,6 +142,7 @@ fn the_function_stays_an_ordinary_function() {
 }
 
 #[test]
+#[allow(clippy::match_bool)] // The form is what is tested.
 fn an_array_length_in_a_type_can_be_any_expression() {
     const WIDE: bool = true;
 

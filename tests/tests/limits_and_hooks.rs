@@ -561,13 +561,11 @@ fn a_gate_answers_in_the_place_of_a_tool() {
             assert_eq!(hook.get::<u8>(), Some(&7));
             let arguments = hook.call.arguments.to_object().unwrap();
             assert_eq!(arguments["text"], "a");
-            match result.is_error() {
-                true => result,
-                false => {
-                    let told = format!("{:?} {}", result.structured(), result.content());
-                    result.with_content(told)
-                }
+            if result.is_error() {
+                return result;
             }
+            let content = format!("{:?} {}", result.structured(), result.content());
+            result.with_content(content)
         })
         .build()
         .unwrap();

@@ -142,9 +142,10 @@ pub const fn default(mut property: Property, json: &'static str) -> Property {
 /// refer to.
 pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
     Schema {
-        name: match schema.name.is_empty() {
-            true => name,
-            false => schema.name,
+        name: if schema.name.is_empty() {
+            name
+        } else {
+            schema.name
         },
         is_input_only: schema.is_input_only || is_input_only,
         ..schema

@@ -183,12 +183,13 @@ pub fn broken(target: Target, tools: &[ToolEntry]) -> Vec<BrokenRule> {
     let limits = profile.request_limits;
     let is_plain = |count: Count| matches!(count, Count::Tools | Count::MinTools);
     // Only counted where a limit needs it: this takes a pass over every schema.
-    let fitting: Vec<SchemaStats> = match limits.iter().all(|(count, _)| is_plain(*count)) {
-        true => Vec::new(),
-        false => tools
+    let fitting: Vec<SchemaStats> = if limits.iter().all(|(count, _)| is_plain(*count)) {
+        Vec::new()
+    } else {
+        tools
             .iter()
             .filter_map(|tool| check(&tool.parameters(), target).ok())
-            .collect(),
+            .collect()
     };
     let total = fitting
         .iter()

@@ -163,10 +163,11 @@ fn split_item(item: &str) -> Option<(String, String)> {
     // `name: text` and `name : text` are both common.
     let bare_colon = !item.starts_with('`') && item[name.len()..].starts_with(':');
     let rest = rest.trim_start();
-    let text = match bare_colon {
+    let text = if bare_colon {
         // The text may start with a minus sign.
-        true => rest.strip_prefix("- ").unwrap_or(rest),
-        false => rest.strip_prefix(['-', ':', '–', '—'])?,
+        rest.strip_prefix("- ").unwrap_or(rest)
+    } else {
+        rest.strip_prefix(['-', ':', '–', '—'])?
     };
     let name = name.strip_prefix("r#").unwrap_or(name);
     let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');

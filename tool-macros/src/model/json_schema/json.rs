@@ -42,9 +42,10 @@ impl Reader<'_> {
 
     fn wrong(&self, wanted: &str) -> String {
         let got: String = self.rest.chars().take(12).collect();
-        match got.is_empty() {
-            true => format!("invalid JSON: expected {wanted} at the end of the text"),
-            false => format!("invalid JSON: expected {wanted} at `{got}`"),
+        if got.is_empty() {
+            format!("invalid JSON: expected {wanted} at the end of the text")
+        } else {
+            format!("invalid JSON: expected {wanted} at `{got}`")
         }
     }
 
