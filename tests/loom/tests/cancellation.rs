@@ -11,9 +11,34 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
+/// What the copied source imports from the library.
+mod call {
+    pub(crate) mod boundary {
+        /// Wakers of loom do not panic, and loom reports its findings by panics.
+        #[allow(clippy::unnecessary_wraps)] // Has the signature of the library's function.
+        pub(crate) fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+            Ok(run())
+        }
+    }
+}
+
+/// A method of the standard library's `Arc` that loom's lacks.
+trait IntoInner<T>: Sized {
+    /// Returns the value if this is the last reference.
+    fn into_inner(this: Self) -> Option<T>;
+}
+
+impl<T> IntoInner<T> for sync::Arc<T> {
+    fn into_inner(this: Self) -> Option<T> {
+        sync::Arc::try_unwrap(this).ok()
+    }
+}
+
 /// The source of `tool_core::CancellationToken`.
 #[allow(dead_code)] // Not all of it is used here.
 mod cancellation {
+    use crate::IntoInner as _;
+
     include!(concat!(env!("OUT_DIR"), "/cancellation.rs"));
 
     impl CancellationToken {
