@@ -10,7 +10,7 @@ pub use work::{Work, work};
 
 /// A library that lets a model call functions.
 pub trait Contender: Sized + 'static {
-    /// What a caller knows about a tool before a call: its name, or for the floor the function
+    /// Identifies a tool to its caller before a call: its name, or for the floor the function
     /// itself.
     type Tool: 'static;
 

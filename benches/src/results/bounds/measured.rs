@@ -163,7 +163,7 @@ pub fn check_time(data: &Data) -> Vec<Figure> {
     counts.map(|&count| or_missing(count, at(count))).collect()
 }
 
-/// The plain functions are not subtracted on either side, because BFCL's crate has none.
+/// The plain functions are subtracted on neither side, because BFCL's crate lacks them.
 pub fn bfcl(data: &Data) -> Vec<Figure> {
     let of = |measure: &str| get(&data.bfcl, OURS, measure);
     let build = |mode| {
