@@ -83,7 +83,7 @@ pub use self::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
 #[derive(Clone)]
 pub struct Agent {
     registry: Registry,
-    dialect: Arc<dyn Dialect + Send + Sync>,
+    dialect: Arc<dyn Dialect>,
     model: Arc<dyn Model>,
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
@@ -101,7 +101,7 @@ impl Agent {
     /// Creates an agent.
     pub fn new(
         registry: Registry,
-        dialect: impl Dialect + Send + Sync + 'static,
+        dialect: impl Dialect + 'static,
         model: impl Model + 'static,
     ) -> Agent {
         Agent {
@@ -212,7 +212,7 @@ impl Agent {
     }
 
     /// Returns the dialect.
-    pub fn dialect(&self) -> &(dyn Dialect + Send + Sync) {
+    pub fn dialect(&self) -> &dyn Dialect {
         &*self.dialect
     }
 
@@ -551,29 +551,34 @@ pub enum AgentError {
 
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AgentError::Model(_) => "the request to the model failed",
-            AgentError::Run(_) => "the run can't go on",
-            AgentError::Journal(_) | AgentError::Replay(_) => "the run can't be saved or loaded",
-            AgentError::NoRuntime(_) => "there are no timers for the limit of time",
-            AgentError::Unfinished(outcome) => match &**outcome {
-                RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`",
-                RunOutcome::Cancelled => "the run was cancelled before the model answered",
-                _ => "the run reached a limit before the model answered",
-            },
+        let reason = match self {
+            AgentError::Model(error) => {
+                return write!(f, "the request to the model failed: {error}");
+            }
+            AgentError::Run(error) => return error.fmt(f),
+            AgentError::Journal(error) => return error.fmt(f),
+            AgentError::Replay(error) => {
+                return write!(f, "the run can't be loaded: {error}");
+            }
+            AgentError::NoRuntime(error) => return error.fmt(f),
+            AgentError::Unfinished(outcome) => outcome,
+        };
+        f.write_str(match &**reason {
+            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`",
+            RunOutcome::Cancelled => "the run was cancelled before the model answered",
+            _ => "the run reached a limit before the model answered",
         })
     }
 }
 
 impl Error for AgentError {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            AgentError::Model(error) => Some(error),
-            AgentError::Run(error) => Some(error),
-            AgentError::Journal(error) => Some(error),
-            AgentError::Replay(error) => Some(error),
-            AgentError::NoRuntime(error) => Some(error),
-            AgentError::Unfinished(_) => None,
+            AgentError::Model(error) => error.source(),
+            AgentError::Run(error) => error.source(),
+            AgentError::Journal(error) => error.source(),
+            AgentError::Replay(_) | AgentError::NoRuntime(_) | AgentError::Unfinished(_) => None,
         }
     }
 }

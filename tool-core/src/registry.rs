@@ -478,7 +478,7 @@ impl Registry {
     ///
     /// let registry = Registry::builder().tools(tools![set_volume]).build()?;
     /// let call = ToolCall::new("call_1", "set_volume", r#"{ "percent": 40.0 }"#);
-    /// assert_eq!(registry.validate(&call).unwrap(), r#"{"percent":40}"#);
+    /// assert_eq!(registry.validate(&call).unwrap(), r#"{ "percent": 40 }"#);
     /// let call = ToolCall::new("call_2", "set_volume", r#"{"percent":400}"#);
     /// assert_eq!(registry.validate(&call).unwrap_err().violations()[0].path(), "percent");
     /// # Ok::<(), tool_core::RegistryError>(())

@@ -616,7 +616,7 @@ impl Run {
     /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
     /// results.
     pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        if let Step::Done(_) = self.next() {
+        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Cancelled) = self.next() {
             return;
         }
         let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
@@ -757,19 +757,12 @@ impl fmt::Display for RunError {
                     "no call with the id {id:?} has started and has no result"
                 )
             }
-            RunError::Response(_) => f.write_str("the dialect can't read the response"),
+            RunError::Response(error) => error.fmt(f),
         }
     }
 }
 
-impl Error for RunError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            RunError::Response(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl Error for RunError {}
 
 impl From<ResponseError> for RunError {
     fn from(error: ResponseError) -> RunError {

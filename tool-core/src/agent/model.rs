@@ -114,9 +114,7 @@ impl ModelError {
     /// Wraps the error of an HTTP client, as [`ModelErrorKind::Other`].
     pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
         let source = error.into();
-        let mut error = ModelError::new(ModelErrorKind::Other, "the request to the model failed");
-        error.source = Some(source);
-        error
+        ModelError::new(ModelErrorKind::Other, source.to_string()).with_source(source)
     }
 
     /// Sets the time after which the provider wants the request to be repeated.

@@ -98,7 +98,7 @@ pub use crate::provider::writer::JsonWriter;
 ///
 /// assert_eq!(Custom.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
-pub trait Dialect {
+pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);

@@ -49,18 +49,23 @@ impl JournalError {
 
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            JournalError::Conflict => "another program continued the run; load it again",
-            JournalError::Failed(_) => "the run can't be saved or loaded",
-        })
+        match self {
+            JournalError::Conflict => {
+                f.write_str("another program continued the run; load it again")
+            }
+            JournalError::Failed(error) => {
+                write!(f, "the journal can't save or load the run: {error}")
+            }
+        }
     }
 }
 
 impl Error for JournalError {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             JournalError::Conflict => None,
-            JournalError::Failed(error) => Some(&**error),
+            JournalError::Failed(error) => error.source(),
         }
     }
 }
