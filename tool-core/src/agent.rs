@@ -370,7 +370,7 @@ impl Agent {
                         }
                     };
                     run.respond(dialect, &self.registry, response)?;
-                    self.emit_response(run, &emit);
+                    emit_response(run, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
                     run.start(&calls);
@@ -407,19 +407,6 @@ impl Agent {
                 Step::Done(outcome) => return Ok(outcome),
             }
         }
-    }
-
-    fn emit_response(&self, run: &Run, emit: &dyn Fn(Event)) {
-        let Some(round) = run.rounds().last() else {
-            return;
-        };
-        if !round.text().is_empty() {
-            emit(Event::Text(round.text().to_owned()));
-        }
-        emit(Event::Response {
-            usage: round.usage(),
-            stop_reason: round.stop_reason().map(str::to_owned),
-        });
     }
 
     /// Completes when the time is over, or with an error if there are no timers.
@@ -494,6 +481,20 @@ impl Agent {
             }
         }
     }
+}
+
+/// Emits the events of the last response.
+fn emit_response(run: &Run, emit: &dyn Fn(Event)) {
+    let Some(round) = run.rounds().last() else {
+        return;
+    };
+    if !round.text().is_empty() {
+        emit(Event::Text(round.text().to_owned()));
+    }
+    emit(Event::Response {
+        usage: round.usage(),
+        stop_reason: round.stop_reason().map(str::to_owned),
+    });
 }
 
 /// Adds the progress of a call to the events. A closure of the application gets it as well.

@@ -117,7 +117,7 @@ impl Run {
                 self.spent.rounds = self.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 self.spent.calls = self.spent.calls.saturating_add(count);
-                let tokens = usage.map_or(0, |usage| usage.total());
+                let tokens = usage.map_or(0, Usage::total);
                 self.spent.tokens = self.spent.tokens.saturating_add(tokens);
                 Arc::make_mut(&mut self.messages).extend(turn);
                 let calls = calls.into_iter().map(|(call, is_parallel)| RunCall {
