@@ -156,7 +156,7 @@ impl CallContext {
     }
 
     /// Returns a key that identifies the work of this call, for systems that do a request with the
-    /// same key only once. A call that a [`Run`](crate::run::Run) repeats after an interruption has
+    /// same key only once. A call that a `run::Run` repeats after an interruption has
     /// the same key again. `None` outside of a run, unless
     /// [`ToolCall::idempotency_key`](crate::ToolCall::idempotency_key) set one.
     pub fn idempotency_key(&self) -> Option<&str> {

@@ -139,7 +139,7 @@ impl Decided {
 
 impl ToolCall {
     /// Attaches the decision on a hold of this call, which is then called again.
-    /// [`Run`](crate::run::Run) does this for calls that wait longer than the process lives.
+    /// `run::Run` does this for calls that wait longer than the process lives.
     ///
     /// The call is validated again, and all hooks run again. [`Decision::Allow`] applies if a hook
     /// holds the call with the same arguments; a call with others is held again.
@@ -178,7 +178,7 @@ impl ToolCall {
 
     /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
     /// returns. A call that is repeated must have the same key, and no other call may have it.
-    /// [`Run`](crate::run::Run) sets it.
+    /// `run::Run` sets it.
     pub fn idempotency_key(mut self, key: impl fmt::Display) -> ToolCall {
         self.extensions_mut().idempotency_key = Some(key.to_string().into());
         self

@@ -68,7 +68,7 @@ impl Gate {
 
     /// Holds the call until somebody decides on it. They see the reason.
     ///
-    /// A [`Run`](crate::run::Run) keeps the call for hours or days, in another process too, goes on
+    /// A `run::Run` (feature `agent`) keeps the call for hours or days, in another process too, goes on
     /// with the other calls, and then waits. A call without a run ends with an error of the kind
     /// [`Held`](crate::ToolErrorKind::Held); call it again with the
     /// [decision](crate::ToolCall::decided).
