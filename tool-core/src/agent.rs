@@ -67,10 +67,11 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, join_all, ready, select};
 use serde_json::Value;
 
 use crate::Registry;
+use crate::call::boundary::{Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered, ResponseError};
@@ -184,7 +185,8 @@ impl<D: Dialect> Agent<D> {
     }
 
     /// Applies a function to every call before it runs, such as to add the current user, or a token
-    /// that cancels this call alone. Clone an agent to serve several users.
+    /// that cancels this call alone. Clone an agent to serve several users. If the function panics,
+    /// the call ends as if its tool had panicked.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -201,7 +203,8 @@ impl<D: Dialect> Agent<D> {
         mut self,
         prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
     ) -> Self {
-        self.prepare = Some(Arc::new(prepare));
+        let prepare = Guarded::new(prepare);
+        self.prepare = Some(Arc::new(move |call| prepare(call)));
         self
     }
 
@@ -281,11 +284,21 @@ impl<D: Dialect> Agent<D> {
         })
     }
 
+    /// Applies the function of [`each_call`](Agent::each_call). If it panics, returns the result of
+    /// the call.
+    fn prepare(&self, call: ToolCall) -> Result<ToolCall, ToolResult> {
+        let Some(prepare) = &self.prepare else {
+            return Ok(call);
+        };
+        let unprepared = call.clone();
+        catch(|| prepare(call)).map_err(|panic| self.registry.panicked(unprepared, panic))
+    }
+
     /// Runs one call, cancelled by the token of the run and by its own.
     fn call(&self, call: ToolCall, token: &CancellationToken) -> impl Future<Output = ToolResult> {
-        let mut call = match &self.prepare {
-            Some(prepare) => prepare(call),
-            None => call,
+        let mut call = match self.prepare(call) {
+            Ok(call) => call,
+            Err(result) => return Either::Left(ready(result)),
         };
         let own = call.take_cancellation();
         let both = if own.is_some() {
@@ -297,7 +310,7 @@ impl<D: Dialect> Agent<D> {
             None if own.is_none() => self.registry.call(call),
             _ => self.registry.call(call.cancel_with(&both)),
         };
-        async move {
+        Either::Right(async move {
             let Some(own) = own else {
                 return running.await;
             };
@@ -308,7 +321,7 @@ impl<D: Dialect> Agent<D> {
                 }
                 Either::Right((result, _)) => result,
             }
-        }
+        })
     }
 }
 

@@ -471,6 +471,12 @@ impl Registry {
         }
     }
 
+    /// Returns the result of a call whose preparation panicked.
+    #[cfg(feature = "agent")]
+    pub(crate) fn panicked(&self, call: ToolCall, panic: String) -> ToolResult {
+        run::panicked(&self.0, call, panic)
+    }
+
     /// Runs calls concurrently and returns their results in the order of the calls.
     ///
     /// All calls share one task, so sync tools run one after another; mark slow ones

@@ -29,16 +29,23 @@ pub(super) fn depth() -> u32 {
 /// Runs a part of a call at its depth.
 #[inline]
 pub(super) fn at_depth<T>(depth: u32, run: impl FnOnce() -> T) -> T {
-    struct Outer(u32);
+    struct Restored<'c> {
+        cell: &'c Cell<u32>,
+        outer: u32,
+    }
 
-    impl Drop for Outer {
+    impl Drop for Restored<'_> {
+        #[inline]
         fn drop(&mut self) {
-            DEPTH.set(self.0);
+            self.cell.set(self.outer);
         }
     }
 
-    let _outer = Outer(DEPTH.replace(depth));
-    run()
+    DEPTH.with(|cell| {
+        let outer = cell.replace(depth);
+        let _restored = Restored { cell, outer };
+        run()
+    })
 }
 
 /// The future of a call. It is polled and dropped at its depth and inside its span, and dropping it

@@ -136,8 +136,19 @@ pub(super) fn run_full(
 /// Answers a call of a tool that does not exist.
 #[cold]
 pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
     let error = ToolError::unknown_tool(&call.name, snapshot.names());
+    not_run(inner, call, error)
+}
+
+/// Answers a call whose preparation panicked.
+#[cfg(feature = "agent")]
+pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResult {
+    let error = ToolError::panicked(&call.name, panic);
+    not_run(inner, call, error)
+}
+
+fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
     let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
     map_message(&inner.policy, &mut result);
     truncate(&inner.policy, &mut result);
