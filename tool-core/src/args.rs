@@ -156,6 +156,11 @@ impl Input {
     }
 
     /// Sets the permit under which calls made through the context run.
+    #[inline]
+    pub(crate) fn set_depth(&mut self, depth: u32) {
+        self.context.depth = depth;
+    }
+
     pub(crate) fn set_permit(&mut self, permit: Weak<dyn Any + Send + Sync>) {
         self.context.set_permit(permit);
     }

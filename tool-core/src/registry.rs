@@ -440,7 +440,8 @@ impl Registry {
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
-    /// become errors that the model can act on.
+    /// become errors that the model can act on. Only a value that panics when it is dropped while
+    /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
     /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
