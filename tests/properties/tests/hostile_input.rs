@@ -195,8 +195,13 @@ fn schema(random: &mut Random, definitions: usize, depth: usize) -> Value {
 fn random_recursive_schemas_are_built_and_checked_in_bounded_time() {
     let watchdog = Watchdog::new("the first schema");
     let mut random = Random::named("hostile schemas", 1);
-    let (mut built, mut explained) = (0, 0);
-    for _ in 0..rounds(150, 20_000) {
+    let (wanted, mut built, mut tries) = (rounds(40, 4000), 0, 0);
+    while built < wanted {
+        tries += 1;
+        assert!(
+            tries <= 500 * wanted,
+            "{built} of {tries} schemas are valid"
+        );
         let count = 1 + random.below(4);
         let definitions: Map<_, _> = (0..count)
             .map(|at| (format!("d{at}"), schema(&mut random, count, 3)))
@@ -224,10 +229,8 @@ fn random_recursive_schemas_are_built_and_checked_in_bounded_time() {
             let arguments = Value::Object(Map::from_iter([("value".to_owned(), value)]));
             watchdog.step(format!("{arguments} against {parameters}"));
             check(&registry, "hostile", &arguments);
-            explained += 1;
         }
         watchdog.step(format!("the texts of {parameters}"));
         let _ = (registry.lock(), registry.docs());
     }
-    assert!(built > 20 && explained > 200, "{built} {explained}");
 }
