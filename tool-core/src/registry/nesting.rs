@@ -29,23 +29,16 @@ pub(super) fn depth() -> u32 {
 /// Runs a part of a call at its depth.
 #[inline]
 pub(super) fn at_depth<T>(depth: u32, run: impl FnOnce() -> T) -> T {
-    struct Restored<'c> {
-        cell: &'c Cell<u32>,
-        outer: u32,
-    }
+    struct Outer(u32);
 
-    impl Drop for Restored<'_> {
-        #[inline]
+    impl Drop for Outer {
         fn drop(&mut self) {
-            self.cell.set(self.outer);
+            DEPTH.set(self.0);
         }
     }
 
-    DEPTH.with(|cell| {
-        let outer = cell.replace(depth);
-        let _restored = Restored { cell, outer };
-        run()
-    })
+    let _outer = Outer(DEPTH.replace(depth));
+    run()
 }
 
 /// Runs a call that never panics at the depth after that of the innermost one, which is passed to it.
