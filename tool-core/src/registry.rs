@@ -443,7 +443,8 @@ impl Registry {
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
-    /// become errors that the model can act on.
+    /// become errors that the model can act on. Only a value that panics when it is dropped while
+    /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
     /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
@@ -508,6 +509,12 @@ impl Registry {
             Some(tool) => Ok(tool.clone()),
             None => Err(Arc::clone(&current)),
         }
+    }
+
+    /// Returns the result of a call whose preparation panicked.
+    #[cfg(feature = "agent")]
+    pub(crate) fn panicked(&self, call: ToolCall, panic: String) -> ToolResult {
+        run::panicked(&self.0, call, panic)
     }
 
     /// Runs calls concurrently and returns their results in the order of the calls.

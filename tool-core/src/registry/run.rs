@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, HookCall};
-use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth};
+use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
@@ -80,8 +80,13 @@ pub(super) fn run_sync(
     call: ToolCall,
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
-    let mut input = input(inner, &tool, call, depth() + 1);
-    let outcome = telemetry.run(|| invoke_sync(invoke, &input));
+    let mut input = input(inner, &tool, call, 0);
+    let outcome = telemetry.run(|| {
+        one_deeper(|depth| {
+            input.set_depth(depth);
+            invoke_sync(invoke, &input)
+        })
+    });
     let coercions = input.finish();
     let result = to_result(input.take_head(), coercions, outcome);
     telemetry.finish(&result);
@@ -160,8 +165,19 @@ pub(super) fn validate_call(
 /// Answers a call of a tool that does not exist.
 #[cold]
 pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
     let error = ToolError::unknown_tool(&call.name, snapshot.names());
+    not_run(inner, call, error)
+}
+
+/// Answers a call whose preparation panicked.
+#[cfg(feature = "agent")]
+pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResult {
+    let error = ToolError::panicked(&call.name, panic);
+    not_run(inner, call, error)
+}
+
+fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
     let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
     map_message(&inner.policy, &mut result);
     truncate(&inner.policy, &mut result);
@@ -190,14 +206,14 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
     )
 }
 
+/// Runs a sync tool, at its depth.
 #[inline]
 fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
-    let depth = input.depth();
-    if depth > MAX_DEPTH {
+    if input.depth() > MAX_DEPTH {
         return too_deep();
     }
     // Not `catch`, which would move the outcome once more.
-    match at_depth(depth, || catch_unwind(AssertUnwindSafe(|| invoke(input)))) {
+    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
         Ok(outcome) => outcome.map_err(CallFailure::Arguments),
         Err(payload) => Err(CallFailure::Panicked(panic_text(payload))),
     }
@@ -567,7 +583,7 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
         if input.cancellation().is_cancelled() {
             return;
         }
-        let outcome = scope.run(|| invoke_sync(invoke, &input));
+        let outcome = at_depth(input.depth(), || scope.run(|| invoke_sync(invoke, &input)));
         let coercions = input.finish();
         *thread_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, coercions));
     }));
