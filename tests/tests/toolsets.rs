@@ -488,3 +488,16 @@ fn a_trait_implementation_can_be_a_toolset() {
         .expect("one tool");
     assert_eq!(call(&tools, "size_hint", ""), "[0,1]");
 }
+
+#[test]
+fn invalid_names_are_escaped_in_errors() {
+    let prefix = "a\u{1b}[31m\n  `forged`, src/lib.rs:1\u{202e}";
+    let twice = Registry::builder()
+        .toolset(prefix, Lamp)
+        .toolset(prefix, Lamp);
+    let error = twice.build().expect_err("an invalid name").to_string();
+    assert!(error.contains("2 tools are named `a\\u{1b}[31m\\n"), "{error}");
+    assert!(error.contains("not valid for every provider:\n  `a\\u{1b}"), "{error}");
+    assert!(!error.contains(['\u{1b}', '\u{202e}']), "{error}");
+    assert!(!error.contains("\n  `forged`"), "{error}");
+}

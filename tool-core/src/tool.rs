@@ -63,6 +63,10 @@ pub trait Tool: Sized {
 /// `impl` block.
 ///
 /// [`RegistryBuilder::toolset`](crate::RegistryBuilder::toolset) adds a value of it to a registry.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a toolset",
+    note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
+)]
 pub trait Toolset: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const TOOLS: &'static [&'static StaticTool];

@@ -153,7 +153,10 @@ impl MissingTools {
 
 impl fmt::Display for MissingTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.missing.iter().map(|name| name.escape_debug().to_string());
+        let names = self
+            .missing
+            .iter()
+            .map(|name| name.escape_debug().to_string());
         let names: Vec<_> = names.collect();
         write!(
             f,

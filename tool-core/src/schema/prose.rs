@@ -241,8 +241,16 @@ mod tests {
             (" A\nb. \n", "A\nb.", false),
             ("A.\n\n# Examples\nb", "A.", true),
             ("# Examples\nb", "", true),
-            ("A.\n#hashtag\n####### seven\n#", "A.\n#hashtag\n####### seven\n#", false),
-            ("A.\n```sh\n# comment\n~~~\n```\n## End", "A.\n```sh\n# comment\n~~~\n```", true),
+            (
+                "A.\n#hashtag\n####### seven\n#",
+                "A.\n#hashtag\n####### seven\n#",
+                false,
+            ),
+            (
+                "A.\n```sh\n# comment\n~~~\n```\n## End",
+                "A.\n```sh\n# comment\n~~~\n```",
+                true,
+            ),
             ("ä\r\n\r\n# ö\r\n", "ä", true),
             ("", "", false),
         ] {
@@ -253,7 +261,11 @@ mod tests {
 
     #[test]
     fn a_section_for_the_model_is_rejected() {
-        for text in ["A.\n# Returns", "# Errors\n\n## ARGUMENTS ##\r\n", "# When to use\n"] {
+        for text in [
+            "A.\n# Returns",
+            "# Errors\n\n## ARGUMENTS ##\r\n",
+            "# When to use\n",
+        ] {
             assert!(std::panic::catch_unwind(|| docs(text)).is_err(), "{text}");
         }
         docs("# Returns to you\n```\n# Returns\n```");

@@ -6,10 +6,10 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
-use super::{block, description};
 use super::property::{Member, describe};
-use crate::model::description::{Description, Part};
+use super::{block, description};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
+use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
 use crate::util::tokens::text;
@@ -266,7 +266,11 @@ fn notes(variants: &[&Variant]) -> TokenStream {
     for variant in variants {
         if let Some(description) = &variant.description {
             let line = if parts.is_empty() { "" } else { "\n" };
-            parts.extend(description.clone().after(format!("{line}{}: ", variant.name)));
+            parts.extend(
+                description
+                    .clone()
+                    .after(format!("{line}{}: ", variant.name)),
+            );
         }
     }
     let literal = |part: &Part| match part {

@@ -7,7 +7,9 @@ use crate::model::description::{Description, Part};
 use crate::util::tokens;
 
 // Input:  description = WEATHER
-// Output: prose::checked(prose::constant(WEATHER))
+// Output: const { prose::checked(prose::constant(WEATHER)) }
+//
+// A constant, so that one build shows all errors. It may name the generics of a toolset.
 //
 // Input:  /// Weather.
 //         #[doc = include_str!("weather.md")]
@@ -26,7 +28,8 @@ pub(super) fn string(description: &Description) -> TokenStream {
     };
     if let [Part::Constant(tokens) | Part::Docs(tokens)] = &parts[..] {
         let part = part(&parts[0]);
-        return call("checked", tokens, &part);
+        let checked = call("checked", tokens, &part);
+        return quote!(const { #checked });
     }
     let parts = parts.iter().map(part);
     quote!({

@@ -98,7 +98,11 @@ fn head(tool: &Tool) -> String {
         text.push_str(&format!(" It is {}.", annotations.join(", ")));
     }
     if !tool.tags.is_empty() {
-        let tags: Vec<_> = tool.tags.iter().map(|tag| markdown::code(&tag.value())).collect();
+        let tags: Vec<_> = tool
+            .tags
+            .iter()
+            .map(|tag| markdown::code(&tag.value()))
+            .collect();
         text.push_str(&format!(" Its tags are {}.", tags.join(", ")));
     }
     text.push_str(if tool.parameters.is_empty() {
@@ -133,7 +137,13 @@ fn row(parameter: &Parameter) -> String {
         markdown::code(&parameter.key.value()),
         markdown::code(&ty),
         summaries.join(", "),
-        markdown::cell(&parameter.description.as_ref().map(shown).unwrap_or_default()),
+        markdown::cell(
+            &parameter
+                .description
+                .as_ref()
+                .map(shown)
+                .unwrap_or_default()
+        ),
     )
 }
 

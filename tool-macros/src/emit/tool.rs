@@ -106,7 +106,7 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
             )
         })
         .unzip();
-    let implementation = toolset_implementation(set, &quote!(&[#(#entries),*]));
+    let implementation = toolset_implementation(set, &quote!(&[#(#entries),*]), true);
     let items = quote! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
@@ -125,7 +125,7 @@ fn is_generic(generics: &Generics) -> bool {
 /// The implementation for a toolset that has errors. Without it, every use of the toolset would be
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
-    let implementation = toolset_implementation(set, &quote!(&[]));
+    let implementation = toolset_implementation(set, &quote!(&[]), false);
     block(&set.krate, &set.cfgs, &implementation)
 }
 
@@ -137,8 +137,8 @@ pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
 //         impl ListsBlock<2> for Home {}
 //
 // Input:  #[toolset(block = 2)] impl Home
-// Output: impl FurtherBlock<2> for Home { const TOOLS: …; const LISTED: () = listed::<Home, 2>(); }
-fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
+// Output: impl FurtherBlock<2> for Home { const TOOLS: …; const LISTED: () = { listed::<Home, 2>() }; }
+fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) -> TokenStream {
     let Toolset {
         ty,
         number,
@@ -147,10 +147,10 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
     } = set;
     let (parameters, _, conditions) = set.generics.split_for_impl();
     let (block, more) = if let Some(number) = number {
-        let listed = quote_spanned!(number.span()=> __tool_core::listed::<#ty, #number>());
+        let listed = is_checked.then(|| quote!(__tool_core::listed::<#ty, #number>()));
         (
             quote!(FurtherBlock<#number>),
-            Some(quote!(const LISTED: () = #listed;)),
+            Some(quote!(const LISTED: () = { #listed };)),
         )
     } else {
         let more = (!further.is_empty()).then(|| {
@@ -160,7 +160,11 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
             }
         });
         (
-            quote!(FirstBlock<__tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2>),
+            quote!(
+                FirstBlock<
+                    __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
+                >
+            ),
             more,
         )
     };
@@ -365,19 +369,18 @@ fn is_generic_parameter(tool: &Tool, parameter: &Parameter) -> bool {
 fn constants(tool: &Tool) -> TokenStream {
     let concrete = tool.parameters.iter().enumerate();
     let concrete = concrete.filter(|(_, one)| !is_generic_parameter(tool, one));
-    let constants = concrete
-        .flat_map(|(at, parameter)| {
-            let key = parameter.key.value();
-            let member = member(tool, at, parameter, &key, false);
-            let default = match &parameter.when_absent {
-                WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
-                _ => None,
-            };
-            let constants = member.definition().into_iter().chain(default);
-            let constants: Vec<_> = constants.chain(member.checks()).collect();
-            let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
-            constants.into_iter().map(with_cfgs)
-        });
+    let constants = concrete.flat_map(|(at, parameter)| {
+        let key = parameter.key.value();
+        let member = member(tool, at, parameter, &key, false);
+        let default = match &parameter.when_absent {
+            WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+            _ => None,
+        };
+        let constants = member.definition().into_iter().chain(default);
+        let constants: Vec<_> = constants.chain(member.checks()).collect();
+        let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
+        constants.into_iter().map(with_cfgs)
+    });
     constants.collect()
 }
 
@@ -402,14 +405,18 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
     });
     let tags = &tool.tags;
-    let tags = (!tags.is_empty()).then(|| {
-        quote!(tags: __tool_core::Cow::Borrowed(&[#(__tool_core::Cow::Borrowed(#tags)),*]),)
-    });
+    let tags = (!tags.is_empty()).then(
+        || quote!(tags: __tool_core::Cow::Borrowed(&[#(__tool_core::Cow::Borrowed(#tags)),*]),),
+    );
     let timeout = tool.timeout.map(|timeout| {
         let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
         quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let fields: TokenStream = texts.chain(tags).chain(needs(tool)).chain(timeout).collect();
+    let fields: TokenStream = texts
+        .chain(tags)
+        .chain(needs(tool))
+        .chain(timeout)
+        .collect();
     (!fields.is_empty()).then(|| {
         quote! {
             const DETAILS: __tool_core::Option<&'static __tool_core::Details> =

@@ -69,7 +69,8 @@ impl Description {
         }
         let mut parts = Vec::new();
         for chunk in lines.chunk_by(|one, next| one.constant.is_none() && next.constant.is_none()) {
-            let is_blank = |line: Option<&Line>| line.is_some_and(|line| line.text.trim().is_empty());
+            let is_blank =
+                |line: Option<&Line>| line.is_some_and(|line| line.text.trim().is_empty());
             let text = flow(chunk);
             match &chunk[0].constant {
                 Some(tokens) => parts.push(constant(tokens.clone())),
@@ -83,7 +84,9 @@ impl Description {
         }
         // Each doc attribute starts a line.
         let last = parts.pop();
-        let parts = parts.into_iter().flat_map(|part| [part, Part::Text("\n".into())]);
+        let parts = parts
+            .into_iter()
+            .flat_map(|part| [part, Part::Text("\n".into())]);
         Some(Description::Constant(parts.chain(last).collect()))
     }
 
@@ -134,9 +137,6 @@ mod tests {
         assert_eq!(shown(quote!(#two)), "<m ! ()>");
         assert_eq!(shown(quote!(#one #two #two)), "a b\n<m ! ()>\n<m ! ()>");
         let paragraphs = quote!(#one #blank #two #blank #two #blank #one);
-        assert_eq!(
-            shown(paragraphs),
-            "a b\n\n<m ! ()>\n\n<m ! ()>\n\na b"
-        );
+        assert_eq!(shown(paragraphs), "a b\n\n<m ! ()>\n\n<m ! ()>\n\na b");
     }
 }

@@ -40,10 +40,10 @@ impl DocSections {
         match &*title {
             "arguments" => {
                 let items = items(&lines);
-                if let Some(line) = lines.iter().find(|line| line.constant.is_some()) {
+                if let Some(constant) = lines.iter().find_map(|line| line.constant.as_ref()) {
                     let message = "a macro cannot list parameters here because it is expanded \
                                    later; write the items as a doc comment";
-                    errors.span(line.span, message);
+                    errors.at(constant, message);
                 } else if items.is_empty() && text().is_some() {
                     errors.span(span, format!("this section must list parameters; {ITEM}"));
                 }

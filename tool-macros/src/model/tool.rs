@@ -9,10 +9,10 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Generics, LitInt, LitStr, Path, ReturnType, Token, Type, Visibility};
 
 use super::constraints::Constraints;
-use super::doc_sections::{Argument, DocSections};
-use super::types::{Passing, ends, peel, reference, without_lifetimes};
 use super::description::Description;
+use super::doc_sections::{Argument, DocSections};
 use super::krate;
+use super::types::{Passing, ends, peel, reference, without_lifetimes};
 use crate::attr::{
     Block, Function, Keys, Member, ParameterKind, TextOrConstant, with_self_replaced,
 };
@@ -64,6 +64,8 @@ pub(crate) struct Toolset {
     pub(crate) generics: Generics,
     /// `block = 2`, or `None` for the first block of a type.
     pub(crate) number: Option<LitInt>,
+    /// Unset if the keys of the number are wrong, and nobody knows which block it is.
+    pub(crate) is_numbered: bool,
     /// The numbers of the further blocks, in the first one: 2 up to `blocks = …`.
     pub(crate) further: Vec<LitInt>,
     /// The `#[cfg]`s of the block, for everything that is generated.
@@ -262,6 +264,7 @@ impl Toolset {
     pub(crate) fn new(keys: Keys, block: &Block, errors: &mut Errors) -> Toolset {
         let mut keys = keys;
         let krate = krate(&mut keys, errors);
+        let has_no_number = !keys.has_similar("block") && !keys.has_similar("blocks");
         let number = block_number(&mut keys, "block", errors);
         let last = block_number(&mut keys, "blocks", errors);
         if let (Some(number), Some(_)) = (&number, &last) {
@@ -270,6 +273,7 @@ impl Toolset {
                 "only the first block of a type has `blocks`, and it has no `block`; remove one",
             );
         }
+        let is_numbered = has_no_number || number.is_some() != last.is_some();
         keys.finish(errors);
         let generics = owned_generics(block);
         let mut tools = Vec::new();
@@ -298,6 +302,7 @@ impl Toolset {
             further: last.map_or(Vec::new(), |last| numbers_up_to(&last)),
             generics,
             number,
+            is_numbered,
             cfgs: cfgs(&block.attrs),
             tools,
         }
@@ -385,15 +390,16 @@ fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
         return Vec::new();
     };
     let tags: Vec<_> = match list.parse2(tokens.clone()) {
-        Ok(tags) if !tags.is_empty() => tags.into_iter().collect(),
-        _ => {
-            errors.at(
-                tokens,
-                "`tags` must be a list of strings; write `tags = [\"…\"]`",
-            );
+        Ok(tags) => tags.into_iter().collect(),
+        Err(error) => {
+            let message = "`tags` must be a list of strings; write `tags = [\"…\"]`";
+            errors.span(error.span(), message);
             return Vec::new();
         }
     };
+    if tags.is_empty() {
+        errors.at(tokens, "empty list of tags; add a tag, or remove `tags`");
+    }
     for (at, tag) in tags.iter().enumerate() {
         if let Some(error) = tag_error(&tag.value()) {
             errors.at(tag, error);
