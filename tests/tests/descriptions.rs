@@ -50,6 +50,7 @@ enum Kind {
 #[derive(Deserialize, ToolType)]
 enum Choice {
     #[doc = concat!("A ", "number.")]
+    #[allow(dead_code)]
     Number(i64),
     /// Text.
     #[allow(dead_code)]

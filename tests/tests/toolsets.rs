@@ -496,8 +496,14 @@ fn invalid_names_are_escaped_in_errors() {
         .toolset(prefix, Lamp)
         .toolset(prefix, Lamp);
     let error = twice.build().expect_err("an invalid name").to_string();
-    assert!(error.contains("2 tools are named `a\\u{1b}[31m\\n"), "{error}");
-    assert!(error.contains("not valid for every provider:\n  `a\\u{1b}"), "{error}");
+    assert!(
+        error.contains("2 tools are named `a\\u{1b}[31m\\n"),
+        "{error}"
+    );
+    assert!(
+        error.contains("not valid for every provider:\n  `a\\u{1b}"),
+        "{error}"
+    );
     assert!(!error.contains(['\u{1b}', '\u{202e}']), "{error}");
     assert!(!error.contains("\n  `forged`"), "{error}");
 }

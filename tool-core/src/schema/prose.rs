@@ -273,14 +273,15 @@ mod tests {
 
     #[test]
     fn escapes_are_those_of_serde_json() {
+        const TEXT: &str = "ä \"quoted\"\n";
+        const JSON: [u8; escaped_length(TEXT)] = escape(TEXT);
+
         for byte in 0..=0x7f_u8 {
             let text: &str = &char::from(byte).to_string();
             let (escaped, count) = escaped(byte);
             let json = format!("\"{}\"", std::str::from_utf8(&escaped[..count]).unwrap());
             assert_eq!(json, serde_json::to_string(text).unwrap());
         }
-        const TEXT: &str = "ä \"quoted\"\n";
-        const JSON: [u8; escaped_length(TEXT)] = escape(TEXT);
         assert_eq!(JSON, "ä \\\"quoted\\\"\\n".as_bytes());
         assert_eq!(escaped_length("ä"), 0);
     }
