@@ -98,7 +98,7 @@ fn time() -> u8 {
     0
 }
 
-struct Home;
+struct Home(i32);
 
 impl Home {
     const HEAT: &'static str = "Heats.";
@@ -108,7 +108,7 @@ impl Home {
 impl Home {
     #[tool(description = Self::HEAT)]
     fn heat(&self, #[param(description = Self::HEAT)] degrees: i32) -> i32 {
-        degrees
+        degrees + self.0
     }
 }
 
@@ -163,7 +163,7 @@ fn docs_of_a_function_are_read_up_to_the_first_heading() {
 #[test]
 fn a_constant_of_a_method_may_name_the_type() {
     let registry = Registry::builder()
-        .toolset("", Home)
+        .toolset("", Home(1))
         .build()
         .expect("one tool");
     let heat = registry.get("heat").expect("a tool");

@@ -18,13 +18,15 @@ fn list() {}
 #[tool]
 fn plain() {}
 
-struct Desk;
+struct Desk(u8);
 
 #[toolset]
 impl Desk {
     /// Opens it.
     #[tool(tags = ["users"])]
-    fn open(&self) {}
+    fn open(&self) -> u8 {
+        self.0
+    }
 }
 
 fn registry() -> Registry {
@@ -35,7 +37,7 @@ fn registry() -> Registry {
         .expect("a valid tool");
     Registry::builder()
         .tools(tools![ban, list, plain])
-        .toolset("desk_", Desk)
+        .toolset("desk_", Desk(1))
         .tool(dynamic)
         .hosted(HostedTool::new(
             json!({"type": "web_search_20250305", "name": "web_search"}),
