@@ -199,7 +199,7 @@ where
     #[doc = concat!("Also ", "more.")]
     #[must_use]
     #[tool(tags = ["counting", "v1"])]
-    pub fn count(
+    pub const fn count(
         &self,
         #[param(description = COUNTED, length = ..=3)] more: &[T],
         #[param(description = COUNTED, range = 1..=2)] times: usize,
