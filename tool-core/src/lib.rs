@@ -56,8 +56,8 @@ pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
-    Answer, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
-    RegistryChange, RegistryError,
+    Answer, ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry,
+    RegistryBuilder, RegistryChange, RegistryError,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};

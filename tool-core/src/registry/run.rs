@@ -145,6 +145,31 @@ pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -
     result
 }
 
+/// Validates arguments without a call. Context values, which belong to a call, may be missing.
+pub(super) fn check_arguments(
+    inner: &Arc<Inner>,
+    tool: &ToolEntry,
+    text: String,
+) -> Result<(), Box<ToolError>> {
+    let call = ToolCall::new("", &*tool.name, text);
+    let mut input = input(Arc::clone(inner), tool, call, 1);
+    match dry_run(tool, &mut input) {
+        Ok(Ok(()) | Err(ArgumentError::MissingContext(_))) => Ok(()),
+        Ok(Err(error)) => Err(to_error(&tool.name, CallFailure::Arguments(error))),
+        Err(panic) => Err(to_error(&tool.name, CallFailure::Panicked(panic))),
+    }
+}
+
+/// Decodes the arguments of a call, which runs code of the parameters' types.
+fn dry_run(tool: &ToolEntry, input: &mut Input) -> Result<Result<(), ArgumentError>, String> {
+    catch(|| {
+        input.validate(tool, |input| match tool.invoke() {
+            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
+            Invoke::Async(invoke) => invoke(input).err(),
+        })
+    })
+}
+
 /// Creates the input of the tool's function.
 #[inline]
 fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Input {
@@ -408,14 +433,7 @@ fn validate(
     input: &mut Input,
     hook_call: &mut HookCall,
 ) -> Result<(), CallOutcome> {
-    // Decoding runs code of the parameters' types.
-    let validated = catch(|| {
-        input.validate(tool, |input| match tool.invoke() {
-            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
-            Invoke::Async(invoke) => invoke(input).err(),
-        })
-    });
-    match validated {
+    match dry_run(tool, input) {
         Ok(Ok(())) => {
             hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
             Ok(())
