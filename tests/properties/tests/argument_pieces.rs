@@ -160,8 +160,7 @@ fn a_dynamic_tool_decides_at_the_end() {
         let built = DynamicTool::builder(subject.row.name)
             .description("Takes a value.")
             .parameters(subject.schema.clone())
-            .handler(async |_, _| Ok::<_, String>(""))
-            .build();
+            .build(|arguments, _| std::future::ready(Ok::<Value, String>(arguments)));
         let Ok(built) = built else { continue };
         let registry = Registry::builder()
             .tools([ToolEntry::from(built)])
@@ -195,7 +194,7 @@ fn a_dynamic_tool_decides_at_the_end() {
 }
 
 /// A stop.
-#[derive(ToolType)]
+#[derive(serde::Deserialize, ToolType)]
 struct Stop {
     name: String,
     #[param(range = 0..=24)]
@@ -203,7 +202,7 @@ struct Stop {
 }
 
 /// A way.
-#[derive(ToolType)]
+#[derive(serde::Deserialize, ToolType)]
 enum Way {
     Train,
     Car { seats: u8 },

@@ -1,6 +1,6 @@
 //! Streamed responses: each equals the response as if it had not been streamed.
 
-mod recorded;
+pub(super) mod recorded;
 mod split;
 
 use properties::random::Random;
@@ -12,9 +12,9 @@ use tool_core::dialect::{
 use tool_core::{Arguments, HostedTool, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 /// What a reader returned: all events, and the end.
-struct Read {
+pub(super) struct Read {
     events: Vec<StreamEvent>,
-    response: Result<Value, ResponseError>,
+    pub(super) response: Result<Value, ResponseError>,
 }
 
 pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
