@@ -32,6 +32,7 @@ mod response;
 pub mod rules;
 mod stream;
 mod subset;
+mod usage;
 mod writer;
 mod xai;
 

@@ -128,11 +128,7 @@ fn a_recorded_stream_gives_the_response_as_if_it_had_not_been_streamed() {
                 _ => None,
             });
             let usage = usage.unwrap();
-            assert_eq!(
-                (usage.input_tokens, usage.output_tokens),
-                (Some(82), Some(17)),
-                "{name}"
-            );
+            assert_eq!((usage.input, usage.output), (82, 17), "{name}");
         }
         assert!(
             !has(|event| matches!(event, StreamEvent::Unknown(_))),

@@ -147,6 +147,10 @@ impl Dialect for Bedrock {
         texts.collect()
     }
 
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": [{"text": text}]})
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let block = |result: &ToolResult| {
             let mut block = json!({

@@ -15,7 +15,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
-use crate::provider::response::{ResponseError, find};
+use crate::provider::response::ResponseError;
+use crate::provider::usage::Usage;
 
 /// Reads the events of one streamed response; see [`Dialect::stream`](crate::dialect::Dialect::stream).
 ///
@@ -110,30 +111,6 @@ pub enum StreamEvent {
     /// The provider sent something of this type, which the reader does not know. Its fields are in the
     /// response where they belong to a known part of it.
     Unknown(String),
-}
-
-/// The number of tokens of a request and its response.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Usage {
-    /// All tokens of the request, cached ones included.
-    pub input_tokens: Option<u64>,
-    /// All tokens of the response, reasoning included.
-    pub output_tokens: Option<u64>,
-}
-
-impl Usage {
-    /// Adds up the numbers at these paths.
-    pub(crate) fn sum(value: &Value, input: &[&str], output: &[&str]) -> Usage {
-        let sum = |paths: &[&str]| {
-            let numbers = paths.iter().filter_map(|path| find(value, path).as_u64());
-            numbers.reduce(u64::saturating_add)
-        };
-        Usage {
-            input_tokens: sum(input),
-            output_tokens: sum(output),
-        }
-    }
 }
 
 /// One format of a stream.

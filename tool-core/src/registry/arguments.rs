@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::run::check_arguments;
+use super::run::validate_call;
 use super::{Inner, Registry};
+use crate::call::ToolCall;
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;
 use crate::schema::validate::incremental::{Incremental, Verdict};
@@ -115,14 +116,14 @@ impl ArgumentsReader {
         if verdict == Verdict::Accepted && !self.tool.is_dynamic() {
             return Ok(text);
         }
-        let checked = check_arguments(&self.inner, &self.tool, text.clone());
-        match checked {
+        let call = ToolCall::new("", &*self.tool.name, text.as_str());
+        match validate_call(&self.inner, &self.tool, call) {
             Err(error) if is_cut && error.violations().is_empty() => {
                 drop(error);
                 Err(ToolError::invalid_arguments(&self.tool.name, violations))
             }
             Err(error) => Err(*error),
-            Ok(()) => Ok(text),
+            Ok(_) => Ok(text),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The stream of Anthropic's Messages API (`RawMessageStreamEvent` and `accumulate_event` of
 //! Anthropic's Python SDK 2.12, 2026-11).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Calls, StreamEvent, StreamFormat, Usage, append, arguments_value, broken_off, merge, piece,
-    update,
+    Calls, StreamEvent, StreamFormat, append, arguments_value, broken_off, merge, piece, update,
 };
 use crate::call::Arguments;
 use crate::provider::response::{ResponseError, ResponseFormat, is_type};
+use crate::provider::usage::Usage;
 
 pub(crate) struct Messages {
     format: &'static ResponseFormat,
@@ -195,15 +195,9 @@ impl StreamFormat for Messages {
                 } else if event["usage"].is_object() {
                     message.insert("usage".into(), event["usage"].clone());
                 }
-                let input = [
-                    "input_tokens",
-                    "cache_creation_input_tokens",
-                    "cache_read_input_tokens",
-                ];
-                if let Some(usage) = message.get("usage") {
-                    let usage = Usage::sum(usage, &input, &["output_tokens"]);
-                    out.push(StreamEvent::Usage(usage));
-                }
+                let usage = message.get("usage").cloned();
+                let usage = Usage::find(&json!({ "usage": usage }));
+                out.extend(usage.map(StreamEvent::Usage));
                 if let Some(reason) = piece(&event["delta"], "stop_reason") {
                     let is_truncated = self.format.truncated.contains(&reason);
                     self.calls.stop(is_truncated, out);

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Calls, StreamEvent, StreamFormat, Usage, arguments_value, broken_off, piece, update};
+use super::{Calls, StreamEvent, StreamFormat, arguments_value, broken_off, piece, update};
 use crate::call::{Arguments, ToolCall};
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::usage::Usage;
 
 pub(crate) struct ConverseStream {
     format: &'static ResponseFormat,
@@ -239,13 +240,7 @@ impl StreamFormat for ConverseStream {
             "messageStop" => return Err(self.format.error("`messageStart` is missing")),
             "metadata" => {
                 update(&mut self.rest, body);
-                let input = [
-                    "inputTokens",
-                    "cacheReadInputTokens",
-                    "cacheWriteInputTokens",
-                ];
-                let usage = Usage::sum(&body["usage"], &input, &["outputTokens"]);
-                out.push(StreamEvent::Usage(usage));
+                out.extend(Usage::find(body).map(StreamEvent::Usage));
             }
             "message" if body.is_string() => return Err(self.format.provider_error(event)),
             kind if kind.ends_with("Exception") => {

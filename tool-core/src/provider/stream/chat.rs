@@ -4,9 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{StreamEvent, StreamFormat, Usage, append, broken_off, is_complete, merge, piece};
+use super::{StreamEvent, StreamFormat, append, broken_off, is_complete, merge, piece};
 use crate::call::ToolCall;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::usage::Usage;
 
 /// Reads the calls of a whole response.
 type ReadCalls = fn(&Value) -> Result<Vec<ToolCall>, ResponseError>;
@@ -434,10 +435,7 @@ impl StreamFormat for Chunks {
             Value::Null => {}
             _ => return Err(self.format.error("`choices` is not an array")),
         }
-        if event["usage"].is_object() {
-            let usage = Usage::sum(&event["usage"], &["prompt_tokens"], &["completion_tokens"]);
-            out.push(StreamEvent::Usage(usage));
-        }
+        out.extend(Usage::find(event).map(StreamEvent::Usage));
         Ok(())
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Calls, StreamEvent, StreamFormat, Usage, append, broken_off, merge, piece, update};
+use super::{Calls, StreamEvent, StreamFormat, append, broken_off, merge, piece, update};
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::usage::Usage;
 
 pub(crate) struct Chat {
     format: &'static ResponseFormat,
@@ -83,11 +84,7 @@ impl Chat {
             return Err(broken_off("`tool-call-end` is missing"));
         }
         update(&mut self.response, delta);
-        if delta["usage"].is_object() {
-            let tokens = &delta["usage"]["tokens"];
-            let usage = Usage::sum(tokens, &["input_tokens"], &["output_tokens"]);
-            out.push(StreamEvent::Usage(usage));
-        }
+        out.extend(Usage::find(delta).map(StreamEvent::Usage));
         let reason = delta["finish_reason"].as_str().unwrap_or_default();
         self.calls
             .stop(self.format.truncated.contains(&reason), out);

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Calls, StreamEvent, StreamFormat, Usage, broken_off, update};
+use super::{Calls, StreamEvent, StreamFormat, broken_off, update};
 use crate::call::ToolCall;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::usage::Usage;
 
 /// Returns an error for a response without an answer.
 type Check = fn(&Value) -> Result<Vec<ToolCall>, ResponseError>;
@@ -268,7 +269,6 @@ impl StreamFormat for Content {
                 self.response.insert(key.clone(), value.clone());
             }
         }
-        let usage = &event["usageMetadata"];
         let candidate = &event["candidates"][0];
         let content = &candidate["content"];
         for (key, value) in content.as_object().into_iter().flatten() {
@@ -288,11 +288,7 @@ impl StreamFormat for Content {
                 }
             }
         }
-        if usage.is_object() {
-            let input = ["promptTokenCount", "toolUsePromptTokenCount"];
-            let output = ["candidatesTokenCount", "thoughtsTokenCount"];
-            out.push(StreamEvent::Usage(Usage::sum(usage, &input, &output)));
-        }
+        out.extend(Usage::find(event).map(StreamEvent::Usage));
         let is_blocked = candidate.is_null() && event["promptFeedback"]["blockReason"].is_string();
         if let Some(reason) = candidate["finishReason"].as_str() {
             if self.open_call.is_some() {

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Calls, StreamEvent, StreamFormat, Usage, broken_off, piece};
+use super::{Calls, StreamEvent, StreamFormat, broken_off, piece};
 use crate::call::ToolCall;
 use crate::provider::response::{ResponseError, ResponseFormat, is_type};
+use crate::provider::usage::Usage;
 
 pub(crate) struct ResponseStream {
     format: &'static ResponseFormat,
@@ -98,10 +99,7 @@ impl ResponseStream {
                 out.push(StreamEvent::Call(call));
             }
         }
-        if whole["usage"].is_object() {
-            let usage = Usage::sum(&whole["usage"], &["input_tokens"], &["output_tokens"]);
-            out.push(StreamEvent::Usage(usage));
-        }
+        out.extend(Usage::find(&whole).map(StreamEvent::Usage));
         let reason = piece(&whole["incomplete_details"], "reason");
         let reason = reason.or_else(|| piece(&whole, "status"));
         out.push(StreamEvent::Stop(reason.unwrap_or("completed").to_owned()));
