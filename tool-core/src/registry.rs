@@ -1,5 +1,6 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
+mod arguments;
 mod builder;
 mod error;
 mod hooks;
@@ -38,6 +39,7 @@ use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
+pub use arguments::ArgumentsReader;
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
 pub use hooks::{Gate, HookCall};

@@ -7,6 +7,7 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::stream::{self, StreamReader};
 use crate::schema::{Kind, Schema};
 use crate::spec::Annotations;
 use crate::tool::ToolEntry;
@@ -134,6 +135,15 @@ impl Dialect for Mcp {
         FORMAT.calls(response, messages, |message| {
             message["method"] == "tools/call"
         })
+    }
+
+    /// Each event is a message of the client. The response is an array of all messages, and its end is
+    /// not marked.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let dialect = *self;
+        stream::reader(stream::messages::WholeMessages::new(move |message| {
+            dialect.calls(message)
+        }))
     }
 
     /// Returns nothing: requests are independent.
