@@ -62,6 +62,8 @@ pub struct Details {
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
+    /// `true` if calls may run concurrently with others of a run.
+    pub parallel: Option<bool>,
 }
 
 impl Details {
@@ -72,6 +74,7 @@ impl Details {
         tags: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
+        parallel: None,
     };
 }
 
@@ -81,10 +84,23 @@ impl ToolSpec {
         self.details()?.title.as_deref()
     }
 
-    /// Returns `true` if calls may run concurrently with others of the same response: the tool is
-    /// `read_only`.
+    /// Returns `true` if calls may run concurrently with others of the same response in a
+    /// `run::Run`: the tool is `read_only`, or `#[tool(parallel)]` says so.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Appends a line to the log.
+    /// #[tool(parallel)]
+    /// fn log(line: &str) {
+    ///     println!("{line}");
+    /// }
+    ///
+    /// assert!(log::SPEC.is_parallel());
+    /// ```
     pub fn is_parallel(&self) -> bool {
-        self.annotations.read_only == Some(true)
+        let parallel = self.details().and_then(|details| details.parallel);
+        parallel.unwrap_or(self.annotations.read_only == Some(true))
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
