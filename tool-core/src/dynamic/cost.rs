@@ -25,7 +25,7 @@ pub(super) fn is_quick_to_explain(schema: &Value, value: &Value) -> bool {
 }
 
 /// Returns the number of values in a value.
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(size).sum(),
         Value::Object(members) => members.values().map(size).sum(),
@@ -114,7 +114,7 @@ impl Visits<'_> {
 }
 
 /// Returns the schemas of a keyword that apply to the same value as the schema that has it.
-fn in_place<'s>(root: &'s Value, keyword: &str, inner: &'s Value) -> Vec<&'s Value> {
+pub(super) fn in_place<'s>(root: &'s Value, keyword: &str, inner: &'s Value) -> Vec<&'s Value> {
     match (keyword, inner) {
         ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
             find(root, reference).into_iter().collect()
