@@ -13,7 +13,7 @@ use crate::schema::{Property, Schema};
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
-    /// letters, digits, `_` or `-`.
+    /// letters, digits, `_` or `-`. Dialects leave out a `DynamicTool` with another name.
     pub name: Cow<'static, str>,
     /// What the tool does: the doc comment up to its first heading.
     pub description: Cow<'static, str>,

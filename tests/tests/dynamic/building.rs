@@ -103,7 +103,7 @@ its parameter schema: it does not describe an object
 its parameter schema at `/properties/far/$ref`: `https://example.com/far.json` is not in the schema, and nothing is fetched
 its parameter schema at `/properties/shape/pattern`: `(` is not a valid regular expression
 its parameter schema at `/properties/where/$ref`: `#/$defs/Place` is not in the schema, and nothing is fetched
-its output schema at `/type`: expected "array", "boolean", "integer", "null", "number", "object" or "string", or an array, got "text"
+its output schema at `/type`: expected \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\" or \"string\", or an array, got \"text\"
 "
     );
 }

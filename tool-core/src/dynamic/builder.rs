@@ -302,7 +302,9 @@ impl DynamicToolBuilder {
         if self.name.is_empty() {
             problems.push("its name is empty".into());
         }
-        let parameters = check::schema(self.parameters.clone(), Subject::Parameters, problems);
+        // Not cloned: it may be nested deeper than the stack.
+        let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
+        let parameters = check::schema(parameters, Subject::Parameters, problems);
         let output = self.output.take();
         let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
         let (parameters, text) = parameters?;
@@ -339,7 +341,7 @@ impl DynamicToolBuilder {
             };
             repairs.push(Repair::Description(self.description.clone()));
         }
-        let parameters = self.parameters.clone();
+        let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
         let parameters = check::repaired(parameters, Subject::Parameters, repairs, problems);
         let output = self.output.take();
         let output =

@@ -1,6 +1,6 @@
 //! Checks the schemas of a tool, and repairs those from elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 
 use jsonschema::error::ValidationErrorKind;
@@ -8,7 +8,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value, json};
 
 use super::CompiledSchema;
-use super::cost::{MAX_DEPTH, drop_deep, has_long_chain, is_deep, is_deep_text};
+use super::cost::{MAX_DEPTH, circles, drop_deep, has_long_chain, is_deep, is_deep_text};
 use super::repair::Repairs;
 use super::violations::message;
 use crate::ordered_json::Json;
@@ -120,6 +120,9 @@ fn accepts_objects(schema: &Value) -> bool {
 /// The maximum bytes of a schema that is repaired.
 const MAX_TEXT: usize = 1 << 20;
 
+/// The maximum number of referenced schemas to check by themselves.
+const MAX_TARGETS: usize = 200;
+
 /// The maximum number of times that invalid keywords are removed.
 const MAX_ROUNDS: usize = 8;
 
@@ -153,7 +156,14 @@ pub(super) fn repaired(
     }
     let original = schema.clone();
     deduplicate(&mut schema);
-    check_chain(&value(&schema), &mut report)?;
+    let current = value(&schema);
+    if has_long_chain(&current) {
+        for place in circles(&current) {
+            remove(&mut schema, &place);
+            repairs.unchecked(&place, "it leads to itself");
+        }
+        check_chain(&value(&schema), &mut report)?;
+    }
     choose_draft(&mut schema, repairs);
     let mut remove = |schema: &mut Json, place: &str, problem: &str| {
         remove(schema, place);
@@ -188,13 +198,16 @@ pub(super) fn repaired(
         remove(&mut schema, "/type", "it does not describe an object");
         current = value(&schema);
     }
-    let compiled = compile(&current).or_else(|problem| {
-        // An address that is not a URI, or that two parts have.
-        without_ids(&mut schema);
-        remove(&mut schema, "/$id", &problem);
+    let mut compiled = compile(&current);
+    for last_resort in [bad_targets, named_references, addresses, references] {
+        let Err(problem) = &compiled else { break };
+        // From the end, so that the places before it stay.
+        for place in last_resort(&current).iter().rev() {
+            remove(&mut schema, place, problem);
+        }
         current = value(&schema);
-        compile(&current)
-    });
+        compiled = compile(&current);
+    }
     match compiled {
         Ok(validator) => {
             let compiled = CompiledSchema {
@@ -208,6 +221,70 @@ pub(super) fn repaired(
             None
         }
     }
+}
+
+/// Returns the sorted places of the members that fulfil a condition, at every depth.
+fn places(schema: &Value, matches: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut values = vec![(schema, String::new())];
+    while let Some((value, place)) = values.pop() {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    match value {
+                        Value::String(text) if matches(key, text) => found.push(below(&place, key)),
+                        value => values.push((value, below(&place, key))),
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                values.extend(items.map(|(at, item)| (item, below(&place, &at.to_string()))));
+            }
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The references that do not lead to a place in the same document.
+fn named_references(schema: &Value) -> Vec<String> {
+    places(schema, &|key, text| {
+        is_reference(key) && text != "#" && !text.starts_with("#/")
+    })
+}
+
+fn addresses(schema: &Value) -> Vec<String> {
+    places(schema, &|key, _| matches!(key, "$id" | "id"))
+}
+
+fn references(schema: &Value) -> Vec<String> {
+    places(schema, &|key, _| is_reference(key))
+}
+
+fn is_reference(key: &str) -> bool {
+    matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef")
+}
+
+/// The errors in schemas that references lead to, where the version has no schemas.
+fn bad_targets(schema: &Value) -> Vec<String> {
+    let Some(meta) = meta_schema(schema) else {
+        return Vec::new();
+    };
+    let mut found = BTreeSet::new();
+    let targets = places(schema, &|key, text| key == "$ref" && text.starts_with("#/"));
+    let targets = targets
+        .iter()
+        .filter_map(|place| schema.pointer(place)?.as_str());
+    let targets: BTreeSet<&str> = targets.map(|reference| &reference[1..]).collect();
+    for pointer in targets.into_iter().take(MAX_TARGETS) {
+        let target = schema.pointer(pointer).unwrap_or(&Value::Null);
+        for error in meta.iter_errors(target) {
+            found.insert(format!("{pointer}{}", error.instance_path().as_str()));
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// Converts into a value without order.
@@ -298,18 +375,6 @@ fn remove_steps(json: &mut Json, steps: &[String]) -> bool {
             item.is_none_or(|item| remove_steps(item, rest))
         }
         _ => false,
-    }
-}
-
-fn without_ids(schema: &mut Json) {
-    match schema {
-        Json::Array(items) => items.iter_mut().for_each(without_ids),
-        Json::Object(members) => {
-            members
-                .retain(|(key, value)| !(key == "$id" || key == "id") || value.as_str().is_none());
-            members.iter_mut().for_each(|(_, value)| without_ids(value));
-        }
-        _ => {}
     }
 }
 

@@ -12,8 +12,12 @@ use crate::ordered_json::Json;
 
 /// The maximum nesting of a written schema, references included.
 const MAX_DEPTH: usize = 32;
-/// The maximum number of schemas to write, with inlined references.
-const MAX_NODES: usize = 4000;
+/// The maximum number of schemas to write with inlined references. Beyond, references are kept.
+const MAX_INLINED: usize = 1500;
+/// The maximum number of schemas to write.
+const MAX_NODES: usize = 20_000;
+/// The maximum size of a definition that is inlined all the same.
+const MAX_SMALL: usize = 4;
 /// The maximum bytes of a keyword that a description repeats.
 const MAX_REST: usize = 300;
 
@@ -58,15 +62,32 @@ const CONSTRAINTS: [(&str, &str); 12] = [
 
 /// Returns the schema of a tool's arguments that models are given.
 pub(super) fn portable(schema: &Json, repairs: &mut Repairs) -> Json {
+    let mut inlined = Repairs(repairs.0.clone());
+    let (written, is_complete) = read(schema, false, &mut inlined);
+    if is_complete {
+        *repairs = inlined;
+        return written;
+    }
+    read(schema, true, repairs).0
+}
+
+/// Returns the schema, and `false` if a limit was reached.
+fn read(schema: &Json, keeps_references: bool, repairs: &mut Repairs) -> (Json, bool) {
     let mut reader = Reader {
         root: schema,
+        keeps_references,
         repairs,
-        left: MAX_NODES,
+        left: if keeps_references {
+            MAX_NODES
+        } else {
+            MAX_INLINED
+        },
         open: Vec::new(),
         names: HashMap::new(),
         definitions: Vec::new(),
     };
     let root = reader.root();
+    let is_complete = reader.left > 0;
     let mut written = write(&root);
     if !reader.definitions.is_empty()
         && let Json::Object(members) = &mut written
@@ -75,7 +96,7 @@ pub(super) fn portable(schema: &Json, repairs: &mut Repairs) -> Json {
         let definitions = definitions.map(|(name, node)| (name.clone(), write(node)));
         members.push(("$defs".into(), Json::Object(definitions.collect())));
     }
-    written
+    (written, is_complete)
 }
 
 /// A schema in the few parts that can be written.
@@ -114,6 +135,8 @@ enum Others {
 
 struct Reader<'s, 'r> {
     root: &'s Json,
+    /// Set to inline small definitions only.
+    keeps_references: bool,
     repairs: &'r mut Repairs,
     /// The schemas that may still be written.
     left: usize,
@@ -132,16 +155,13 @@ impl<'s> Reader<'s, '_> {
         self.open.push((schema, false));
         let mut node = self.parts(schema, "", 0);
         self.open.pop();
-        // A root that is only a reference to a recursive definition.
-        if let Some(definition) = node.reference.take() {
-            let name = definition.rsplit('/').next().unwrap_or_default();
-            let found = self.definitions.iter().find(|(other, _)| other == name);
-            let found = found.map(|(_, node)| node.clone()).unwrap_or_default();
-            node = merged(node, found);
-        }
         for _ in 0..4 {
+            node = self.inlined(node);
+            let members = std::mem::take(&mut node.any_of).into_iter();
+            node.any_of = members.map(|member| self.inlined(member)).collect();
             node = without_union(node);
         }
+        node.reference = None;
         node.any_of.clear();
         node.values = None;
         let is_object = |types: &Vec<String>| types.len() == 1 && types[0] == "object";
@@ -306,7 +326,10 @@ impl<'s> Reader<'s, '_> {
                     .rewritten(place, "models are not told what few providers accept");
             }
         }
+        // A reference can't have anything next to it.
+        let is_alone = in_place.len() == 1 && unions.is_empty() && node.is_open();
         for other in in_place {
+            let other = if is_alone { other } else { self.inlined(other) };
             node = merged(node, other);
         }
         for union in unions {
@@ -383,7 +406,8 @@ impl<'s> Reader<'s, '_> {
         self.open.push((pointer, false));
         let node = self.node(target, place, depth);
         let is_recursive = self.open.pop().is_some_and(|(_, is_used)| is_used);
-        if !is_recursive {
+        let is_kept = self.keeps_references && node.size() > MAX_SMALL;
+        if !is_recursive && !is_kept {
             return node;
         }
         let name = self.name(pointer, reference);
@@ -394,6 +418,21 @@ impl<'s> Reader<'s, '_> {
         }
         self.definitions.push((name, node));
         itself
+    }
+
+    /// Replaces a reference by what it leads to, unless that is still being read.
+    fn inlined(&self, mut node: Node) -> Node {
+        let found = node.reference.as_deref().and_then(|reference| {
+            let name = reference.rsplit('/').next()?;
+            self.definitions.iter().find(|(other, _)| other == name)
+        });
+        match found {
+            Some((_, definition)) => {
+                node.reference = None;
+                merged(node, definition.clone())
+            }
+            None => node,
+        }
     }
 
     /// Returns the name of a definition.
@@ -454,9 +493,10 @@ impl<'s> Reader<'s, '_> {
             .cloned()
             .collect();
         shared.keywords.retain(|pair| !is_default(pair));
-        let union = union
-            .into_iter()
-            .map(|member| merged(member, shared.clone()));
+        let union = union.into_iter().map(|member| {
+            let member = merged(self.inlined(member), shared.clone());
+            self.distributed(member, place)
+        });
         node.any_of = union.collect();
         node
     }

@@ -4,75 +4,112 @@ use crate::ordered_json::Json;
 use crate::provider::dialect::JsonWriter;
 use crate::provider::subset::Subset;
 
+/// The maximum number of references to inline.
+const MAX_INLINED: usize = 500;
+
 /// Writes the schema. What the subset can't express goes into the descriptions.
 pub(super) fn write(schema: &str, subset: &Subset, out: &mut JsonWriter) {
     match Json::parse(schema) {
-        Ok(schema) => out.raw(&reduced(&schema, subset).to_string()),
+        Ok(schema) => {
+            let mut reducer = Reducer {
+                root: &schema,
+                subset,
+                open: Vec::new(),
+                left: MAX_INLINED,
+            };
+            out.raw(&reducer.schema(&schema).to_string())
+        }
         // A schema that a tool was built with is valid JSON.
         Err(_) => out.raw(schema),
     };
 }
 
-fn reduced(schema: &Json, subset: &Subset) -> Json {
-    let mut out = Vec::new();
-    let mut description = None;
-    let mut sentences = Vec::new();
-    let is_object = has_type(schema, "object");
-    for (keyword, value) in schema.members() {
-        let schemas = |members: &[(String, Json)]| {
-            let members = members.iter();
-            let members = members.map(|(key, schema)| (key.clone(), reduced(schema, subset)));
-            Json::Object(members.collect())
-        };
-        let value = match (&**keyword, value) {
-            ("description", value) => {
-                description = value.as_str();
-                continue;
-            }
-            ("$defs" | "$ref", _) if !subset.accepts("$ref") => {
-                if keyword == "$ref" {
-                    sentences.push("It has the form of a schema that contains it.".into());
+struct Reducer<'s> {
+    root: &'s Json,
+    subset: &'s Subset,
+    /// The references that are being inlined.
+    open: Vec<&'s str>,
+    /// The references that may still be inlined.
+    left: usize,
+}
+
+impl<'s> Reducer<'s> {
+    fn schema(&mut self, schema: &'s Json) -> Json {
+        let subset = self.subset;
+        let mut out = Vec::new();
+        let mut description = None;
+        let mut sentences = Vec::new();
+        for (keyword, value) in schema.members() {
+            let value = match (&**keyword, value) {
+                ("description", value) => {
+                    description = value.as_str();
+                    continue;
                 }
-                continue;
-            }
-            ("properties" | "$defs", Json::Object(members)) => schemas(members),
-            ("anyOf", Json::Array(items)) | ("prefixItems", Json::Array(items))
-                if keyword == "anyOf" || subset.accepts(keyword) =>
-            {
-                // A union of one reference has become a union of one open schema.
-                let items = items.iter().map(|item| reduced(item, subset)).collect();
-                Json::Array(items)
-            }
-            ("items" | "additionalProperties", Json::Object(_)) => reduced(value, subset),
-            ("enum", Json::Array(values))
-                if !values.iter().all(|value| value.as_str().is_some()) =>
-            {
-                let values: Vec<_> = values.iter().map(Json::to_string).collect();
-                sentences.push(format!("Must be {}.", values.join(" or ")));
-                continue;
-            }
-            ("type" | "$ref" | "required" | "items" | "additionalProperties" | "enum", value) => {
-                value.clone()
-            }
-            (_, value) if is_accepted(keyword, value, subset) => value.clone(),
-            ("prefixItems", _) => continue,
-            (keyword, value) => {
-                sentences.push(sentence(keyword, value));
-                continue;
-            }
-        };
-        out.push((keyword.clone(), value));
+                ("$defs", _) if !subset.accepts("$ref") => continue,
+                ("$ref", Json::String(reference)) if !subset.accepts("$ref") => {
+                    return self.inlined(reference);
+                }
+                ("properties" | "$defs", Json::Object(members)) => {
+                    let members = members.iter();
+                    let members = members.map(|(key, schema)| (key.clone(), self.schema(schema)));
+                    Json::Object(members.collect())
+                }
+                ("anyOf" | "prefixItems", Json::Array(items))
+                    if keyword == "anyOf" || subset.accepts(keyword) =>
+                {
+                    Json::Array(items.iter().map(|item| self.schema(item)).collect())
+                }
+                ("items" | "additionalProperties", Json::Object(_)) => self.schema(value),
+                ("enum", Json::Array(values))
+                    if values.iter().any(|value| value.as_str().is_none()) =>
+                {
+                    let values: Vec<_> = values.iter().map(Json::to_string).collect();
+                    sentences.push(format!("Must be {}.", values.join(" or ")));
+                    continue;
+                }
+                (
+                    "type" | "$ref" | "required" | "items" | "additionalProperties" | "enum",
+                    value,
+                ) => value.clone(),
+                (_, value) if is_accepted(keyword, value, subset) => value.clone(),
+                ("prefixItems", _) => continue,
+                (keyword, value) => {
+                    sentences.push(sentence(keyword, value));
+                    continue;
+                }
+            };
+            out.push((keyword.clone(), value));
+        }
+        // Some providers close objects by default.
+        if has_type(schema, "object") && schema.get("additionalProperties").is_none() {
+            out.push(("additionalProperties".into(), Json::Boolean(true)));
+        }
+        let parts = description.into_iter().map(str::to_owned).chain(sentences);
+        let text: Vec<_> = parts.collect();
+        if !text.is_empty() {
+            out.push(("description".into(), Json::String(text.join("\n"))));
+        }
+        Json::Object(out)
     }
-    // Some providers close objects by default.
-    if is_object && schema.get("additionalProperties").is_none() {
-        out.push(("additionalProperties".into(), Json::Boolean(true)));
+
+    /// Returns the target of a reference. A recursive one accepts any value.
+    fn inlined(&mut self, reference: &'s str) -> Json {
+        self.left = self.left.saturating_sub(1);
+        let target = self.root.pointer(reference.trim_start_matches('#'));
+        let is_recursive = reference == "#" || self.open.contains(&reference);
+        match target.filter(|_| !is_recursive && self.left > 0) {
+            Some(target) => {
+                self.open.push(reference);
+                let schema = self.schema(target);
+                self.open.pop();
+                schema
+            }
+            None => {
+                let text = "Has the form of a schema that contains it.";
+                Json::object([("description", Some(Json::from(text)))])
+            }
+        }
     }
-    let parts = description.into_iter().map(str::to_owned).chain(sentences);
-    let text: Vec<_> = parts.collect();
-    if !text.is_empty() {
-        out.push(("description".into(), Json::String(text.join("\n"))));
-    }
-    Json::Object(out)
 }
 
 fn has_type(schema: &Json, name: &str) -> bool {
