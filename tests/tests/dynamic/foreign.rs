@@ -79,7 +79,7 @@ fn a_dialect_leaves_out_a_tool_whose_name_or_key_its_provider_rejects() {
     }
     assert_eq!(
         registry.render(&OpenAiChat::default()).refused()[0].to_string(),
-        "chat completions does not accept the tool \"files.read\": its name must be 1 to 64 ASCII \
+        "chat completions does not accept the tool files.read: its name must be 1 to 64 ASCII \
          letters, digits, `_`, `-`; it is left out: rename it, or build the tool with \
          `DynamicTool::foreign`"
     );
@@ -90,15 +90,18 @@ fn a_dialect_leaves_out_a_tool_whose_name_or_key_its_provider_rejects() {
 
 #[test]
 fn dialects_rewrite_what_some_provider_rejects_in_a_schema() {
-    let schema = json!({
+    let mut schema = json!({
         "oneOf": [
             {"type": "object", "properties": {"list": {"type": "array"}}, "required": ["list"]},
-            {"type": "object", "properties": {"size": {"oneOf": [{"type": "integer"}, {"enum": []}]}}},
+            {"type": "object", "properties": {"size": {"oneOf": [{"type": "integer"}, {"enum": []}]}},
+             "required": ["size"]},
         ],
     });
     let tool = builder("work", schema.clone()).build(async |_, _| Ok::<_, Infallible>("done"));
     let tool = tool.unwrap();
     assert_eq!(tool.repairs(), []);
+    schema["type"] = "object".into();
+    schema["properties"] = json!({});
     assert_eq!(sent(&tool), schema);
     let registry = registry([tool]);
     let tools = json!(registry.render(&Anthropic::default()));
@@ -143,11 +146,11 @@ fn violations_name_the_keys_that_models_are_given() {
             json!({"file_pat": "x", "line_ranges": [{"first_lin": 1}, {"first_line": "1"}]})
         ),
         [
-            "file_pat: unknown; did you mean \"file_path\"?",
             "line_ranges[0].first_lin: unknown; did you mean \"first_line\"?",
             "line_ranges[1].first_line: expected an integer, got \"1\"",
-            "file_path: missing; expected a string",
+            "file_pat: unknown; did you mean \"file_path\"?",
             "line_ranges[0].first_line: missing; expected an integer",
+            "file_path: missing; expected a string",
         ]
     );
     // A client of the dialect `Mcp` was given the original names.
@@ -332,10 +335,10 @@ fn tools_of_this_library_can_be_imported() {
     fn object() -> Point {
         Point { x: 1 }
     }
-    /// Returns a text or nothing.
+    /// Returns a text.
     #[tool_core::tool(unlinked)]
-    fn text() -> Option<String> {
-        None
+    fn text() -> String {
+        "hello".into()
     }
     let tools = tool_core::tools![number, list, object, text];
     let own = Registry::builder().tools(tools).build().unwrap();

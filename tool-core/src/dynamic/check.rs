@@ -74,7 +74,7 @@ pub(super) fn schema(
     if problems.len() > before {
         return None;
     }
-    add_properties(&mut schema, &mut text);
+    complete(&mut schema, &mut text, subject);
     match compile(&schema) {
         Ok(validator) => Some((CompiledSchema { schema, validator }, text)),
         Err(problem) => {
@@ -433,15 +433,24 @@ fn minified(text: &str) -> String {
     kept.collect()
 }
 
-/// Adds `properties` to an object schema without: some providers reject those.
-fn add_properties(schema: &mut Value, text: &mut String) {
-    if let Value::Object(members) = schema
-        && members.get("type").is_some_and(|name| name == "object")
+/// Adds `type` to a schema of arguments and `properties` to that of an object, without which some
+/// providers reject them.
+fn complete(schema: &mut Value, text: &mut String, subject: Subject) {
+    let Value::Object(members) = schema else {
+        return;
+    };
+    let mut add = |members: &mut Map<String, Value>, key: &str, value: Value| {
+        let comma = if members.is_empty() { "" } else { "," };
+        text.insert_str(text.len() - 1, &format!("{comma}\"{key}\":{value}"));
+        members.insert(key.into(), value);
+    };
+    if subject == Subject::Parameters && !members.contains_key("type") {
+        add(members, "type", "object".into());
+    }
+    if members.get("type").is_some_and(|name| name == "object")
         && !members.contains_key("properties")
     {
-        members.insert("properties".into(), json!({}));
-        let comma = if members.len() > 1 { "," } else { "" };
-        text.insert_str(text.len() - 1, &format!("{comma}\"properties\":{{}}"));
+        add(members, "properties", json!({}));
     }
 }
 
