@@ -41,6 +41,7 @@ enum Parts {
 }
 
 /// The owned parts of a tool built at run time.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicParts {
     /// JSON text of the arguments' schema.
@@ -61,6 +62,7 @@ pub(crate) struct DynamicParts {
 }
 
 /// A tool as another server lists it.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub(crate) struct SourceTool {
     pub(crate) name: String,
@@ -72,6 +74,7 @@ pub(crate) struct SourceTool {
 }
 
 /// The JSON types of a tool's results.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputValues {
     Objects,

@@ -53,24 +53,7 @@ pub(super) fn schema(
     problems: &mut Vec<String>,
 ) -> Option<(CompiledSchema, String)> {
     let before = problems.len();
-    let mut report = reporter(subject, problems);
-    let (mut schema, mut text) = parse(input, &mut report)?;
-    if !schema.is_object() && (subject == Subject::Parameters || !schema.is_boolean()) {
-        report("", "it is not a JSON object");
-        return None;
-    }
-    check_chain(&schema, &mut report)?;
-    check_meta_schema(&schema, &mut report)?;
-    if subject == Subject::Parameters && !accepts_objects(&schema) {
-        report(
-            "",
-            "it does not describe an object; add `\"type\": \"object\"`",
-        );
-    }
-    visit(&schema, &schema, "", &mut |place, problem, _| {
-        report(place, problem)
-    });
-    drop(report);
+    let (mut schema, mut text) = parse_and_check(input, subject, &mut reporter(subject, problems))?;
     if problems.len() > before {
         return None;
     }
@@ -82,6 +65,28 @@ pub(super) fn schema(
             None
         }
     }
+}
+
+fn parse_and_check(
+    input: SchemaInput,
+    subject: Subject,
+    report: Report<'_>,
+) -> Option<(Value, String)> {
+    let (schema, text) = parse(input, report)?;
+    if !schema.is_object() && (subject == Subject::Parameters || !schema.is_boolean()) {
+        report("", "it is not a JSON object");
+        return None;
+    }
+    check_chain(&schema, report)?;
+    check_meta_schema(&schema, report)?;
+    if subject == Subject::Parameters && !accepts_objects(&schema) {
+        report(
+            "",
+            "it does not describe an object; add `\"type\": \"object\"`",
+        );
+    }
+    visit(&schema, report);
+    Some((schema, text))
 }
 
 fn reporter(subject: Subject, problems: &mut Vec<String>) -> impl FnMut(&str, &str) {
@@ -179,7 +184,7 @@ pub(super) fn repaired(
             }
         }
         if found.is_empty() {
-            visit(&current, &current, "", &mut |place, problem, _| {
+            visit(&current, &mut |place, problem| {
                 found.push((place.to_owned(), problem.to_owned()));
             });
         }
@@ -522,17 +527,17 @@ pub(super) fn is_portable(schema: &Value) -> bool {
 }
 
 /// Reports invalid references and patterns.
-fn visit(root: &Value, schema: &Value, place: &str, report: &mut dyn FnMut(&str, &str, Found)) {
+fn visit(schema: &Value, report: Report<'_>) {
     let mut report = |place: &str, problem: &str, found| {
         if found == Found::Invalid {
-            report(place, problem, found);
+            report(place, problem);
         }
     };
     let mut walk = Walk {
-        root,
+        root: schema,
         report: &mut report,
     };
-    walk.schema(schema, place);
+    walk.schema(schema, "");
 }
 
 struct Walk<'s, 'r> {

@@ -259,7 +259,7 @@ impl<'s> Reader<'s, '_> {
                         schema => Others::Like(Box::new(self.node(schema, &at, depth + 1))),
                     };
                 }
-                ("items", Json::Array(schemas)) | ("prefixItems", Json::Array(schemas)) => {
+                ("items" | "prefixItems", Json::Array(schemas)) => {
                     for (index, schema) in schemas.iter().enumerate() {
                         let inner = self.node(schema, &below(&at, &index.to_string()), depth + 1);
                         node.prefix.push(inner);
@@ -767,7 +767,7 @@ fn write(node: &Node) -> Json {
                 out.push(("type".into(), Json::from(&**name)));
                 write_type(node, name, &mut out);
             }
-            Some([name, null]) | Some([null, name]) if null == "null" && is_scalar(name) => {
+            Some([name, null] | [null, name]) if null == "null" && is_scalar(name) => {
                 let names = [Json::from(&**name), Json::from("null")];
                 out.push(("type".into(), Json::Array(names.into())));
                 write_type(node, name, &mut out);
