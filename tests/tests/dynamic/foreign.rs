@@ -156,7 +156,7 @@ fn violations_name_the_keys_that_models_are_given() {
     // A client of the dialect `Mcp` was given the original names.
     assert_eq!(
         call("files/read", json!({})),
-        ["\"file-path\": missing; expected a string"]
+        ["file-path: missing; expected a string"]
     );
     let result = registry.call_blocking(ToolCall::new("1", "file_read", "{}"));
     assert!(

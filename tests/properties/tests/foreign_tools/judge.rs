@@ -18,6 +18,7 @@ struct Place {
     form: Option<Form>,
 }
 
+#[allow(clippy::box_default)] // one form for all
 fn places() -> Vec<Place> {
     let place = |dialect, tool, schema, form| Place {
         dialect,
