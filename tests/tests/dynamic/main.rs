@@ -7,6 +7,8 @@ mod foreign;
 mod messages;
 mod rendering;
 mod unions;
+#[path = "../../support/watchdog.rs"]
+mod watchdog;
 
 use std::convert::Infallible;
 

@@ -45,6 +45,18 @@ impl Subject {
     }
 }
 
+/// Reports the tags that `#[tool]` would reject too.
+pub(super) fn tags(tags: &[String], problems: &mut Vec<String>) {
+    let may_have = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
+    let is_tag = |tag: &str| (1..=64).contains(&tag.len()) && tag.bytes().all(may_have);
+    for tag in tags.iter().filter(|tag| !is_tag(tag)) {
+        problems.push(format!(
+            "its tag `{}` is invalid; use 1 to 64 ASCII letters, digits, `_`, `-`, `.` or `:`",
+            tag.escape_debug()
+        ));
+    }
+}
+
 /// Checks and compiles a schema, and returns it with its JSON text. Each problem is reported with
 /// its place, a JSON pointer. What a provider rejects is not a problem: its dialect handles that.
 pub(super) fn schema(
