@@ -7,16 +7,16 @@ mod expected;
 mod unions;
 mod violations;
 
-use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use jsonschema::Validator;
 use serde_json::{Number, Value};
 
 use self::violations::violations;
 use crate::args::{ArgumentError, Input};
-use crate::call::boundary::Source;
-use crate::call::context::CallContext;
+use crate::call::boundary::Guarded;
+use crate::call::context::{CallContext, Shared};
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
@@ -123,6 +123,7 @@ type Run = Box<dyn Fn(Value, CallContext) -> BoxFuture<Outcome> + Send + Sync>;
 /// The receiver of a dynamic tool's calls.
 struct Body {
     parameters: CompiledSchema,
+    output: Option<Arc<CompiledSchema>>,
     run: Run,
 }
 
@@ -215,7 +216,7 @@ fn to_integers(value: &mut Value) {
     }
 }
 
-/// Turns a result that does not match the output schema into a failure.
+/// Validates a result against the output schema.
 fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
     let error = |problem: &str| Err(Violations::one(String::new(), problem));
     let result = match &outcome {
@@ -224,31 +225,20 @@ fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
             Err(problem) => error(&problem.to_string()),
         },
         Outcome::Text(_) => error("expected an object, got text"),
-        Outcome::Failed { .. } => Ok(()),
+        Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
     };
     match result {
         Ok(()) => outcome,
-        Err(violations) => Outcome::Failed {
-            message: "its result does not match its output schema".into(),
-            source: Some(Source::new(InvalidOutput(violations))),
-        },
+        Err(violations) => Outcome::invalid(violations),
     }
 }
 
-/// The violations of a result, for the operator.
-#[derive(Debug)]
-struct InvalidOutput(Violations);
-
-impl fmt::Display for InvalidOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (listed, more) = self.0.clone().into_parts();
-        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
-        f.write_str(&listed.join("; "))?;
-        match more {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
+/// Validates an output that does not come from the closure of the tool with this receiver.
+pub(crate) fn validate_answer(receiver: &Shared, outcome: Outcome) -> Outcome {
+    let body = receiver.downcast_ref::<Guarded<Arc<Body>>>();
+    let output = body.and_then(|body| body.output.as_deref());
+    match output {
+        Some(output) => check_output(outcome, output),
+        None => outcome,
     }
 }
-
-impl Error for InvalidOutput {}

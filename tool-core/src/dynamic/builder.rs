@@ -151,7 +151,7 @@ impl DynamicToolBuilder {
     ///     .build(async |_, _| Ok::<_, String>(json!({"count": "many"})))?;
     /// let registry = Registry::builder().tool(tool).build()?;
     /// let result = registry.call_blocking(ToolCall::new("call_1", "count", ""));
-    /// assert!(result.content().ends_with("its result does not match its output schema"));
+    /// assert_eq!(result.error().unwrap().kind(), tool_core::ToolErrorKind::InvalidResult);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
@@ -243,7 +243,8 @@ impl DynamicToolBuilder {
         );
         let body = Body {
             parameters,
-            run: run(output),
+            run: run(output.clone()),
+            output,
         };
         Ok(DynamicTool(ToolEntry::from_live(LiveTool {
             spec,

@@ -7,7 +7,7 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
-use crate::schema::{Kind, Schema};
+use crate::schema::{Direction, Kind, Schema};
 use crate::spec::Annotations;
 use crate::tool::ToolEntry;
 
@@ -62,7 +62,8 @@ impl Mcp {
             return tool.output_json();
         }
         let schema = tool.output()?;
-        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let form = schema.form(Direction::Result);
+        let object = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
         if fits && is_structured(schema) {
             tool.output_json()
@@ -198,7 +199,7 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
 
 /// Returns `true` if every value of the schema is sent as structured content. A string is not.
 fn is_structured(schema: &Schema) -> bool {
-    match schema.kind() {
+    match schema.form(Direction::Result).kind() {
         Kind::Boolean
         | Kind::Integer(_)
         | Kind::Number(_)

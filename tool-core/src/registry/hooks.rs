@@ -71,8 +71,10 @@ impl Gate {
     }
 
     /// Ends the call with this output, in place of the tool's: from a cache, or from a tool that
-    /// runs in the user's browser. The value becomes text or JSON like that of a tool, and should
-    /// match the tool's output schema. Later `before` hooks do not run; `after` hooks do.
+    /// runs in the user's browser. The value becomes text or JSON like that of a tool. It must match
+    /// the tool's output schema; otherwise the call ends with the error
+    /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult). Later `before` hooks do not run; `after`
+    /// hooks do.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -121,6 +123,9 @@ impl Gate {
                 message,
                 cause: source.map(|source| source.to_string()),
             },
+            Outcome::Invalid(invalid) => Output::Unwritable {
+                cause: invalid.source.map_or_else(String::new, |source| source.to_string()),
+            },
         }))
     }
 
@@ -146,6 +151,9 @@ enum Output {
         message: String,
         cause: Option<String>,
     },
+    Unwritable {
+        cause: String,
+    },
 }
 
 impl Answer {
@@ -157,6 +165,7 @@ impl Answer {
                 message,
                 source: cause.map(Into::into),
             },
+            Output::Unwritable { cause } => Outcome::unwritable(cause.into()),
         }
     }
 }

@@ -99,6 +99,11 @@ impl Violations {
         self.listed.is_empty()
     }
 
+    /// Returns the number of violations, listed or not.
+    pub(crate) fn len(&self) -> usize {
+        self.listed.len() + self.more
+    }
+
     /// Returns the listed violations and the number of further ones.
     pub(crate) fn into_parts(self) -> (Vec<Violation>, usize) {
         (self.listed, self.more)

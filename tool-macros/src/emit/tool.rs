@@ -258,6 +258,7 @@ fn member<'m>(
         ends: parameter.ends,
         constraints: &parameter.constraints,
         constant: Some(format_ident!("__TOOL_NARROW_{at}")),
+        is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
         tool,
     }
