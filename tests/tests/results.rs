@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jsonschema::validator_for;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
-use tool_core::{Gate, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, ToolType, tool, tools};
+use tool_core::{
+    Gate, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, ToolType, tool, tools,
+};
 
 fn call(tool: &ToolEntry) -> ToolResult {
     let registry = Registry::builder().tools([tool.clone()]).build().unwrap();
@@ -82,9 +84,7 @@ struct Painted {
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum OtherTag {
     #[allow(dead_code)]
-    Known {
-        x: u8,
-    },
+    Known { x: u8 },
     #[serde(other)]
     Unknown,
 }
@@ -106,7 +106,10 @@ fn the_variant_for_other_names_is_a_result_under_its_own_name() {
         drop(colour);
     }
     let arguments: Value = serde_json::from_str(entry!(accepts).parameters_json()).unwrap();
-    assert_eq!(arguments["properties"]["colour"]["enum"], json!(["red", "green"]));
+    assert_eq!(
+        arguments["properties"]["colour"]["enum"],
+        json!(["red", "green"])
+    );
 }
 
 macro_rules! skipped_variants {
@@ -155,9 +158,7 @@ skipped_variants! {
 #[serde(tag = "t")]
 enum Internal {
     #[allow(dead_code)]
-    Kept {
-        x: u8,
-    },
+    Kept { x: u8 },
     #[serde(skip_deserializing)]
     Lost,
 }
@@ -172,7 +173,12 @@ enum Untagged {
 }
 
 #[derive(Serialize, Deserialize, ToolType)]
-struct Pair(u8, #[serde(skip_serializing)] #[allow(dead_code)] u8);
+struct Pair(
+    u8,
+    #[serde(skip_serializing)]
+    #[allow(dead_code)]
+    u8,
+);
 
 #[derive(Serialize, Deserialize, ToolType)]
 struct Renamed {
@@ -231,7 +237,10 @@ fn an_output_schema_describes_what_serialize_writes() {
     fits(entry!(pair), json!([[1]]));
     fits(entry!(renamed), json!({"out": 1, "sent": true}));
     assert_eq!(
-        schema(entry!(renamed))["properties"].as_object().unwrap().len(),
+        schema(entry!(renamed))["properties"]
+            .as_object()
+            .unwrap()
+            .len(),
         2
     );
     fits(entry!(tagged_struct), json!({"type": "place", "x": 1}));
@@ -258,7 +267,10 @@ enum WithOpaque {
 }
 
 #[derive(Serialize, ToolType)]
-struct Omitting(u8, #[serde(skip_serializing_if = "Option::is_none")] Option<u8>);
+struct Omitting(
+    u8,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<u8>,
+);
 
 #[derive(Serialize, ToolType)]
 struct WithFunction {
@@ -382,8 +394,14 @@ fn a_result_that_does_not_match_is_an_error() {
     violates(&call(entry!(nan)), "expected a number, got null");
     violates(&call(entry!(later)), "expected a number, got null");
     violates(&call(entry!(infinite)), "[1]: expected a number, got null");
-    violates(&call(entry!(nested)), "more.celsius: expected a number, got null");
-    violates(&call(entry!(out_of_range)), "value: 101 is above the maximum 100");
+    violates(
+        &call(entry!(nested)),
+        "more.celsius: expected a number, got null",
+    );
+    violates(
+        &call(entry!(out_of_range)),
+        "value: 101 is above the maximum 100",
+    );
     violates(
         &call(entry!(empty)),
         "tags: expected an array of at least 1 item, got 0",
@@ -415,7 +433,10 @@ fn a_result_that_matches_is_no_error() {
 fn the_answer_of_a_hook_is_validated_too() {
     let answer = |tool: ToolEntry, gate: fn() -> Gate| {
         let registry = Registry::builder().tools([tool.clone()]);
-        let registry = registry.before(move |_| async move { gate() }).build().unwrap();
+        let registry = registry
+            .before(move |_| async move { gate() })
+            .build()
+            .unwrap();
         registry.call_blocking(ToolCall::new("id", &*tool.name, ""))
     };
     let result = answer(ToolEntry::of::<in_range>(), || {
@@ -426,7 +447,9 @@ fn the_answer_of_a_hook_is_validated_too() {
     violates(&result, "expected an array, got \"text\"");
     let result = answer(ToolEntry::of::<pair>(), || Gate::answer([[5]]));
     assert_eq!(result.content(), "[[5]]");
-    let result = answer(ToolEntry::of::<other>(), || Gate::answer(json!({"colour": "blue"})));
+    let result = answer(ToolEntry::of::<other>(), || {
+        Gate::answer(json!({"colour": "blue"}))
+    });
     violates(
         &result,
         "colour: expected \"red\", \"green\" or \"unknown\", got \"blue\"",
@@ -450,8 +473,15 @@ fn a_call_passed_on_keeps_the_kind() {
         let result = remote.call(ToolCall::new("inner", "measure", "")).await;
         result.into_result().map_err(|error| error.to_string())
     }
-    let remote = Registry::builder().tools(tools![remote::measure]).build().unwrap();
-    let registry = Registry::builder().tools(tools![measure]).context(remote).build().unwrap();
+    let remote = Registry::builder()
+        .tools(tools![remote::measure])
+        .build()
+        .unwrap();
+    let registry = Registry::builder()
+        .tools(tools![measure])
+        .context(remote)
+        .build()
+        .unwrap();
     let result = registry.call_blocking(ToolCall::new("id", "measure", ""));
     let error = result.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::InvalidResult);

@@ -88,9 +88,7 @@ impl Outcome {
     /// Validates the return value of a function, as far as its type does not guarantee the schema.
     pub(crate) fn validate_as(self, output: &OutputSchema) -> Outcome {
         match &self {
-            Outcome::Json(json)
-                if output.writes & WRITES_NULLS == 0 || json.contains("null") =>
-            {
+            Outcome::Json(json) if output.writes & WRITES_NULLS == 0 || json.contains("null") => {
                 self.validate(output.schema)
             }
             Outcome::Text(_) if output.writes & WRITES_NULLS == 0 => self.validate(output.schema),

@@ -34,7 +34,7 @@ use std::marker::PhantomData;
 
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
-use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
+use crate::schema::{Direction, ExtraForms, Kind, Reference, Results, Strings};
 use crate::spec::Location;
 use crate::tool::Running;
 
@@ -156,6 +156,18 @@ pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
     Schema {
         results: Results::Other(results),
         ..schema
+    }
+}
+
+/// Inserts the properties of a type that is only serialized into the surrounding object.
+pub const fn flatten_written(schema: &'static Schema) -> Property {
+    match schema.form(Direction::Result).kind {
+        Kind::Object(_) | Kind::Map(_) => Property {
+            required: false,
+            flat: true,
+            ..Property::new(Text::EMPTY, Text::EMPTY, schema)
+        },
+        _ => Property::new(Text::EMPTY, Text::EMPTY, &UNKNOWN),
     }
 }
 

@@ -357,10 +357,20 @@ impl Schema {
             at += 1;
         }
         let form = self.form(Direction::Result);
-        if let Kind::Map(rule) = form.kind
-            && !rule.keys.describes_results()
-        {
-            return false;
+        match form.kind {
+            Kind::Map(rule) if !rule.keys.describes_results() => return false,
+            Kind::Object(properties) => {
+                let mut at = 0;
+                while at < properties.len() {
+                    let form = properties[at].schema.form(Direction::Result);
+                    let is_inserted = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
+                    if properties[at].flat && !is_inserted {
+                        return false;
+                    }
+                    at += 1;
+                }
+            }
+            _ => {}
         }
         !matches!(form.results, Results::Unknown)
     }

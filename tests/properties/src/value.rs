@@ -1,8 +1,8 @@
 //! Values of a type that JSON cannot express or that its schema does not allow: NaN, infinity, and
 //! values that violate constraints.
 //!
-//! A value is decoded by the type's own `Deserialize`, without tool-core, from JSON in which numbers
-//! are replaced at random.
+//! A value is decoded by the type's own `Deserialize`, without tool-core, from JSON in which parts are
+//! replaced at random.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::random::Random;
 
-/// Decodes a value from JSON, with some of its numbers replaced by NaN or infinity.
+/// Decodes a value from JSON, with some parts replaced, numbers also by NaN or infinity.
 pub fn decode<T: DeserializeOwned>(json: &Value, random: &mut Random) -> Option<T> {
     T::deserialize(Node::new(json, random)).ok()
 }
@@ -39,8 +39,11 @@ impl Node {
         match json {
             Value::Null => Node::Null,
             Value::Bool(value) => Node::Bool(*value),
-            Value::Number(_) if random.percent(5) => {
+            Value::Number(_) if random.percent(15) => {
                 Node::Float(*random.pick(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]))
+            }
+            Value::Number(_) if random.percent(10) => {
+                Node::Unsigned(*random.pick(&[0, 1, 7, 101, 200, 255]))
             }
             Value::Number(number) => {
                 if let Some(number) = number.as_u64() {
@@ -51,9 +54,18 @@ impl Node {
                     Node::Float(number.as_f64().unwrap_or_default())
                 }
             }
+            Value::String(_) if random.percent(10) => {
+                Node::Text((*random.pick(&["", "zzzzzzzz", "Q", "_"])).to_owned())
+            }
             Value::String(text) => Node::Text(text.clone()),
             Value::Array(items) => {
-                Node::List(items.iter().map(|item| Node::new(item, random)).collect())
+                let mut nodes: Vec<_> = items.iter().map(|item| Node::new(item, random)).collect();
+                if random.percent(10) {
+                    nodes.extend_from_within(..);
+                } else if random.percent(10) {
+                    nodes.clear();
+                }
+                Node::List(nodes)
             }
             Value::Object(members) => Node::Members(
                 members

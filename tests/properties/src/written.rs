@@ -108,11 +108,13 @@ impl ReturningSubject {
                 let Some(validator) = &self.validator else {
                     continue;
                 };
-                let arrived = result.structured().unwrap_or_else(|| match result.content() {
-                    // A unit.
-                    "ok" if plain == Some(Value::Null) => Value::Null,
-                    text => text.into(),
-                });
+                let arrived = result
+                    .structured()
+                    .unwrap_or_else(|| match result.content() {
+                        // A unit.
+                        "ok" if plain == Some(Value::Null) => Value::Null,
+                        text => text.into(),
+                    });
                 assert!(
                     validator.is_valid(&arrived),
                     "{name}: {arrived} does not match {:?}",
@@ -129,7 +131,11 @@ impl ReturningSubject {
                     error.violations()
                 );
             } else {
-                assert!(plain.is_none(), "{name}: {:?} without a schema", error.violations());
+                assert!(
+                    plain.is_none(),
+                    "{name}: {:?} without a schema",
+                    error.violations()
+                );
             }
         }
         assert_eq!(

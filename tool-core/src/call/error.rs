@@ -26,6 +26,25 @@ pub enum ToolErrorKind {
     /// The tool returned an error.
     Failed,
     /// The tool ran, but its result does not match its output schema or can't be written as JSON.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// The average of the numbers.
+    /// #[tool]
+    /// fn average(numbers: Vec<f64>) -> f64 {
+    ///     numbers.iter().sum::<f64>() / numbers.len() as f64
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![average]).build()?;
+    /// let call = ToolCall::new("call_1", "average", r#"{"numbers":[]}"#);
+    /// let result = registry.call_blocking(call);
+    /// let error = result.error().unwrap();
+    /// assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
+    /// // For the log. JSON has no NaN.
+    /// assert_eq!(error.detail(), "expected a number, got null");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     InvalidResult,
     /// The tool or a hook panicked.
     Panicked,
@@ -294,7 +313,11 @@ impl ToolError {
             [BODY, ""],
         );
         let (listed, more) = invalid.violations.into_parts();
-        error.detail = listed.iter().map(Violation::as_str).collect::<Vec<_>>().join("; ");
+        error.detail = listed
+            .iter()
+            .map(Violation::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
         if more > 0 {
             push(&mut error.detail, format_args!("; and {more} more"));
         }

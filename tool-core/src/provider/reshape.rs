@@ -13,8 +13,8 @@ use crate::provider::subset::Subset;
 use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
-    Direction,     ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings,
+    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
+    StringRule, Strings,
 };
 use crate::spec::ToolSpec;
 
@@ -40,7 +40,9 @@ pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
         Notes::of(schema, subset).write(out);
         if names.count > 0 {
             out.word("$defs").object(|out| {
-                let definition = |name| find(schema, name, Direction::Arguments).expect("every name was resolved");
+                let definition = |name| {
+                    find(schema, name, Direction::Arguments).expect("every name was resolved")
+                };
                 for (name, definition) in names.iter().map(|name| (name, definition(name))) {
                     out.key(name).object(|out| {
                         writer.keywords(definition, out);

@@ -124,7 +124,9 @@ impl Gate {
                 cause: source.map(|source| source.to_string()),
             },
             Outcome::Invalid(invalid) => Output::Unwritable {
-                cause: invalid.source.map_or_else(String::new, |source| source.to_string()),
+                cause: invalid
+                    .source
+                    .map_or_else(String::new, |source| source.to_string()),
             },
         }))
     }

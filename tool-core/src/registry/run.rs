@@ -398,7 +398,9 @@ async fn run_before_hooks(
                 input.set_text(arguments.into_text());
                 validate(tool, input, hook_call)?;
             }
-            Ok(Gate::Answer(answer)) => return Err(Ok(tool.validate_answer(answer.into_outcome()))),
+            Ok(Gate::Answer(answer)) => {
+                return Err(Ok(tool.validate_answer(answer.into_outcome())));
+            }
             Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::references::{Names, find};
 use super::{
-    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings, Text,
+    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
+    StringRule, Strings, Text,
 };
 
 /// Writes both schemas, as far as they fit into `out`. Returns where each ends.

@@ -38,9 +38,7 @@ impl Property {
     /// Creates a property, which is required unless `schema` accepts `null`.
     pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
         let (nullable, schema, result) = match schema.kind {
-            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => {
-                (true, inner, None)
-            }
+            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => (true, inner, None),
             Kind::Nullable(inner) => (true, inner, Some(schema)),
             _ => (false, schema, None),
         };

@@ -142,9 +142,9 @@ fn types(shape: &Shape) -> Vec<&Type> {
 /// contain a key of the struct.
 fn is_written_by_type(shape: &Shape) -> bool {
     match shape {
-        Shape::Object(fields) | Shape::Tuple(fields) => {
-            fields.iter().all(|field| is_written_so(field) && !field.is_flat)
-        }
+        Shape::Object(fields) | Shape::Tuple(fields) => fields
+            .iter()
+            .all(|field| is_written_so(field) && !field.is_flat),
         Shape::Transparent(field) => is_written_so(field),
         Shape::Unit => true,
         Shape::Enum(tagging, variants) => variants.iter().all(|variant| {
@@ -348,7 +348,7 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
                 Shape::Object(fields) => object(data, &[tag], fields),
                 Shape::Transparent(field) => {
                     let inner = member(data, field).schema();
-                    let inner = quote!(__tool_core::Property::flatten(#inner));
+                    let inner = flatten(&inner, field);
                     object(data, &[tag, inner], &[])
                 }
                 _ => object(data, &[tag], &[]),
@@ -401,11 +401,19 @@ fn object(data: &Data, properties: &[TokenStream], fields: &[Field]) -> TokenStr
     quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
 }
 
+/// The property that inserts those of a field's schema.
+fn flatten(schema: &TokenStream, field: &Field) -> TokenStream {
+    if field.is_written {
+        quote!(__tool_core::flatten_written(#schema))
+    } else {
+        quote!(__tool_core::Property::flatten(#schema))
+    }
+}
+
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
     if field.is_flat {
-        let schema = member.schema();
-        return quote!(__tool_core::Property::flatten(#schema));
+        return flatten(&member.schema(), field);
     }
     let mut property = member.property();
     if field.has_default {

@@ -327,7 +327,8 @@ impl Reader<'_> {
                     .iter()
                     .filter_map(|variant| {
                         let attrs = &variant.attrs;
-                        let (read, written) = (attrs.skip_deserializing(), attrs.skip_serializing());
+                        let (read, written) =
+                            (attrs.skip_deserializing(), attrs.skip_serializing());
                         (!self.skips(read, written)).then(|| self.variant(variant))
                     })
                     .collect();
@@ -409,7 +410,9 @@ impl Reader<'_> {
     fn variant_body(&mut self, variant: &AstVariant<'_>) -> Shape {
         match variant.style {
             // serde writes it as a unit.
-            Style::Newtype if self.is_written && self.skips_field(&variant.fields[0]) => Shape::Unit,
+            Style::Newtype if self.is_written && self.skips_field(&variant.fields[0]) => {
+                Shape::Unit
+            }
             style => self.body(style, &variant.fields, false),
         }
     }

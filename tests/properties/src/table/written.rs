@@ -219,6 +219,24 @@ struct WithOpaque {
     opaque: Option<Opaque>,
 }
 
+/// Inserts what is not a `ToolType`.
+#[derive(Serialize, ToolType)]
+struct WithOpaqueFlat {
+    own: u8,
+    #[serde(flatten, skip_deserializing)]
+    rest: BTreeMap<String, Opaque>,
+}
+
+#[derive(Serialize, ToolType)]
+#[serde(tag = "kind")]
+enum WithOpaqueVariant {
+    Kept {
+        x: u8,
+    },
+    #[serde(skip_deserializing)]
+    Opaque(BTreeMap<String, Opaque>),
+}
+
 #[derive(Serialize, ToolType)]
 struct Omitting(u8, #[serde(skip_serializing_if = "is_zero")] u8);
 
@@ -336,6 +354,8 @@ written! {
     written_holder: Holder = |random| Holder::any(random, 0);
     written_tree: Tree = |random| Tree::any(random, 0);
     written_opaque: WithOpaque = |_| WithOpaque { opaque: Some(Opaque) };
+    written_opaque_flat: WithOpaqueFlat = |_| WithOpaqueFlat { own: 1, rest: BTreeMap::from([("a".into(), Opaque)]) };
+    written_opaque_variant: WithOpaqueVariant = |_| WithOpaqueVariant::Opaque(BTreeMap::from([("a".into(), Opaque)]));
     written_omitting: Omitting = |random| Omitting(1, u8::from(random.percent(50)));
     written_with: WithFunction = |_| WithFunction { number: 1, count: 2 };
     written_read_with: ReadWithFunction = |_| ReadWithFunction { count: 2 };

@@ -213,7 +213,9 @@ impl ResultValidator<'_> {
                 return;
             }
             let found = self.violations.split_off(mark);
-            let is_fewest = fewest.as_ref().is_none_or(|fewest| found.len() < fewest.len());
+            let is_fewest = fewest
+                .as_ref()
+                .is_none_or(|fewest| found.len() < fewest.len());
             if is_fewest && may_be_kind(form, first) {
                 fewest = Some(found);
             }
