@@ -69,7 +69,8 @@ fn a_type_written_differently_than_read_has_two_schemas() {
         vec![value]
     }
     assert!(echo::SPEC.parameters_json().contains("\"in\""));
-    let output = echo::SPEC.output_json().unwrap();
+    let spec = echo::SPEC;
+    let output = spec.output_json().unwrap();
     assert!(output.contains("\"out\"") && !output.contains("\"in\""));
 }
 
