@@ -10,7 +10,6 @@ mod repair;
 mod unions;
 mod violations;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,8 +19,8 @@ use serde_json::{Number, Value};
 use self::keys::Keys;
 use self::violations::violations;
 use crate::args::{ArgumentError, Input};
-use crate::call::boundary::Source;
-use crate::call::context::CallContext;
+use crate::call::boundary::Guarded;
+use crate::call::context::{CallContext, Shared};
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
@@ -211,6 +210,7 @@ struct Body {
     parameters: CompiledSchema,
     /// For a tool whose keys were renamed.
     mapped: Option<Mapped>,
+    output: Option<Arc<CompiledSchema>>,
     run: Run,
 }
 
@@ -336,7 +336,7 @@ fn to_integers(value: &mut Value) {
     }
 }
 
-/// Turns a result that does not match the output schema into a failure.
+/// Validates a result against the output schema.
 fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
     let error = |problem: &str| Err(Violations::one(String::new(), problem));
     let result = match &outcome {
@@ -345,31 +345,20 @@ fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
             Err(problem) => error(&problem.to_string()),
         },
         Outcome::Text(text) => output.validate(&Value::from(&**text)),
-        Outcome::Failed { .. } => Ok(()),
+        Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
     };
     match result {
         Ok(()) => outcome,
-        Err(violations) => Outcome::Failed {
-            message: "its result does not match its output schema".into(),
-            source: Some(Source::new(InvalidOutput(violations))),
-        },
+        Err(violations) => Outcome::invalid(violations),
     }
 }
 
-/// The violations of a result, for the operator.
-#[derive(Debug)]
-struct InvalidOutput(Violations);
-
-impl fmt::Display for InvalidOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (listed, more) = self.0.clone().into_parts();
-        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
-        f.write_str(&listed.join("; "))?;
-        match more {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
+/// Validates an output that does not come from the closure of the tool with this receiver.
+pub(crate) fn validate_answer(receiver: &Shared, outcome: Outcome) -> Outcome {
+    let body = receiver.downcast_ref::<Guarded<Arc<Body>>>();
+    let output = body.and_then(|body| body.output.as_deref());
+    match output {
+        Some(output) => check_output(outcome, output),
+        None => outcome,
     }
 }
-
-impl Error for InvalidOutput {}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::context::Need;
+use crate::output::OutputSchema;
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, texts, schemas and behaviour.
@@ -363,7 +364,7 @@ pub struct StaticSpec {
     pub annotations: [Option<bool>; 4],
     pub location: Location,
     pub parameters: &'static [Property],
-    pub output: Option<&'static Schema>,
+    pub output: Option<OutputSchema>,
 }
 
 impl StaticSpec {
@@ -380,6 +381,13 @@ impl StaticSpec {
         parameters: &[],
         output: None,
     };
+
+    pub(crate) const fn output_schema(&self) -> Option<&'static Schema> {
+        match self.output {
+            Some(output) => Some(output.schema),
+            None => None,
+        }
+    }
 
     pub(crate) const fn build(
         self,
@@ -398,7 +406,7 @@ impl StaticSpec {
             },
             location: self.location,
             parameters: Some(self.parameters),
-            output: self.output,
+            output: self.output_schema(),
             parts: Parts::Static { json, details },
         }
     }

@@ -16,6 +16,7 @@ mod recursive;
 mod scalars;
 mod signatures;
 mod structs;
+mod written;
 
 use std::fmt::Debug;
 
@@ -24,6 +25,7 @@ use serde_json::Value;
 use tool_core::ToolResult;
 
 use crate::subject::{Row, Subject, received};
+use crate::written::Returning;
 
 /// Makes a tool for each row. A row is a name, the keys of `#[param]`, and a type. Types of the
 /// first
@@ -47,6 +49,21 @@ macro_rules! table {
                 $crate::subject::ran(value);
             }
         )*
+
+        pub(super) fn returning() -> Vec<$crate::written::Returning> {
+            vec![$({
+                /// Returns a value.
+                #[tool_core::tool(unlinked)]
+                fn result() -> $ty {
+                    $crate::written::next()
+                }
+                $crate::written::Returning {
+                    name: stringify!($name),
+                    tool: tool_core::ToolEntry::of::<result>(),
+                    probe: $crate::written::decoded::<$ty>,
+                }
+            },)*]
+        }
 
         pub(super) fn rows() -> Vec<$crate::subject::Row> {
             vec![
@@ -76,6 +93,18 @@ pub fn rows() -> Vec<Row> {
     rows.extend(constrained::rows());
     rows.extend(signatures::rows());
     rows
+}
+
+/// Returns a tool for each type that serializes, and for types that are only serialized.
+pub fn returning() -> Vec<Returning> {
+    let mut returning = scalars::returning();
+    returning.extend(containers::returning());
+    returning.extend(structs::returning());
+    returning.extend(enums::returning());
+    returning.extend(recursive::returning());
+    returning.extend(constrained::returning());
+    returning.extend(written::returning());
+    returning
 }
 
 /// Sends the value that these arguments decode to, and compares what the tool receives.

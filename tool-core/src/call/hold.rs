@@ -93,6 +93,10 @@ pub(crate) enum AnswerOutput {
         message: String,
         cause: Option<String>,
     },
+    /// It can't be serialized.
+    Unwritable {
+        cause: String,
+    },
 }
 
 /// The decisions on the holds of one call.

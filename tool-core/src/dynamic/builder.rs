@@ -206,7 +206,7 @@ impl DynamicToolBuilder {
     ///     .build(async |_, _| Ok::<_, String>(json!({"count": "many"})))?;
     /// let registry = Registry::builder().tool(tool).build()?;
     /// let result = registry.call_blocking(ToolCall::new("call_1", "count", ""));
-    /// assert!(result.content().ends_with("its result does not match its output schema"));
+    /// assert_eq!(result.error().unwrap().kind(), tool_core::ToolErrorKind::InvalidResult);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
@@ -283,6 +283,7 @@ impl DynamicToolBuilder {
         let has_parameters = !is_empty(&parts.parameters.schema);
         let (output, output_text) = parts.output.unzip();
         let output_values = output.as_ref().map_or(OutputValues::Any, output_values);
+        let output = output.map(Arc::new);
         let spec = ToolSpec::dynamic(
             self.name,
             self.description,
@@ -310,7 +311,8 @@ impl DynamicToolBuilder {
         let body = Body {
             parameters: parts.parameters,
             mapped: parts.mapped,
-            run: run(output.map(Arc::new)),
+            run: run(output.clone()),
+            output,
         };
         let entry = ToolEntry::from_live(LiveTool {
             spec,

@@ -8,7 +8,7 @@ use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::stream::{self, StreamReader};
-use crate::schema::{Kind, Schema};
+use crate::schema::{Direction, Kind, Schema};
 use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
 
@@ -71,7 +71,8 @@ impl Mcp {
             return tool.output_json().filter(|_| fits);
         }
         let schema = tool.output()?;
-        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let form = schema.form(Direction::Result);
+        let object = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
         if fits && is_structured(schema) {
             tool.output_json()
@@ -244,7 +245,7 @@ fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
 
 /// Returns `true` if every value of the schema is sent as structured content. A string is not.
 fn is_structured(schema: &Schema) -> bool {
-    match schema.kind() {
+    match schema.form(Direction::Result).kind() {
         Kind::Boolean
         | Kind::Integer(_)
         | Kind::Number(_)

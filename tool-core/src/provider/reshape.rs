@@ -15,8 +15,8 @@ use crate::provider::subset::Subset;
 use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings,
+    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
+    StringRule, Strings,
 };
 use crate::spec::ToolSpec;
 
@@ -37,7 +37,7 @@ pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter)
 
 /// Writes a whole schema with its definitions.
 pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
-    let names = Names::of(schema);
+    let names = Names::of(schema, Direction::Arguments);
     let writer = Reshaper {
         subset,
         names: &names,
@@ -47,7 +47,9 @@ pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
         Notes::of(schema, subset).write(out);
         if names.count > 0 {
             out.word("$defs").object(|out| {
-                let definition = |name| find(schema, name).expect("every name was resolved");
+                let definition = |name| {
+                    find(schema, name, Direction::Arguments).expect("every name was resolved")
+                };
                 for (name, definition) in names.iter().map(|name| (name, definition(name))) {
                     out.key(name).object(|out| {
                         writer.keywords(definition, out);

@@ -20,7 +20,7 @@ use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
 use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
-use crate::output::Outcome;
+use crate::output::{InvalidResult, Outcome};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::violation::Coercion;
 use crate::telemetry::{Scope, Telemetry};
@@ -36,6 +36,7 @@ enum CallFailure {
         source: Option<Source>,
     },
     Arguments(ArgumentError),
+    Result(Box<InvalidResult>),
     Panicked(String),
     TimedOut(Timeout),
     Cancelled,
@@ -245,6 +246,7 @@ fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> 
         Ok(Outcome::Failed { message, source }) => {
             Err(to_error(&head.name, CallFailure::Tool { message, source }))
         }
+        Ok(Outcome::Invalid(invalid)) => Err(to_error(&head.name, CallFailure::Result(invalid))),
         Err(failure) => Err(to_error(&head.name, failure)),
     };
     ToolResult::new(head, output, coercions)
@@ -271,6 +273,7 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         CallFailure::Arguments(ArgumentError::DryRun) => {
             ToolError::unavailable(tool, "the call was validated and not run".into())
         }
+        CallFailure::Result(invalid) => ToolError::invalid_result(tool, *invalid),
         CallFailure::Panicked(panic) => ToolError::panicked(tool, panic),
         CallFailure::TimedOut(Timeout {
             after,
@@ -381,7 +384,10 @@ async fn run_gated(
         match decided.ruling() {
             Ruling::Proceed => {}
             Ruling::Deny(reason) => return fail(CallFailure::Denied(reason)),
-            Ruling::Answer(answer) => return (Ok(answer.into_outcome()), Vec::new()),
+            Ruling::Answer(answer) => {
+                let outcome = tool.validate_answer(answer.into_outcome());
+                return (Ok(outcome), Vec::new());
+            }
             Ruling::Change(arguments) => {
                 call.arguments = arguments;
                 is_changed = true;
@@ -452,7 +458,9 @@ async fn run_before_hooks(
                 input.set_text(arguments.into_text());
                 validate(tool, input, hook_call)?;
             }
-            Ok(Gate::Answer(answer)) => return Err(Ok(answer.into_outcome())),
+            Ok(Gate::Answer(answer)) => {
+                return Err(Ok(tool.validate_answer(answer.into_outcome())));
+            }
             Ok(Gate::Hold(reason)) => {
                 holds += 1;
                 let arguments = input.normalised_text();

@@ -6,6 +6,7 @@ mod coerce;
 mod decoding;
 pub(crate) mod incremental;
 mod path;
+mod results;
 mod text;
 mod unions;
 
@@ -17,6 +18,7 @@ use serde::de::IgnoredAny;
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
 use self::path::Path;
 pub(crate) use self::path::path_at;
+pub(crate) use self::results::validate_result;
 use self::text::Rewrite;
 use self::unions::may_be_kind;
 use super::cursor::Cursor;

@@ -339,6 +339,7 @@ fn member<'m>(
         constraints: &parameter.constraints,
         constant: (!is_generic_parameter(tool, parameter))
             .then(|| format_ident!("__TOOL_NARROW_{at}")),
+        is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
         tool: is_checked.then(|| tool.name.value()),
     }
