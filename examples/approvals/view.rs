@@ -1,0 +1,376 @@
+//! What the page shows, and the frames that keep open pages up to date.
+//!
+//! While a run goes on, [`View::show`] follows its events. Before and after, [`View::replace`] rebuilds
+//! everything from the run, so that the page after a restart is the page before it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::broadcast;
+use tool_core::agent::Event;
+use tool_core::dialect::StreamEvent;
+use tool_core::run::{Pending, Round, Run};
+use tool_core::{Arguments, Decision, ToolResult};
+
+use crate::store::Question;
+
+/// A text or a call. A page replaces the item that has the same key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Item {
+    key: String,
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Shown {
+    User { text: String },
+    Model { text: String },
+    Call(Call),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct Call {
+    id: String,
+    name: String,
+    /// JSON text, incomplete while the model writes it.
+    arguments: String,
+    state: State,
+    progress: Option<String>,
+    /// Why it is held, and the fingerprint of what a person decides on.
+    hold: Option<(String, String)>,
+    decisions: Vec<String>,
+    result: Option<String>,
+    picture: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    #[default]
+    Writing,
+    Running,
+    Held,
+    Done,
+    Failed,
+}
+
+/// The state of the conversation as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Status {
+    pub(crate) is_busy: bool,
+    pub(crate) can_retry: bool,
+    pub(crate) problem: Option<String>,
+}
+
+/// A server-sent event.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Frame<'a> {
+    /// Everything. The token changes when the service starts again.
+    All {
+        token: &'a str,
+        suggestions: &'a [String],
+        items: &'a [Item],
+        status: &'a Status,
+    },
+    Item {
+        item: &'a Item,
+    },
+    Status {
+        status: &'a Status,
+    },
+}
+
+#[derive(Default)]
+struct Page {
+    run: String,
+    items: Vec<Item>,
+    /// The number of responses.
+    rounds: usize,
+    status: Status,
+}
+
+pub(crate) struct View {
+    page: Mutex<Page>,
+    frames: broadcast::Sender<Arc<str>>,
+    token: String,
+    suggestions: Vec<String>,
+}
+
+impl View {
+    pub(crate) fn new(token: String, suggestions: Vec<String>) -> View {
+        View {
+            page: Mutex::default(),
+            frames: broadcast::Sender::new(256),
+            token,
+            suggestions,
+        }
+    }
+
+    /// Returns what is shown now, and the frames from now on.
+    pub(crate) fn subscribe(&self) -> (Arc<str>, broadcast::Receiver<Arc<str>>) {
+        let page = self.lock();
+        (self.all(&page), self.frames.subscribe())
+    }
+
+    /// Shows a run that is not being driven.
+    pub(crate) fn replace(&self, run: &Run, questions: &[Question], status: Status) {
+        let mut page = self.lock();
+        let (id, items) = (run.id().to_owned(), items(run, questions));
+        *page = Page {
+            run: id,
+            items,
+            rounds: run.rounds().len(),
+            status,
+        };
+        self.send(self.all(&page));
+    }
+
+    pub(crate) fn set_status(&self, status: Status) {
+        let mut page = self.lock();
+        page.status = status;
+        self.send(frame(&Frame::Status {
+            status: &page.status,
+        }));
+    }
+
+    /// Returns `true` if a page shows a call with this fingerprint.
+    pub(crate) fn is_held(&self, fingerprint: &str) -> bool {
+        let page = self.lock();
+        page.items.iter().any(|item| match &item.shown {
+            Shown::Call(call) => call
+                .hold
+                .as_ref()
+                .is_some_and(|(_, held)| held == fingerprint),
+            _ => false,
+        })
+    }
+
+    /// Follows a streamed response.
+    pub(crate) fn stream(&self, event: StreamEvent) {
+        let mut page = self.lock();
+        let round = page.rounds;
+        match event {
+            StreamEvent::Text(piece) => {
+                let new = Shown::Model {
+                    text: String::new(),
+                };
+                self.update(&mut page, format!("text-{round}"), new, |shown| {
+                    if let Shown::Model { text } = shown {
+                        text.push_str(&piece);
+                    }
+                });
+            }
+            StreamEvent::CallStarted { index, id, name } => {
+                let new = Shown::Call(Call {
+                    id,
+                    name,
+                    ..Call::default()
+                });
+                self.update(&mut page, format!("call-{round}-{index}"), new, |_| {});
+            }
+            StreamEvent::Arguments { index, piece } => {
+                let new = Shown::Call(Call::default());
+                self.update(&mut page, format!("call-{round}-{index}"), new, |shown| {
+                    if let Shown::Call(call) = shown {
+                        call.arguments.push_str(&piece);
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Follows a run.
+    pub(crate) fn show(&self, event: Event) {
+        let mut page = self.lock();
+        match event {
+            Event::Response { .. } => page.rounds += 1,
+            Event::Call(call) => self.update_call(&mut page, &call.id, |shown, _| {
+                shown.name.clone_from(&call.name);
+                shown.state = State::Running;
+                shown.hold = None;
+            }),
+            Event::Progress { call_id, progress } => {
+                self.update_call(&mut page, &call_id, |call, _| {
+                    call.progress = progress.message
+                });
+            }
+            Event::Result(result) => self.update_call(&mut page, result.call_id(), |call, key| {
+                call.set_result(&result, key);
+            }),
+            Event::Held(pending) => {
+                self.update_call(&mut page, &pending.call().id, |call, _| {
+                    call.set_held(&pending)
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes an item, which is added if there is none with this key.
+    fn update(&self, page: &mut Page, key: String, new: Shown, change: impl FnOnce(&mut Shown)) {
+        let index = page.items.iter().position(|item| item.key == key);
+        let index = index.unwrap_or_else(|| {
+            page.items.push(Item { key, shown: new });
+            page.items.len() - 1
+        });
+        change(&mut page.items[index].shown);
+        self.send(frame(&Frame::Item {
+            item: &page.items[index],
+        }));
+    }
+
+    /// Changes a call of the last response. `change` gets the key of the call as well.
+    fn update_call(&self, page: &mut Page, id: &str, change: impl FnOnce(&mut Call, &str)) {
+        let prefix = format!("call-{}-", page.rounds.saturating_sub(1));
+        let mut calls = page
+            .items
+            .iter()
+            .filter(|item| item.key.starts_with(&prefix));
+        let found = calls.find(|item| matches!(&item.shown, Shown::Call(call) if call.id == id));
+        let index = found.map_or_else(|| calls.count(), |_| 0);
+        let key = found.map_or_else(|| format!("{prefix}{index}"), |item| item.key.clone());
+        let picture = picture(&page.run, &key);
+        let new = Shown::Call(Call {
+            id: id.into(),
+            ..Call::default()
+        });
+        self.update(page, key, new, |shown| {
+            if let Shown::Call(call) = shown {
+                change(call, &picture);
+            }
+        });
+    }
+
+    fn all(&self, page: &Page) -> Arc<str> {
+        frame(&Frame::All {
+            token: &self.token,
+            suggestions: &self.suggestions,
+            items: &page.items,
+            status: &page.status,
+        })
+    }
+
+    /// Fails only if no page is open.
+    fn send(&self, frame: Arc<str>) {
+        let _ = self.frames.send(frame);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Page> {
+        self.page.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call {
+    fn set_held(&mut self, pending: &Pending) {
+        self.state = State::Held;
+        pending.arguments().clone_into(&mut self.arguments);
+        self.hold = Some((pending.reason().into(), pending.fingerprint().into()));
+    }
+
+    fn set_result(&mut self, result: &ToolResult, picture: &str) {
+        self.state = if result.is_error() {
+            State::Failed
+        } else {
+            State::Done
+        };
+        self.hold = None;
+        self.progress = None;
+        self.result = Some(result.content().into());
+        let has_picture = result.name() == "draw_sales" && !result.is_error();
+        self.picture = has_picture.then(|| picture.into());
+    }
+
+    fn set_decisions(&mut self, round: &Round) {
+        for (_, decision, by) in round.decisions(&self.id.clone()) {
+            self.decisions.push(match decision {
+                Decision::Allow => format!("Allowed by {by}"),
+                Decision::Deny(_) => format!("Denied by {by}"),
+                Decision::Change(arguments) => {
+                    self.arguments = text(arguments);
+                    format!("Changed and allowed by {by}")
+                }
+                _ => format!("Answered by {by}"),
+            });
+        }
+    }
+}
+
+/// Returns the items of a run.
+fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
+    let pending = run.pending();
+    let mut items = Vec::new();
+    let mut questions = questions.iter().enumerate().peekable();
+    for number in 0..=run.rounds().len() {
+        while let Some((index, question)) =
+            questions.next_if(|(_, asked)| asked.round as usize <= number)
+        {
+            let shown = Shown::User {
+                text: question.text.clone(),
+            };
+            items.push(Item {
+                key: format!("user-{index}"),
+                shown,
+            });
+        }
+        let Some(round) = run.rounds().get(number) else {
+            break;
+        };
+        if !round.text().is_empty() {
+            let shown = Shown::Model {
+                text: round.text().into(),
+            };
+            items.push(Item {
+                key: format!("text-{number}"),
+                shown,
+            });
+        }
+        for (index, (call, result)) in round.calls().enumerate() {
+            let key = format!("call-{number}-{index}");
+            let mut shown = Call {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                arguments: text(&call.arguments),
+                state: State::Running,
+                ..Call::default()
+            };
+            shown.set_decisions(round);
+            let is_last = number + 1 == run.rounds().len();
+            let mut held = pending.iter().filter(|_| is_last);
+            match (result, held.find(|pending| pending.call().id == call.id)) {
+                (Some(result), _) => shown.set_result(result, &picture(run.id(), &key)),
+                (None, Some(pending)) => shown.set_held(pending),
+                (None, None) => {}
+            }
+            items.push(Item {
+                key,
+                shown: Shown::Call(shown),
+            });
+        }
+    }
+    items
+}
+
+fn text(arguments: &Arguments) -> String {
+    match arguments {
+        Arguments::Text(text) => text.clone(),
+        Arguments::Json(value) => value.to_string(),
+    }
+}
+
+/// Returns the path of the picture that a call drew.
+fn picture(run: &str, key: &str) -> String {
+    let mut numbers = key.rsplit('-');
+    let (index, round) = (numbers.next().unwrap_or(""), numbers.next().unwrap_or(""));
+    let round = round.parse().map_or(0, |round: u32| round + 1);
+    format!("/picture/{run}/{round}/{index}")
+}
+
+fn frame(frame: &Frame<'_>) -> Arc<str> {
+    serde_json::to_string(frame)
+        .expect("texts and booleans")
+        .into()
+}
