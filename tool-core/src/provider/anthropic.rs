@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -215,6 +217,11 @@ impl Dialect for Anthropic {
 
     fn provider(&self) -> &'static str {
         "Anthropic"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::ANTHROPIC)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
