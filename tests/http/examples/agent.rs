@@ -1,3 +1,4 @@
+//! The program in the README.
 use tool_core::agent::{Agent, HttpModel};
 use tool_core::dialect::OpenAiResponses;
 use tool_core::{Registry, tool};

@@ -18,7 +18,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::{Map, Value, json};
 use sse_stream::SseByteStream;
-use tokio::runtime::{Builder, EnterGuard, Handle};
+use tokio::runtime::{Builder, Handle};
 
 use self::failure::{Secrets, of_status, reported, transport};
 use super::model::{
@@ -83,10 +83,9 @@ use crate::runtime::{BoxFuture, Runtime, Tokio};
 ///
 /// # Runtime
 ///
-/// Uses the tokio runtime that it is called in. Elsewhere, such as in
-/// [`ask_blocking`](super::Agent::ask_blocking), it starts a thread with a runtime, once per process.
-///
-/// A clone shares its connections.
+/// The first request of the process starts a thread with a tokio runtime for the connections. A model
+/// therefore works in every async runtime, in several, and in none
+/// ([`ask_blocking`](super::Agent::ask_blocking)). A clone shares the connections.
 #[derive(Clone)]
 pub struct HttpModel {
     api: Option<&'static HttpApi>,
@@ -516,13 +515,21 @@ impl HttpModel {
 
 impl Model for HttpModel {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        Box::pin(InRuntime(Box::pin(async move {
-            let response = self.send(request).await?;
-            Ok(match response {
-                Response::Stream(events) => Response::stream(InRuntime(events)),
+        let Some(handle) = handle() else {
+            let problem = "can't start the thread of the HTTP client";
+            let error = ModelError::new(ModelErrorKind::Other, problem);
+            return Box::pin(std::future::ready(Err(error)));
+        };
+        let inner = Box::pin(async move {
+            Ok(match self.send(request).await? {
+                Response::Stream(events) => Response::stream(InRuntime {
+                    handle,
+                    inner: Box::pin(events),
+                }),
                 whole => whole,
             })
-        })))
+        });
+        Box::pin(InRuntime { handle, inner })
     }
 }
 
@@ -652,39 +659,40 @@ fn event(data: &str, secrets: &Secrets) -> Result<Value, ModelError> {
     }
 }
 
-/// Polls a future or a stream inside a tokio runtime: the current one, or else that of the process.
-struct InRuntime<T>(T);
+/// Polls a future or a stream inside the runtime of the process.
+struct InRuntime<T> {
+    handle: &'static Handle,
+    inner: Pin<Box<T>>,
+}
 
-impl<T: Future + ?Sized> Future for InRuntime<Pin<Box<T>>> {
+impl<T: Future> Future for InRuntime<T> {
     type Output = T::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
-        let _guard = enter();
-        self.0.as_mut().poll(context)
+        let _guard = self.handle.enter();
+        self.inner.as_mut().poll(context)
     }
 }
 
-impl<T: Stream + ?Sized> Stream for InRuntime<Pin<Box<T>>> {
+impl<T: Stream> Stream for InRuntime<T> {
     type Item = T::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T::Item>> {
-        let _guard = enter();
-        self.0.as_mut().poll_next(context)
+        let _guard = self.handle.enter();
+        self.inner.as_mut().poll_next(context)
     }
 }
 
 /// Returns a future that completes after this time, in any thread.
 #[cfg(feature = "tower")]
 pub(super) fn sleep(time: Duration) -> Option<BoxFuture<()>> {
-    let _guard = enter();
+    let _guard = handle()?.enter();
     Tokio.sleep(time).ok()
 }
 
-/// Enters the runtime of the process, unless there is a current one.
-fn enter() -> Option<EnterGuard<'static>> {
-    if Tokio.sleep(Duration::ZERO).is_ok() {
-        return None;
-    }
+/// Returns the runtime of the process. A connection belongs to the runtime that opened it, and fails
+/// or panics once that has ended. This one never ends.
+fn handle() -> Option<&'static Handle> {
     static RUNTIME: OnceLock<Option<Handle>> = OnceLock::new();
     let handle = RUNTIME.get_or_init(|| {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
@@ -693,5 +701,5 @@ fn enter() -> Option<EnterGuard<'static>> {
         let thread = thread::Builder::new().name("tool-core-http".into());
         thread.spawn(run).ok().map(|_| handle)
     });
-    handle.as_ref().map(Handle::enter)
+    handle.as_ref()
 }
