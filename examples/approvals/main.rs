@@ -5,7 +5,10 @@
 //! cargo run --example approvals --features approvals -- --listen 127.0.0.1:9000 --user Ada
 //! ```
 //!
-//! Without a provider, recorded responses answer. Kill the program at any time and start it again: the
+//! Without `--model`, recorded responses answer. With it, the key comes from the variable
+//! `OPENAI_API_KEY`, and `--url` is the address of a server with OpenAI's API, such as Ollama.
+//!
+//! Kill the program at any time and start it again: the
 //! conversation goes on, also while a call waits for its decision.
 
 mod chart;
@@ -16,6 +19,7 @@ mod store;
 mod tools;
 mod view;
 
+use std::env;
 use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -28,7 +32,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use examples::input;
 use examples::terminal::Terminal;
 use tokio::net::TcpListener;
-use tool_core::agent::Agent;
+use tool_core::agent::{Agent, HttpModel};
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Gate, Registry};
 
@@ -38,6 +42,12 @@ use crate::service::Guard;
 use crate::store::Store;
 use crate::tools::Shop;
 use crate::view::View;
+
+/// The variable with the key.
+const KEY: &str = "OPENAI_API_KEY";
+
+/// The system prompt of a real model.
+const PROMPT: &str = "You help the owner of a small shop with orders, refunds and sales. Be brief.";
 
 /// Every destructive call waits for a person.
 fn registry(shop: Shop) -> Result<Registry, Box<dyn Error>> {
@@ -68,17 +78,38 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     getrandom::fill(&mut random)?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
 
-    let view = Arc::new(View::new(token.clone(), script.suggestions.clone()));
-    let shop = Shop {
+    let suggestions = if text("model").is_none() {
+        script.suggestions.clone()
+    } else {
+        Vec::new()
+    };
+    let view = Arc::new(View::new(token.clone(), suggestions));
+    let registry = registry(Shop {
         store: store.clone(),
         delay: time("delay"),
+    })?;
+    let dialect = OpenAiChat::default();
+    let agent = match text("model") {
+        None => Agent::new(
+            registry,
+            dialect,
+            RecordedModel {
+                script,
+                pace: time("pace"),
+            },
+        ),
+        Some(name) => {
+            let model = HttpModel::new(&dialect, name).system(PROMPT);
+            let model = match text("url") {
+                Some(url) if env::var_os(KEY).is_some() => model.base_url(url).key_from_env(KEY),
+                // A server on this computer may need none.
+                Some(url) => model.base_url(url).without_key(),
+                None => model,
+            };
+            Agent::new(registry, dialect, model)
+        }
     };
-    let model = RecordedModel {
-        script,
-        pace: time("pace"),
-        view: Arc::clone(&view),
-    };
-    let agent = Agent::new(registry(shop)?, OpenAiChat::default(), model).journal(store.clone());
+    let agent = agent.journal(store.clone());
     // Before the run goes on: a second program on the same address ends here.
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| format!("can't listen on {address}: {error}"))?;
@@ -126,6 +157,15 @@ fn main() -> ExitCode {
             "FILE",
             "JSON file with the responses of the recorded model",
         ))
+        .arg(
+            flag(
+                "model",
+                "NAME",
+                "Name of a provider's model, instead of the recorded one",
+            )
+            .conflicts_with("script"),
+        )
+        .arg(flag("url", "URL", "Base URL of a server with OpenAI's API").requires("model"))
         .arg(time(
             "pace",
             "40",

@@ -1,14 +1,11 @@
 //! The recorded model: responses in the events of OpenAI's streams.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::Value;
-use tool_core::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
-use tool_core::dialect::{Dialect, OpenAiChat};
-
-use crate::view::View;
+use tool_core::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// A recorded conversation.
 #[derive(Deserialize)]
@@ -32,33 +29,27 @@ pub(crate) struct RecordedModel {
     pub(crate) script: Script,
     /// The time between two events.
     pub(crate) pace: Duration,
-    pub(crate) view: Arc<View>,
 }
 
 impl Model for RecordedModel {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        Box::pin(async move {
-            let failed = |problem: String| ModelError::new(ModelErrorKind::Other, problem);
-            let last = request
-                .messages
-                .last()
-                .and_then(|message| message["content"].as_str());
-            let last = last.unwrap_or_default();
-            let mut responses = self.script.responses.iter();
-            let response = responses
-                .find(|response| last.contains(&response.after))
-                .ok_or_else(|| failed("the script has no response for this message".into()))?;
-            let mut reader = OpenAiChat::default().stream();
-            for event in &response.events {
-                tokio::time::sleep(self.pace).await;
-                let read = reader
-                    .event(event)
-                    .map_err(|error| failed(error.to_string()))?;
-                for event in read {
-                    self.view.stream(event);
-                }
-            }
-            reader.finish().map_err(|error| failed(error.to_string()))
-        })
+        let last = request.messages.last();
+        let last = last
+            .and_then(|message| message["content"].as_str())
+            .unwrap_or_default();
+        let mut responses = self.script.responses.iter();
+        let found = responses.find(|response| last.contains(&response.after));
+        let response = found.map(|response| {
+            let (events, pace) = (response.events.clone(), self.pace);
+            Response::stream(stream::iter(events).then(move |event| async move {
+                tokio::time::sleep(pace).await;
+                Ok(event)
+            }))
+        });
+        let response = response.ok_or_else(|| {
+            let problem = "the script has no response to this message";
+            ModelError::new(ModelErrorKind::Other, problem)
+        });
+        Box::pin(std::future::ready(response))
     }
 }

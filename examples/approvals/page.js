@@ -56,6 +56,7 @@ function createCall() {
     for (const button of form.querySelectorAll("button")) button.disabled = false;
     find(".error").textContent = problem;
     find(".error").hidden = !problem;
+    if (problem) find(".buttons").scrollIntoView({ block: "nearest" });
   };
   element.reset = () => show("allow");
   return element;
@@ -122,9 +123,10 @@ let suggestions = [];
 
 function showStatus() {
   const lost = !token;
-  $("connection").textContent = lost ? "connecting …" : status.is_busy ? "working …" : "ready";
-  $("connection").classList.toggle("lost", lost);
   const isHeld = document.querySelector(".call.held") !== null;
+  $("connection").textContent =
+    lost ? "connecting …" : status.is_busy ? "working …" : isHeld ? "waits for you" : "ready";
+  $("connection").classList.toggle("lost", lost);
   $("stop").hidden = !(status.is_busy || isHeld);
   $("send").hidden = !$("stop").hidden;
   $("send").disabled = $("restart").disabled = lost;

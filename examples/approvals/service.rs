@@ -96,6 +96,7 @@ pub(crate) fn router(chat: Arc<Chat>, guard: Guard) -> Router {
             "/page.js",
             file("text/javascript; charset=utf-8", include_str!("page.js")),
         )
+        .route("/icon.svg", file("image/svg+xml", include_str!("icon.svg")))
         .route("/events", get(events))
         .route("/picture/{*key}", get(picture))
         .route("/say", post(say))

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_core::agent::Event;
-use tool_core::dialect::StreamEvent;
 use tool_core::run::{Pending, Round, Run};
 use tool_core::{Arguments, Decision, ToolResult};
 
@@ -148,62 +147,50 @@ impl View {
         })
     }
 
-    /// Follows a streamed response.
-    pub(crate) fn stream(&self, event: StreamEvent) {
+    /// Follows a run.
+    pub(crate) fn show(&self, event: Event) {
         let mut page = self.lock();
-        let round = page.rounds;
         match event {
-            StreamEvent::Text(piece) => {
+            Event::Text(piece) => {
+                let key = format!("text-{}", page.rounds);
                 let new = Shown::Model {
                     text: String::new(),
                 };
-                self.update(&mut page, format!("text-{round}"), new, |shown| {
+                self.update(&mut page, key, new, |shown| {
                     if let Shown::Model { text } = shown {
                         text.push_str(&piece);
                     }
                 });
             }
-            StreamEvent::CallStarted { index, id, name } => {
-                let new = Shown::Call(Call {
-                    id,
-                    name,
-                    ..Call::default()
-                });
-                self.update(&mut page, format!("call-{round}-{index}"), new, |_| {});
+            Event::CallStarted { call_id, name } => {
+                let round = page.rounds;
+                self.update_call(&mut page, round, &call_id, |call, _| call.name = name);
             }
-            StreamEvent::Arguments { index, piece } => {
-                let new = Shown::Call(Call::default());
-                self.update(&mut page, format!("call-{round}-{index}"), new, |shown| {
-                    if let Shown::Call(call) = shown {
-                        call.arguments.push_str(&piece);
-                    }
+            Event::Arguments { call_id, piece, .. } => {
+                let round = page.rounds;
+                self.update_call(&mut page, round, &call_id, |call, _| {
+                    call.arguments.push_str(&piece);
                 });
             }
-            _ => {}
-        }
-    }
-
-    /// Follows a run.
-    pub(crate) fn show(&self, event: Event) {
-        let mut page = self.lock();
-        match event {
             Event::Response { .. } => page.rounds += 1,
-            Event::Call(call) => self.update_call(&mut page, &call.id, |shown, _| {
+            Event::Call(call) => self.update_last(&mut page, &call.id, |shown, _| {
                 shown.name.clone_from(&call.name);
                 shown.state = State::Running;
                 shown.hold = None;
             }),
             Event::Progress { call_id, progress } => {
-                self.update_call(&mut page, &call_id, |call, _| {
-                    call.progress = progress.message
+                self.update_last(&mut page, &call_id, |call, _| {
+                    call.progress = progress.message;
                 });
             }
-            Event::Result(result) => self.update_call(&mut page, result.call_id(), |call, key| {
-                call.set_result(&result, key);
-            }),
+            Event::Result(result) => {
+                self.update_last(&mut page, result.call_id(), |call, key| {
+                    call.set_result(&result, key);
+                });
+            }
             Event::Held(pending) => {
-                self.update_call(&mut page, &pending.call().id, |call, _| {
-                    call.set_held(&pending)
+                self.update_last(&mut page, &pending.call().id, |call, _| {
+                    call.set_held(&pending);
                 });
             }
             _ => {}
@@ -223,16 +210,29 @@ impl View {
         }));
     }
 
-    /// Changes a call of the last response. `change` gets the key of the call as well.
-    fn update_call(&self, page: &mut Page, id: &str, change: impl FnOnce(&mut Call, &str)) {
-        let prefix = format!("call-{}-", page.rounds.saturating_sub(1));
-        let mut calls = page
+    /// Changes a call of the last response.
+    fn update_last(&self, page: &mut Page, id: &str, change: impl FnOnce(&mut Call, &str)) {
+        self.update_call(page, page.rounds.saturating_sub(1), id, change);
+    }
+
+    /// Changes a call of a response. `change` gets the path of the call's picture as well.
+    fn update_call(
+        &self,
+        page: &mut Page,
+        round: usize,
+        id: &str,
+        change: impl FnOnce(&mut Call, &str),
+    ) {
+        let prefix = format!("call-{round}-");
+        let calls = page
             .items
             .iter()
             .filter(|item| item.key.starts_with(&prefix));
-        let found = calls.find(|item| matches!(&item.shown, Shown::Call(call) if call.id == id));
-        let index = found.map_or_else(|| calls.count(), |_| 0);
-        let key = found.map_or_else(|| format!("{prefix}{index}"), |item| item.key.clone());
+        let is_it = |item: &&Item| matches!(&item.shown, Shown::Call(call) if call.id == id);
+        let key = match calls.clone().find(is_it) {
+            Some(item) => item.key.clone(),
+            None => format!("{prefix}{}", calls.count()),
+        };
         let picture = picture(&page.run, &key);
         let new = Shown::Call(Call {
             id: id.into(),
