@@ -196,13 +196,12 @@ impl Incremental {
         &self.text
     }
 
-    pub(crate) fn into_parts(self) -> (String, Violations) {
-        (self.text, self.violations)
+    pub(crate) fn into_text(self) -> String {
+        self.text
     }
 
-    /// Returns `true` if the text is a complete value, valid or not.
-    pub(crate) fn is_complete(&self) -> bool {
-        matches!(self.state, State::End)
+    pub(crate) fn all_violations(&self) -> &Violations {
+        &self.violations
     }
 
     pub(crate) fn violations(&self) -> &[Violation] {
