@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::run::validate_call;
+use super::run::{decodes, validate_call};
 use super::{Inner, Registry};
 use crate::call::ToolCall;
 use crate::call::boundary::catch;
@@ -126,7 +126,13 @@ impl ArgumentsReader {
         let verdict = self.check.verdict();
         let text = self.check.into_text();
         if verdict == Verdict::Accepted && !self.tool.is_dynamic() {
-            return Ok(text);
+            // Other types may reject what their schema allows.
+            let mut parameters = self.tool.properties().iter();
+            if parameters.all(|parameter| parameter.exact)
+                || decodes(&self.inner, &self.tool, &text)
+            {
+                return Ok(text);
+            }
         }
         let call = ToolCall::new("", &*self.tool.name, text.as_str());
         match validate_call(&self.inner, &self.tool, call) {
