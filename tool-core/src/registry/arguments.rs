@@ -117,7 +117,8 @@ impl ArgumentsReader {
         })
     }
 
-    /// Returns the whole text if a call with it is accepted.
+    /// Returns the whole text if a call with it is accepted. Decodes it once, because types may reject
+    /// what their schemas allow.
     ///
     /// # Errors
     ///
@@ -125,14 +126,12 @@ impl ArgumentsReader {
     pub fn finish(self) -> Result<String, ToolError> {
         let verdict = self.check.verdict();
         let text = self.check.into_text();
-        if verdict == Verdict::Accepted && !self.tool.is_dynamic() {
-            // Other types may reject what their schema allows.
-            let mut parameters = self.tool.properties().iter();
-            if parameters.all(|parameter| parameter.exact)
-                || decodes(&self.inner, &self.tool, &text)
-            {
-                return Ok(text);
-            }
+        // A type may reject what its schema allows.
+        if verdict == Verdict::Accepted
+            && !self.tool.is_dynamic()
+            && decodes(&self.inner, &self.tool, &text)
+        {
+            return Ok(text);
         }
         let call = ToolCall::new("", &*self.tool.name, text.as_str());
         match validate_call(&self.inner, &self.tool, call) {

@@ -11,7 +11,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::schema::decode_check::{DecodeCheck, with_decode_check};
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, Text};
 use crate::types::{MapKey, ToolType, described_string};
 
@@ -247,22 +246,19 @@ impl ToolType for Duration {
 }
 
 impl ToolType for SystemTime {
-    const SCHEMA: &'static Schema = &with_decode_check(TIME, DecodeCheck::<SystemTime>::VALUE);
+    const SCHEMA: &'static Schema = &Schema::object(&[
+        member(
+            "secs_since_epoch",
+            "Whole seconds since 1970-01-01T00:00:00Z.",
+            u64::SCHEMA,
+        ),
+        member(
+            "nanos_since_epoch",
+            "Nanoseconds beyond them.",
+            &Schema::integer(0, 999_999_999),
+        ),
+    ]);
 }
-
-/// Later times than the system can represent are rejected by serde.
-const TIME: Schema = Schema::object(&[
-    member(
-        "secs_since_epoch",
-        "Whole seconds since 1970-01-01T00:00:00Z.",
-        u64::SCHEMA,
-    ),
-    member(
-        "nanos_since_epoch",
-        "Nanoseconds beyond them.",
-        &Schema::integer(0, 999_999_999),
-    ),
-]);
 
 macro_rules! ranges {
     ($($range:ident: $($member:literal $description:literal),*;)*) => {$(

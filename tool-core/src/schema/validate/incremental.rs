@@ -345,7 +345,7 @@ impl Incremental {
             // Empty text and `null` count as the empty object.
             (b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
                 self.reject(|out| {
-                    push(out, format_args!("expected an object, got {}", kind(next)))
+                    push(out, format_args!("expected an object, got {}", kind(next)));
                 });
                 self.give_up();
             }
