@@ -351,6 +351,39 @@ impl Registry {
         Registry::from_parts(snapshot, policy)
     }
 
+    /// Returns a registry of the tools that have at least one of these [tags](crate::ToolSpec::tags);
+    /// see [`select`](Registry::select). Hosted tools have no tags and are not included.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Bans a user.
+    /// #[tool(tags = ["admin"])]
+    /// fn ban(user: &str) {
+    ///     # let _ = user;
+    /// }
+    ///
+    /// /// Lists the users.
+    /// #[tool(tags = ["admin", "support"])]
+    /// fn list_users() {}
+    ///
+    /// /// Opens a ticket.
+    /// #[tool(tags = ["support"])]
+    /// fn open_ticket() {}
+    ///
+    /// let registry = Registry::builder().tools(tools![ban, list_users, open_ticket]).build()?;
+    /// assert_eq!(registry.select_tags(["support"]).len(), 2);
+    /// assert_eq!(registry.select_tags(["admin", "support"]).len(), 3);
+    /// // Tools with both tags.
+    /// assert_eq!(registry.select_tags(["admin"]).select_tags(["support"]).len(), 1);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn select_tags<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Registry {
+        let tags: Vec<_> = tags.into_iter().collect();
+        self.select(|tool| tool.tags().any(|tag| tags.contains(&tag)))
+            .without_hosted()
+    }
+
     /// Returns a registry of the same tools without the [hosted tools](HostedTool); see
     /// [`select`](Registry::select).
     ///

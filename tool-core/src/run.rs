@@ -77,8 +77,8 @@
 //! # Order
 //!
 //! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
-//! is a step of its own, in the order of the response. [`RunSettings::parallel`] changes that for all
-//! calls of a run. A call that waits for a decision holds up none of the others.
+//! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
+//! and [`RunSettings::parallel`] for all calls of a run. A call that waits for a decision holds up none of the others.
 
 mod increment;
 mod journal;

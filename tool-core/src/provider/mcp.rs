@@ -23,6 +23,9 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 /// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
 /// `tools/call` requests, and writes JSON-RPC responses.
 ///
+/// A tool with [tags](crate::ToolSpec::tags) has them in its metadata:
+/// `"_meta":{"tool-core/tags":["admin"]}`.
+///
 /// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
 /// The server must respond to a message for which [`calls`](Dialect::calls) returns an error: to a
@@ -102,6 +105,7 @@ impl Dialect for Mcp {
                         out.word("outputSchema").raw(schema);
                     }
                     write_annotations(tool.annotations, out);
+                    write_tags(tool, out);
                 });
             }
         });
@@ -203,6 +207,21 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
                 out.key(name).boolean(hint);
             }
         }
+    });
+}
+
+/// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",
+/// `_meta`).
+fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
+    if tool.tags().len() == 0 {
+        return;
+    }
+    out.word("_meta").object(|out| {
+        out.word("tool-core/tags").array(|out| {
+            for tag in tool.tags() {
+                out.string(tag);
+            }
+        });
     });
 }
 

@@ -129,10 +129,8 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
-            map_message(&inner.policy, &mut result);
-            truncate(&inner.policy, &mut result);
-            result
+            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
+            without_hooks(&inner.policy, failed)
         });
         telemetry.finish(&result);
         result
@@ -192,9 +190,8 @@ pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResu
 
 fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
     let telemetry = Telemetry::new(&call, None);
-    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
-    map_message(&inner.policy, &mut result);
-    truncate(&inner.policy, &mut result);
+    let result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
+    let result = without_hooks(&inner.policy, result);
     telemetry.finish(&result);
     result
 }
@@ -622,6 +619,14 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
     let outcome = with_timeout(Some(runtime), timeout, waiting).await;
     guard.is_armed = matches!(outcome, Err(CallFailure::TimedOut(_)));
     (outcome, coercions)
+}
+
+/// Applies the registry's policy to a failure that no `after` hook sees.
+#[cold]
+fn without_hooks(policy: &Policy, mut result: ToolResult) -> ToolResult {
+    map_message(policy, &mut result);
+    truncate(policy, &mut result);
+    result
 }
 
 /// Replaces the message of an error, if the application asks for it.
