@@ -169,7 +169,8 @@ pub(crate) fn responses() -> Case {
     let response = json!({"id": "resp_67ca09c5efe0819096d0511c92b8c890", "object": "response",
         "status": "completed", "error": null, "incomplete_details": null, "model": "gpt-5", "created_at": 1_741_569_952, "tools": [], "tool_choice": "auto",
         "output": [reasoning, message, forecast, search, alarms, second],
-        "usage": {"input_tokens": 82, "output_tokens": 17, "total_tokens": 99},
+        "usage": {"input_tokens": 82, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                  "output_tokens": 17, "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 99},
         "parallel_tool_calls": true});
     let mut begun = response.clone();
     begun["status"] = "in_progress".into();
