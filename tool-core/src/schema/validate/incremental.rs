@@ -121,6 +121,8 @@ struct Token {
     /// The end of what was looked at.
     scanned: usize,
     has_escapes: bool,
+    /// The most characters of a string.
+    maximum: usize,
     /// The characters of a string so far, and their bytes.
     characters: usize,
     counted: usize,
@@ -128,6 +130,19 @@ struct Token {
     depth: usize,
     /// `true` inside a string of an array or an object.
     is_inside: bool,
+}
+
+impl Token {
+    /// Returns `true` inside a string of any length.
+    #[inline]
+    fn is_in_plain_string(&self) -> bool {
+        match self.kind {
+            TokenKind::Key => true,
+            TokenKind::String => self.maximum == usize::MAX,
+            TokenKind::Whole => self.is_inside,
+            TokenKind::Scalar => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -180,7 +195,7 @@ impl Incremental {
         Incremental {
             parameters,
             is_lenient,
-            text: String::new(),
+            text: String::with_capacity(128),
             at: 0,
             state: State::Start,
             frames: Vec::new(),
@@ -196,13 +211,12 @@ impl Incremental {
         &self.text
     }
 
-    pub(crate) fn into_parts(self) -> (String, Violations) {
-        (self.text, self.violations)
+    pub(crate) fn into_text(self) -> String {
+        self.text
     }
 
-    /// Returns `true` if the text is a complete value, valid or not.
-    pub(crate) fn is_complete(&self) -> bool {
-        matches!(self.state, State::End)
+    pub(crate) fn all_violations(&self) -> &Violations {
+        &self.violations
     }
 
     pub(crate) fn violations(&self) -> &[Violation] {
@@ -242,6 +256,16 @@ impl Incremental {
 
     /// Validates a further piece of the text.
     pub(crate) fn push(&mut self, piece: &str) {
+        // Most pieces of a long text are in the middle of a string.
+        if let State::Token(token) = &mut self.state
+            && token.is_in_plain_string()
+            && token.scanned == self.text.len()
+            && before_special(piece.as_bytes()) == piece.len()
+        {
+            token.scanned += piece.len();
+            self.text.push_str(piece);
+            return;
+        }
         self.text.push_str(piece);
         while self.step() {}
     }
@@ -321,7 +345,7 @@ impl Incremental {
             // Empty text and `null` count as the empty object.
             (b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
                 self.reject(|out| {
-                    push(out, format_args!("expected an object, got {}", kind(next)))
+                    push(out, format_args!("expected an object, got {}", kind(next)));
                 });
                 self.give_up();
             }
@@ -336,6 +360,10 @@ impl Incremental {
             // Behind the opening quote.
             scanned: self.at + usize::from(matches!(kind, TokenKind::Key | TokenKind::String)),
             has_escapes: false,
+            maximum: match schema.map(|schema| &schema.kind) {
+                Some(Kind::String(rule)) => rule.lengths.maximum,
+                _ => usize::MAX,
+            },
             characters: 0,
             counted: 0,
             depth: 0,
@@ -522,11 +550,8 @@ impl Incremental {
 
     /// Rejects a string that is already too long.
     fn check_length(&mut self, token: &mut Token) {
+        let maximum = token.maximum;
         let Some(schema) = token.schema else { return };
-        let Kind::String(rule) = schema.kind else {
-            return;
-        };
-        let maximum = rule.lengths.maximum;
         if token.kind != TokenKind::String || token.has_escapes || maximum == usize::MAX {
             return;
         }
@@ -543,6 +568,7 @@ impl Incremental {
                 push(out, format_args!(", got at least {count} characters"));
             });
             token.schema = None;
+            token.maximum = usize::MAX;
         }
     }
 
