@@ -532,7 +532,7 @@ async fn a_token_cancels_a_run_at_every_point() {
     };
     let (outcome, ()) = tokio::join!(agent.run(&mut run), stop);
     assert_eq!(outcome.unwrap(), RunOutcome::Cancelled);
-    assert_eq!(run.messages(), [question()]);
+    assert_eq!(run.messages(), [question().into()]);
 }
 
 #[test]
