@@ -105,7 +105,12 @@ fn a_dynamic_tool_accepts_what_its_schema_describes() {
     let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         names,
-        ["map_enum_keys", "map_enum_keys_options", "length_enum_map"]
+        [
+            "map_enum_keys",
+            "map_enum_keys_options",
+            "length_enum_map",
+            "unique_maps"
+        ]
     );
     for (_, problem) in &others {
         assert!(

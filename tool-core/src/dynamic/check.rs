@@ -11,7 +11,7 @@ use super::cost::{MAX_DEPTH, drop_deep, has_long_chain, is_deep, is_deep_text};
 use super::violations::message;
 use crate::provider::portable::{is_param_name, is_tool_name};
 use crate::schema::Schema;
-use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::validate::{Options, ValidateError, normalise};
 
 /// A schema as passed to a builder.
 #[derive(Clone, Debug)]
@@ -123,7 +123,9 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
     let schema = schema.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
     let schema = schema.ok()?;
     // Of a duplicate key, one reader may use the first value and another the last.
-    if let Err(ValidateError::Invalid(violations)) = normalise(&Schema::ANY, &text, false) {
+    if let Err(ValidateError::Invalid(violations)) =
+        normalise(&Schema::ANY, &text, Options::default())
+    {
         for violation in violations.into_parts().0 {
             report(violation.path(), violation.message());
         }

@@ -94,9 +94,8 @@ impl<K: ToolType, V: ToolType, S> ToolType for indexmap::IndexMap<K, V, S> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
 }
 
-// A set accepts duplicate items, since nothing is lost.
 #[cfg(feature = "indexmap")]
 impl<T: ToolType, S> ToolType for indexmap::IndexSet<T, S> {
-    const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
+    const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
     const EXACT: bool = T::EXACT;
 }
