@@ -31,6 +31,7 @@ mod reshape;
 mod response;
 pub mod rules;
 mod subset;
+mod usage;
 mod writer;
 mod xai;
 

@@ -27,17 +27,20 @@ use self::run::CallPath;
 use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
 use crate::call::context::{Host, TypeMap};
+use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
+#[cfg(feature = "agent")]
+use crate::runtime::Runtime;
 use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
-pub use hooks::{Answer, Gate, HookCall};
+pub use hooks::{Gate, HookCall};
 pub use listeners::{ChangeListener, RegistryChange};
 
 /// Every `#[tool]` that is linked into the program.
@@ -459,6 +462,42 @@ impl Registry {
                 CallPath::Full => run::run_full(inner, tool, call).await,
             }
         }
+    }
+
+    /// Validates a call without running it: no hook and no tool sees it, and context values may be
+    /// missing. Returns the arguments as JSON text, as the tool would get them.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Sets the volume.
+    /// #[tool]
+    /// fn set_volume(#[param(range = 0..=100)] percent: u8) {
+    ///     println!("volume {percent} %");
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![set_volume]).build()?;
+    /// let call = ToolCall::new("call_1", "set_volume", r#"{ "percent": 40.0 }"#);
+    /// assert_eq!(registry.validate(&call).unwrap(), r#"{ "percent": 40 }"#);
+    /// let call = ToolCall::new("call_2", "set_volume", r#"{"percent":400}"#);
+    /// assert_eq!(registry.validate(&call).unwrap_err().violations()[0].path(), "percent");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the call would end with.
+    pub fn validate(&self, call: &ToolCall) -> Result<String, ToolError> {
+        match self.find(&call.name) {
+            Ok(tool) => run::validate_call(&self.0, &tool, call.clone()).map_err(|error| *error),
+            Err(snapshot) => Err(ToolError::unknown_tool(&call.name, snapshot.names())),
+        }
+    }
+
+    /// Returns the timers of the registry.
+    #[cfg(feature = "agent")]
+    pub(crate) fn runtime(&self) -> Option<&Arc<dyn Runtime>> {
+        self.0.policy.runtime.as_ref()
     }
 
     /// Returns the tool with this name, or the snapshot that lacks it.

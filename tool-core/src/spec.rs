@@ -79,6 +79,17 @@ impl ToolSpec {
         self.details()?.title.as_deref()
     }
 
+    /// Returns `true` if calls may run concurrently with others of the same response: the tool is
+    /// `read_only`.
+    pub fn is_parallel(&self) -> bool {
+        self.annotations.read_only == Some(true)
+    }
+
+    /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
+    pub fn is_repeatable(&self) -> bool {
+        [self.annotations.read_only, self.annotations.idempotent].contains(&Some(true))
+    }
+
     /// Returns the `# When to use` section of the doc comment.
     pub fn when_to_use(&self) -> Option<&str> {
         self.details()?.when_to_use.as_deref()

@@ -12,6 +12,7 @@ const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 /// Prefer the text where you have it. A `Value` rounds integers of more than 64 bits to floats, so a
 /// call with such a number for an integer is rejected if its arguments are a value.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {
     /// Text that should be a JSON object.
     Text(String),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
 use crate::schema::messages::{self, nearest, push};
@@ -14,6 +15,8 @@ use crate::schema::violation::{Violation, Violations};
 
 /// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ToolErrorKind {
     /// The registry has no tool with this name.
@@ -30,8 +33,12 @@ pub enum ToolErrorKind {
     TimedOut,
     /// The application cancelled the call.
     Cancelled,
-    /// A hook denied the call.
+    /// A hook, or the person who decided on a held call, denied the call.
     Denied,
+    /// A hook holds the call until somebody decides on it.
+    Held,
+    /// The program stopped while the tool ran. It may have had an effect.
+    Interrupted,
     /// A context value or the async runtime is missing.
     Unavailable,
 }
@@ -49,6 +56,8 @@ impl ToolErrorKind {
             ToolErrorKind::TimedOut => "timed_out",
             ToolErrorKind::Cancelled => "cancelled",
             ToolErrorKind::Denied => "denied",
+            ToolErrorKind::Held => "held",
+            ToolErrorKind::Interrupted => "interrupted",
             ToolErrorKind::Unavailable => "unavailable",
         }
     }
@@ -65,18 +74,22 @@ impl fmt::Display for ToolErrorKind {
 /// The model sees [`message`](ToolError::message) (also `Display`): the tool's name, what is wrong,
 /// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
 /// logged under the same reference.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolError {
     id: Reference,
     kind: ToolErrorKind,
     message: String,
     /// The message before the application replaced it.
     original: Option<String>,
+    #[cfg_attr(feature = "agent", serde(skip))]
     detail: String,
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
+    #[cfg_attr(feature = "agent", serde(skip))]
     source: Option<Arc<Source>>,
     is_retryable: bool,
+    hold: Option<Box<Hold>>,
 }
 
 /// Appended to the message of a retryable error.
@@ -126,6 +139,11 @@ impl ToolError {
         &self.violations
     }
 
+    /// Returns what somebody has to decide on, if the call is [held](crate::Gate::hold).
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_deref()
+    }
+
     /// Creates an error whose message is the headline, the reference and the body.
     fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
         let mut error = ToolError::with_headline(kind, headline, body[0].len() + body[1].len());
@@ -152,6 +170,7 @@ impl ToolError {
             violations: Vec::new(),
             source: None,
             is_retryable: false,
+            hold: None,
         }
     }
 
@@ -310,6 +329,25 @@ impl ToolError {
             ToolErrorKind::Denied,
             [tool, " was not run"],
             [": ", reason],
+        )
+    }
+
+    pub(crate) fn held(hold: Hold) -> ToolError {
+        let mut error = ToolError::new(
+            ToolErrorKind::Held,
+            [hold.tool(), " was not run"],
+            [": it waits for approval: ", hold.reason()],
+        );
+        error.hold = Some(Box::new(hold));
+        error
+    }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn interrupted(tool: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Interrupted,
+            [tool, " was interrupted"],
+            [": the program stopped while it ran", NO_RETRY],
         )
     }
 
@@ -500,8 +538,30 @@ impl Error for Transient {
 }
 
 /// Six characters of Crockford's base 32, which omits those that are easily confused.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(try_from = "String", into = "String"))]
 struct Reference([u8; 6]);
+
+#[cfg(feature = "agent")]
+impl From<Reference> for String {
+    fn from(reference: Reference) -> String {
+        reference.as_str().into()
+    }
+}
+
+#[cfg(feature = "agent")]
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Reference, &'static str> {
+        let bytes = text.as_bytes().try_into();
+        match bytes.map(Reference) {
+            Ok(reference) if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Ok(reference),
+            _ => Err("not the reference of an error"),
+        }
+    }
+}
 
 impl Reference {
     const SUFFIX_LEN: usize = " [ref ABC123]".len();

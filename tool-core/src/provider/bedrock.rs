@@ -134,6 +134,10 @@ impl Dialect for Bedrock {
         content_text(&response["output"]["message"]["content"])
     }
 
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": [{"text": text}]})
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let block = |result: &ToolResult| {
             let mut block = json!({

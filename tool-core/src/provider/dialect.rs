@@ -41,7 +41,7 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
@@ -49,6 +49,7 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::provider::reshape;
 use crate::provider::rules::{BrokenRule, Target};
 use crate::provider::subset::Subset;
+use crate::provider::usage;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
@@ -56,6 +57,7 @@ pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::RefusedTool;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
+pub use crate::provider::usage::Usage;
 pub use crate::provider::writer::JsonWriter;
 
 /// The format in which a provider expects tools and results, and sends calls.
@@ -96,7 +98,7 @@ pub use crate::provider::writer::JsonWriter;
 ///
 /// assert_eq!(Custom.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
-pub trait Dialect {
+pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
@@ -149,8 +151,31 @@ pub trait Dialect {
         false
     }
 
+    /// Returns how many tokens a response used, if it says so.
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        Usage::find(response)
+    }
+
+    /// Returns why the model stopped, in the provider's words.
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        usage::stop_reason(response)
+    }
+
     /// Returns the results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Returns a message of the user with this text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Gemini};
+    ///
+    /// let message = Gemini::default().user_message("Hello!");
+    /// assert_eq!(message, json!({"role": "user", "parts": [{"text": "Hello!"}]}));
+    /// ```
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": text})
+    }
 
     /// Returns everything that the next request adds to the conversation: the turn, then the results.
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
@@ -195,8 +220,20 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).is_paused(response)
     }
 
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        (**self).usage(response)
+    }
+
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        (**self).stop_reason(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         (**self).results(results)
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        (**self).user_message(text)
     }
 
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {

@@ -295,6 +295,10 @@ impl Dialect for Gemini {
         content_text(&response["candidates"][0]["content"]["parts"])
     }
 
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "parts": [{"text": text}]})
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let parts: Vec<_> = results.iter().map(part).collect();
         if parts.is_empty() {

@@ -19,7 +19,7 @@ use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
-use crate::call::{Arguments, CallHead, TRUNCATED, ToolCall, ToolResult};
+use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::validate::Options;
@@ -41,6 +41,7 @@ enum CallFailure {
     TimedOut(Timeout),
     Cancelled,
     Denied(String),
+    Held(Hold),
     Unavailable(String),
 }
 
@@ -132,6 +133,29 @@ pub(super) fn run_full(
         telemetry.finish(&result);
         result
     })
+}
+
+/// Validates a call of a tool without running it. Returns the arguments as the tool would get them.
+pub(super) fn validate_call(
+    inner: &Arc<Inner>,
+    tool: &ToolEntry,
+    call: ToolCall,
+) -> Result<String, Box<ToolError>> {
+    let failure = if call.is_truncated {
+        CallFailure::Arguments(ArgumentError::Malformed(TRUNCATED.into()))
+    } else {
+        let mut input = input(Arc::clone(inner), tool, call, 1);
+        // Context values may be missing: the call runs later, or elsewhere.
+        let failure = match dry_run(tool, &mut input) {
+            Ok(()) | Err(CallFailure::Arguments(ArgumentError::MissingContext(_))) => {
+                return Ok(input.normalised_text().to_owned());
+            }
+            Err(failure) => failure,
+        };
+        input.finish();
+        failure
+    };
+    Err(to_error(&tool.name, failure))
 }
 
 /// Answers a call of a tool that does not exist.
@@ -246,6 +270,7 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         }) => ToolError::timed_out(tool, after, may_retry, may_continue),
         CallFailure::Cancelled => ToolError::cancelled(tool),
         CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
+        CallFailure::Held(hold) => ToolError::held(hold),
         CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
     })
 }
@@ -325,7 +350,7 @@ async fn until_cancelled(
 async fn run_gated(
     inner: &Arc<Inner>,
     tool: ToolEntry,
-    call: ToolCall,
+    mut call: ToolCall,
     hook_call: Option<&mut HookCall>,
     scope: Scope,
     depth: u32,
@@ -338,13 +363,29 @@ async fn run_gated(
         let error = ArgumentError::Malformed(TRUNCATED.into());
         return fail(CallFailure::Arguments(error));
     }
-    let extensions = call.extensions.as_ref();
-    let parent = extensions.and_then(|extensions| extensions.parent.clone());
+    let mut parent = None;
+    let mut decided = Decided::default();
+    let mut is_changed = false;
+    if let Some(extensions) = &mut call.extensions {
+        parent.clone_from(&extensions.parent);
+        decided = std::mem::take(&mut extensions.decided);
+        match decided.ruling() {
+            Ruling::Proceed => {}
+            Ruling::Deny(reason) => return fail(CallFailure::Denied(reason)),
+            Ruling::Answer(answer) => return (Ok(answer.into_outcome()), Vec::new()),
+            Ruling::Change(arguments) => {
+                call.arguments = arguments;
+                is_changed = true;
+            }
+        }
+    }
     let mut input = input(Arc::clone(inner), &tool, call, depth);
-    if let Some(hook_call) = hook_call
-        && let Err(outcome) = run_before_hooks(policy, &tool, &mut input, hook_call).await
-    {
-        return (outcome, input.finish());
+    if let Some(hook_call) = hook_call {
+        let decided = (&decided, is_changed);
+        let outcome = run_before_hooks(policy, &tool, &mut input, hook_call, decided).await;
+        if let Err(outcome) = outcome {
+            return (outcome, input.finish());
+        }
     }
     // Held until the tool ends, by the thread of a blocking tool too.
     let permit = Permit::acquire(policy, parent.as_ref(), !tool.has_context()).await;
@@ -388,9 +429,12 @@ async fn run_before_hooks(
     tool: &ToolEntry,
     input: &mut Input,
     hook_call: &mut HookCall,
+    (decided, is_changed): (&Decided, bool),
 ) -> Result<(), CallOutcome> {
     // First, so that nobody is asked to approve a call that can't run.
     validate(tool, input, hook_call)?;
+    let changed = is_changed.then(|| input.normalised_text().to_owned());
+    let mut holds = 0;
     for hook in &policy.before {
         match run_hook(|| hook(hook_call.clone())).await {
             Ok(Gate::Allow) => {}
@@ -400,6 +444,14 @@ async fn run_before_hooks(
                 validate(tool, input, hook_call)?;
             }
             Ok(Gate::Answer(answer)) => return Err(Ok(answer.into_outcome())),
+            Ok(Gate::Hold(reason)) => {
+                holds += 1;
+                let arguments = input.normalised_text();
+                if !decided.allows(holds, arguments, changed.as_deref()) {
+                    let hold = Hold::new(&tool.name, arguments, reason, holds);
+                    return Err(Err(CallFailure::Held(hold)));
+                }
+            }
             Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
         }
     }
@@ -412,6 +464,13 @@ fn validate(
     input: &mut Input,
     hook_call: &mut HookCall,
 ) -> Result<(), CallOutcome> {
+    dry_run(tool, input).map_err(Err)?;
+    hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
+    Ok(())
+}
+
+/// Decodes the arguments of a call without running it.
+fn dry_run(tool: &ToolEntry, input: &mut Input) -> Result<(), CallFailure> {
     // Decoding runs code of the parameters' types.
     let validated = catch(|| {
         input.validate(tool, |input| match tool.invoke() {
@@ -420,12 +479,8 @@ fn validate(
         })
     });
     match validated {
-        Ok(Ok(())) => {
-            hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
-            Ok(())
-        }
-        Ok(Err(error)) => Err(Err(CallFailure::Arguments(error))),
-        Err(panic) => Err(Err(CallFailure::Panicked(panic))),
+        Ok(validated) => validated.map_err(CallFailure::Arguments),
+        Err(panic) => Err(CallFailure::Panicked(panic)),
     }
 }
 
@@ -441,10 +496,9 @@ struct Timeout {
 
 impl Timeout {
     fn of(tool: &ToolEntry, after: Duration) -> Timeout {
-        let annotations = &tool.annotations;
         Timeout {
             after,
-            may_retry: [annotations.read_only, annotations.idempotent].contains(&Some(true)),
+            may_retry: tool.is_repeatable(),
             may_continue: matches!(tool.invoke(), Invoke::Blocking(_)),
         }
     }

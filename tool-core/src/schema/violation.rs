@@ -10,6 +10,11 @@ const LISTED: usize = 20;
 
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "agent",
+    serde(from = "SavedViolation", into = "SavedViolation")
+)]
 pub struct Violation {
     /// The displayed text: the path, then the message.
     text: String,
@@ -77,6 +82,31 @@ impl fmt::Debug for Violation {
             .field("path", &self.path())
             .field("message", &self.message())
             .finish()
+    }
+}
+
+/// The parts of a saved [`Violation`].
+#[cfg(feature = "agent")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SavedViolation {
+    path: String,
+    message: String,
+}
+
+#[cfg(feature = "agent")]
+impl From<SavedViolation> for Violation {
+    fn from(saved: SavedViolation) -> Violation {
+        Violation::new(saved.path, |out| out.push_str(&saved.message))
+    }
+}
+
+#[cfg(feature = "agent")]
+impl From<Violation> for SavedViolation {
+    fn from(violation: Violation) -> SavedViolation {
+        SavedViolation {
+            path: violation.path().into(),
+            message: violation.message().into(),
+        }
     }
 }
 
@@ -152,6 +182,7 @@ pub(crate) struct Mark(usize, usize);
 
 /// A value in the arguments that a lenient registry converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct Coercion {
     path: String,
     got: String,
