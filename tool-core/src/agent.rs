@@ -65,7 +65,7 @@ use self::events::EventQueue;
 use crate::Registry;
 #[cfg(feature = "tower")]
 use crate::call::boundary::Source;
-use crate::call::boundary::{Caught, catch};
+use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
@@ -154,7 +154,8 @@ impl Agent {
 
     /// Applies a function to every call before it runs, such as to add the current user, or a token
     /// that cancels this call alone. Clone an agent to serve several users. A call that is repeated
-    /// after a decision or an interruption passes through the function again.
+    /// after a decision or an interruption passes through the function again. If the function panics,
+    /// the call ends as if its tool had panicked.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -172,7 +173,8 @@ impl Agent {
         mut self,
         prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
     ) -> Self {
-        self.prepare = Some(Arc::new(prepare));
+        let prepare = Guarded::new(prepare);
+        self.prepare = Some(Arc::new(move |call| prepare(call)));
         self
     }
 
@@ -428,20 +430,24 @@ impl Agent {
         events: Option<EventQueue>,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
         let head = call.head();
+        let registry = self.registry.clone();
+        let service = self.call_service.clone();
+        let stop = stop.clone();
+        // To report a panic of the application's code.
+        let has_own_code = self.prepare.is_some() || service.is_some();
+        let unprepared = has_own_code.then(|| call.clone());
         let prepared = match &self.prepare {
             Some(prepare) => catch(|| prepare(call)),
             None => Ok(call),
         };
-        let registry = self.registry.clone();
-        let service = self.call_service.clone();
-        let stop = stop.clone();
         async move {
+            let panicked = |panic| match unprepared {
+                Some(call) => registry.panicked(call, panic),
+                None => ToolResult::failed(head.clone(), ToolError::panicked(&head.name, panic)),
+            };
             let mut call = match prepared {
                 Ok(call) => call,
-                Err(panic) => {
-                    let error = ToolError::panicked(&head.name, panic);
-                    return ToolResult::failed(head, error);
-                }
+                Err(panic) => return panicked(panic),
             };
             if let Some(events) = events {
                 call = with_progress(call, events);
@@ -453,10 +459,7 @@ impl Agent {
                 None => Box::pin(registry.call(call)),
                 Some(service) => match catch(|| service(call)) {
                     Ok(running) => running,
-                    Err(panic) => {
-                        let error = ToolError::panicked(&head.name, panic);
-                        return ToolResult::failed(head, error);
-                    }
+                    Err(panic) => return panicked(panic),
                 },
             };
             // Layers are code of the application.
@@ -474,10 +477,7 @@ impl Agent {
             match finished {
                 // A layer may return the result of another call.
                 Ok(result) => result.with_head(head),
-                Err(panic) => {
-                    let error = ToolError::panicked(&head.name, panic);
-                    ToolResult::failed(head, error)
-                }
+                Err(panic) => panicked(panic),
             }
         }
     }

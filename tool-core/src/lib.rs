@@ -59,8 +59,8 @@ pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
-    ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder, RegistryChange,
-    RegistryError,
+    ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
+    RegistryChange, RegistryError,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};

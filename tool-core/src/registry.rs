@@ -1,5 +1,6 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
+mod arguments;
 mod builder;
 mod error;
 mod hooks;
@@ -38,6 +39,7 @@ use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
+pub use arguments::ArgumentsReader;
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
 pub use hooks::{Gate, HookCall};
@@ -349,6 +351,39 @@ impl Registry {
         Registry::from_parts(snapshot, policy)
     }
 
+    /// Returns a registry of the tools that have at least one of these [tags](crate::ToolSpec::tags);
+    /// see [`select`](Registry::select). Hosted tools have no tags and are not included.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Bans a user.
+    /// #[tool(tags = ["admin"])]
+    /// fn ban(user: &str) {
+    ///     # let _ = user;
+    /// }
+    ///
+    /// /// Lists the users.
+    /// #[tool(tags = ["admin", "support"])]
+    /// fn list_users() {}
+    ///
+    /// /// Opens a ticket.
+    /// #[tool(tags = ["support"])]
+    /// fn open_ticket() {}
+    ///
+    /// let registry = Registry::builder().tools(tools![ban, list_users, open_ticket]).build()?;
+    /// assert_eq!(registry.select_tags(["support"]).len(), 2);
+    /// assert_eq!(registry.select_tags(["admin", "support"]).len(), 3);
+    /// // Tools with both tags.
+    /// assert_eq!(registry.select_tags(["admin"]).select_tags(["support"]).len(), 1);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn select_tags<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Registry {
+        let tags: Vec<_> = tags.into_iter().collect();
+        self.select(|tool| tool.tags().any(|tag| tags.contains(&tag)))
+            .without_hosted()
+    }
+
     /// Returns a registry of the same tools without the [hosted tools](HostedTool); see
     /// [`select`](Registry::select).
     ///
@@ -443,7 +478,8 @@ impl Registry {
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
-    /// become errors that the model can act on.
+    /// become errors that the model can act on. Only a value that panics when it is dropped while
+    /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
     /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
@@ -508,6 +544,12 @@ impl Registry {
             Some(tool) => Ok(tool.clone()),
             None => Err(Arc::clone(&current)),
         }
+    }
+
+    /// Returns the result of a call whose preparation panicked.
+    #[cfg(feature = "agent")]
+    pub(crate) fn panicked(&self, call: ToolCall, panic: String) -> ToolResult {
+        run::panicked(&self.0, call, panic)
     }
 
     /// Runs calls concurrently and returns their results in the order of the calls.

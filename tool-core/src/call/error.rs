@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::call::Hold;
@@ -87,7 +87,7 @@ pub struct ToolError {
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
     #[cfg_attr(feature = "agent", serde(skip))]
-    source: Option<Arc<Source>>,
+    source: Option<Source>,
     is_retryable: bool,
     hold: Option<Box<Hold>>,
 }
@@ -203,7 +203,7 @@ impl ToolError {
         if let Some(source) = &self.source
             && is_huge(source.error())
         {
-            self.source = Some(Arc::new(Source::new(OwnedError::of(source.error()))));
+            self.source = Some(Source::new(OwnedError::of(source.error())));
         }
     }
 
@@ -285,7 +285,7 @@ impl ToolError {
             Some(nested) => nested.into_error(tool, invites_retry),
             None => ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]),
         };
-        error.source = source.map(Arc::new);
+        error.source = source;
         if error.message.len() < message.len() && message.len() > OPERATOR_TEXT {
             // The texts of the calls in between are left out, so `truncate` does not see them.
             error.shrink_source();
@@ -382,7 +382,7 @@ impl ToolError {
 
     /// Sets the error that this one replaces as its source.
     pub(crate) fn set_replaced(&mut self, replaced: ReplacedError) {
-        self.source = Some(Arc::new(Source::new(replaced)));
+        self.source = Some(Source::new(replaced));
     }
 }
 
@@ -395,7 +395,7 @@ impl fmt::Display for ToolError {
 impl Error for ToolError {
     /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 
@@ -475,7 +475,7 @@ impl<'t> Nested<'t> {
 pub(crate) struct ReplacedError {
     message: String,
     detail: String,
-    source: Option<Arc<Source>>,
+    source: Option<Source>,
 }
 
 impl fmt::Display for ReplacedError {
@@ -490,7 +490,7 @@ impl fmt::Display for ReplacedError {
 
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 

@@ -48,6 +48,7 @@ use crate::provider::check;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::reshape;
 use crate::provider::rules::{BrokenRule, Target};
+use crate::provider::stream::{self, Unsupported};
 use crate::provider::subset::Subset;
 use crate::provider::usage;
 use crate::spec::ToolSpec;
@@ -57,6 +58,7 @@ pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::RefusedTool;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
+pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::usage::Usage;
 pub use crate::provider::writer::JsonWriter;
 
@@ -114,7 +116,8 @@ pub trait Dialect: Send + Sync {
         "this provider"
     }
 
-    /// Returns the calls in a whole response (not a chunk of a stream), in order. There may be none.
+    /// Returns the calls in a whole response, in order. [`stream`](Dialect::stream) reads events of a
+    /// stream. There may be none.
     ///
     /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
     /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
@@ -126,6 +129,34 @@ pub trait Dialect: Send + Sync {
     /// messages, contains a call without a name or id, or has no answer because the provider blocked
     /// the prompt or could not read a call.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
+
+    /// Returns a reader for one streamed response, which emits text and calls as they arrive and
+    /// returns the whole response at the end. By default, a dialect has none: the reader returns an
+    /// error.
+    ///
+    /// The reader takes the JSON of each event. Splitting the body of an HTTP response into server-sent
+    /// events is the task of a library, such as `eventsource-stream`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    ///
+    /// let dialect = OpenAiChat::default();
+    /// let mut reader = dialect.stream();
+    /// let chunk = |delta, stop| {
+    ///     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+    /// };
+    /// let events = reader.event(&chunk(json!({"role": "assistant", "content": "Hel"}), None))?;
+    /// assert_eq!(events, [StreamEvent::Text("Hel".into())]);
+    /// reader.event(&chunk(json!({"content": "lo"}), None))?;
+    /// reader.event(&chunk(json!({}), Some("stop")))?;
+    /// let response = reader.finish()?;
+    /// assert_eq!(dialect.text(&response), "Hello");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(Unsupported)
+    }
 
     /// Returns the part of a response that the next request must repeat unchanged: the model's turn,
     /// with its reasoning and signatures.
@@ -206,6 +237,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         (**self).calls(response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        (**self).stream()
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -9,6 +9,7 @@ use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::Subset;
 use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
@@ -279,6 +280,13 @@ impl Dialect for Gemini {
             ));
         }
         Ok(calls)
+    }
+
+    /// Each event is a chunk of `streamGenerateContent`.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::gemini::Content::new(&FORMAT, |response| {
+            Gemini::default().calls(response)
+        }))
     }
 
     /// Returns the model's content with its thought signatures. The API rejects one without parts, so

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, HookCall};
-use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth};
+use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
@@ -81,8 +81,13 @@ pub(super) fn run_sync(
     call: ToolCall,
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
-    let mut input = input(inner, &tool, call, depth() + 1);
-    let outcome = telemetry.run(|| invoke_sync(invoke, &input));
+    let mut input = input(inner, &tool, call, 0);
+    let outcome = telemetry.run(|| {
+        one_deeper(|depth| {
+            input.set_depth(depth);
+            invoke_sync(invoke, &input)
+        })
+    });
     let coercions = input.finish();
     let result = to_result(input.take_head(), coercions, outcome);
     telemetry.finish(&result);
@@ -125,10 +130,8 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
-            map_message(&inner.policy, &mut result);
-            truncate(&inner.policy, &mut result);
-            result
+            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
+            without_hooks(&inner.policy, failed)
         });
         telemetry.finish(&result);
         result
@@ -161,11 +164,21 @@ pub(super) fn validate_call(
 /// Answers a call of a tool that does not exist.
 #[cold]
 pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
     let error = ToolError::unknown_tool(&call.name, snapshot.names());
-    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
-    map_message(&inner.policy, &mut result);
-    truncate(&inner.policy, &mut result);
+    not_run(inner, call, error)
+}
+
+/// Answers a call whose preparation panicked.
+#[cfg(feature = "agent")]
+pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResult {
+    let error = ToolError::panicked(&call.name, panic);
+    not_run(inner, call, error)
+}
+
+fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
+    let result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
+    let result = without_hooks(&inner.policy, result);
     telemetry.finish(&result);
     result
 }
@@ -194,14 +207,14 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
     )
 }
 
+/// Runs a sync tool, at its depth.
 #[inline]
 fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
-    let depth = input.depth();
-    if depth > MAX_DEPTH {
+    if input.depth() > MAX_DEPTH {
         return too_deep();
     }
     // Not `catch`, which would move the outcome once more.
-    match at_depth(depth, || catch_unwind(AssertUnwindSafe(|| invoke(input)))) {
+    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
         Ok(outcome) => outcome.map_err(CallFailure::Arguments),
         Err(payload) => Err(CallFailure::Panicked(panic_text(payload))),
     }
@@ -571,7 +584,7 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
         if input.cancellation().is_cancelled() {
             return;
         }
-        let outcome = scope.run(|| invoke_sync(invoke, &input));
+        let outcome = at_depth(input.depth(), || scope.run(|| invoke_sync(invoke, &input)));
         let coercions = input.finish();
         *thread_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, coercions));
     }));
@@ -596,6 +609,14 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
     let outcome = with_timeout(Some(runtime), timeout, waiting).await;
     guard.is_armed = matches!(outcome, Err(CallFailure::TimedOut(_)));
     (outcome, coercions)
+}
+
+/// Applies the registry's policy to a failure that no `after` hook sees.
+#[cold]
+fn without_hooks(policy: &Policy, mut result: ToolResult) -> ToolResult {
+    map_message(policy, &mut result);
+    truncate(policy, &mut result);
+    result
 }
 
 /// Replaces the message of an error, if the application asks for it.

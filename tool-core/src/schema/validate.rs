@@ -5,6 +5,7 @@
 mod coerce;
 mod decoding;
 mod distinct;
+pub(crate) mod incremental;
 mod path;
 mod text;
 mod unions;
@@ -128,6 +129,8 @@ struct Validator<'t> {
     unions: usize,
     /// The most unions nested in one another so far.
     deepest_union: usize,
+    /// `true` once a budget was too small.
+    is_exhausted: bool,
 }
 
 impl<'t> Validator<'t> {
@@ -148,6 +151,7 @@ impl<'t> Validator<'t> {
             decode_budget: text.len().saturating_mul(512).saturating_add(1 << 16),
             unions: 0,
             deepest_union: 0,
+            is_exhausted: false,
         }
     }
 
@@ -471,13 +475,7 @@ impl<'t> Validator<'t> {
             let path = path.key(&key);
             let Some(value) = self.map_key(rule.keys, key.clone(), start) else {
                 self.skip_value();
-                self.report(&path, |out| {
-                    out.push_str("unknown; a key must be ");
-                    match &rule.keys.kind {
-                        Kind::Integer(range) if is_integer(&key) => integer_in_full(out, range),
-                        _ => expected(out, rule.keys),
-                    }
-                });
+                self.report(&path, |out| write_unknown_key(out, rule.keys, &key));
                 seen.insert(key);
                 continue;
             };
@@ -489,12 +487,7 @@ impl<'t> Validator<'t> {
             } else {
                 respelled += 1;
                 self.skip_value();
-                self.report(&path, |out| {
-                    push(
-                        out,
-                        format_args!("means \"{value}\", which is given twice; give it once"),
-                    );
-                });
+                self.report(&path, |out| write_same_key(out, &value));
             }
         }
         let count = seen.len() + respelled;
@@ -506,10 +499,8 @@ impl<'t> Validator<'t> {
     /// Returns a key as the name of the value that it is decoded to, and rewrites it if it differs in
     /// case. Returns `None` if it is not accepted.
     fn map_key(&mut self, keys: &Schema, key: Cow<'t, str>, start: usize) -> Option<Cow<'t, str>> {
-        let Kind::Enum(strings) = keys.kind else {
-            return is_key(keys, &key).then_some(key);
-        };
-        if !strings.contains(&key)
+        if let Kind::Enum(strings) = keys.kind
+            && !strings.contains(&key)
             && let Some(value) = strings.match_ignoring_case(&key)
         {
             if !self.respells {
@@ -517,7 +508,7 @@ impl<'t> Validator<'t> {
             }
             self.rewrite_since(start, &format!("\"{}\":", value.json()));
         }
-        strings.value_of(&key).map(Cow::Borrowed)
+        key_value(keys, key)
     }
 
     fn object(&mut self, properties: &'static [Property], path: &Path<'_>, depth: usize) {
@@ -677,6 +668,30 @@ fn matches_pattern(rule: &StringRule, text: &str) -> bool {
 #[cfg(not(feature = "regex"))]
 fn matches_pattern(_: &StringRule, _: &str) -> bool {
     true
+}
+
+/// Returns a key as the name of the value that it is decoded to. Returns `None` if it is not accepted.
+fn key_value<'k>(keys: &Schema, key: Cow<'k, str>) -> Option<Cow<'k, str>> {
+    match keys.kind {
+        Kind::Enum(strings) => strings.value_of(&key).map(Cow::Borrowed),
+        _ => is_key(keys, &key).then_some(key),
+    }
+}
+
+fn write_unknown_key(out: &mut String, keys: &Schema, key: &str) {
+    out.push_str("unknown; a key must be ");
+    match &keys.kind {
+        Kind::Integer(range) if is_integer(key) => integer_in_full(out, range),
+        _ => expected(out, keys),
+    }
+}
+
+/// Reports a key that means the same value as an earlier one.
+fn write_same_key(out: &mut String, value: &str) {
+    push(
+        out,
+        format_args!("means \"{value}\", which is given twice; give it once"),
+    );
 }
 
 /// Returns `true` if `key` matches the schema of a map's keys.

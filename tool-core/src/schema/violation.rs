@@ -129,6 +129,11 @@ impl Violations {
         self.listed.is_empty()
     }
 
+    /// Returns the listed violations.
+    pub(crate) fn listed(&self) -> &[Violation] {
+        &self.listed
+    }
+
     /// Returns the listed violations and the number of further ones.
     pub(crate) fn into_parts(self) -> (Vec<Violation>, usize) {
         (self.listed, self.more)
@@ -154,7 +159,6 @@ impl Violations {
     }
 
     /// Counts further violations.
-    #[cfg(feature = "dynamic")]
     pub(crate) fn count(&mut self, more: usize) {
         self.more += more;
     }
