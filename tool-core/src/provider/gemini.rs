@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
-use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
@@ -251,6 +251,16 @@ impl Dialect for Gemini {
                 .iter()
                 .any(|known| hosted_tool::is_spelling(key, known))
         })
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            max_len: 128,
+            starts_with_letter: true,
+            more: ".:",
+            keys: Some(""),
+        };
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -9,7 +9,7 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::stream::{self, StreamReader};
 use crate::schema::{Kind, Schema};
-use crate::spec::Annotations;
+use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
 
 #[cfg(feature = "docs")]
@@ -61,9 +61,14 @@ impl Mcp {
     /// Returns the output schema if every result of the tool follows it, as the specification
     /// demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
-        // Every result is validated, and the schema is one of an object.
-        if tool.is_dynamic() {
-            return tool.output_json();
+        // Every result is validated.
+        if let Some(parts) = tool.dynamic_parts() {
+            let fits = match parts.output_values {
+                OutputValues::Objects => true,
+                OutputValues::Structured => self.version == Version::V2026_07_28,
+                OutputValues::Any => false,
+            };
+            return tool.output_json().filter(|_| fits);
         }
         let schema = tool.output()?;
         let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
@@ -96,11 +101,23 @@ impl Dialect for Mcp {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    write_head(tool, out);
+                    // A tool of another server is listed as there.
+                    if let Some(source) = tool.source() {
+                        out.word("name").string(&source.name);
+                        if !source.description.is_empty() {
+                            out.word("description").string(&source.description);
+                        }
+                    } else {
+                        write_head(tool, out);
+                    }
                     if let Some(title) = tool.title() {
                         out.word("title").string(title);
                     }
-                    out.word("inputSchema").raw(tool.parameters_json());
+                    let schema = match tool.source() {
+                        Some(source) => &*source.parameters,
+                        None => tool.parameters_json(),
+                    };
+                    out.word("inputSchema").raw(schema);
                     if let Some(schema) = self.output_schema(tool) {
                         out.word("outputSchema").raw(schema);
                     }

@@ -40,13 +40,13 @@ pub(super) enum Change {
     Message(Value),
     Response {
         /// With `true` if the call may run concurrently with its neighbours.
-        calls: Vec<(ToolCall, bool)>,
+        calls: Vec<(Arc<ToolCall>, bool)>,
         text: String,
         usage: Option<Usage>,
         stop_reason: Option<String>,
         is_paused: bool,
         /// `None` if it has no calls.
-        response: Option<Value>,
+        response: Option<Arc<Value>>,
         /// The messages to add at once.
         turn: Vec<Value>,
     },
@@ -54,7 +54,7 @@ pub(super) enum Change {
     Repeated(Vec<usize>),
     Held(usize, Hold),
     Decided(usize, Decision, String),
-    Ended(usize, Box<ToolResult>),
+    Ended(usize, Arc<ToolResult>),
     Closed(Vec<Value>),
     Cancelled,
 }
