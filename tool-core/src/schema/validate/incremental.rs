@@ -317,8 +317,8 @@ impl Incremental {
                 rule: ANY_MEMBERS,
                 seen: KeySet::default(),
             }),
-            // Empty text and `null` count as the empty object.
-            (b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
+            // Empty text, also as a JSON string, and `null` count as the empty object.
+            (b'[' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
                 self.reject(|out| {
                     push(out, format_args!("expected an object, got {}", kind(next)))
                 });
