@@ -231,11 +231,14 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
 /// Returns `true` if a `Value` holds every integer of the schema. It rounds those of more than 64
 /// bits, which are sent as text instead.
 fn fits_values(schema: &Schema) -> bool {
-    match schema.kind() {
+    let direction = Direction::Result;
+    match schema.form(direction).kind {
         Kind::Integer(range) => {
             range.minimum >= i128::from(i64::MIN) && range.maximum <= i128::from(u64::MAX)
         }
-        _ => (0..).map_while(|at| schema.child(at)).all(fits_values),
+        _ => (0..)
+            .map_while(|at| schema.child(direction, at))
+            .all(fits_values),
     }
 }
 
