@@ -153,10 +153,8 @@ fn chunks(message: &Value) -> Vec<Value> {
             chunks.push(chunk(json!({ "tool_calls": [piece] }), Value::Null));
         }
     }
-    let reason = match message["tool_calls"].is_array() {
-        true => "tool_calls",
-        false => "stop",
-    };
+    let has_calls = message["tool_calls"].is_array();
+    let reason = if has_calls { "tool_calls" } else { "stop" };
     chunks.push(chunk(json!({}), reason.into()));
     chunks
 }

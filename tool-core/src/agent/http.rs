@@ -486,7 +486,8 @@ impl HttpModel {
             }
             if !fields.contains_key(api.messages) {
                 body.key(api.messages).array(|body| {
-                    for message in first.iter().chain(&*request.messages) {
+                    let messages = request.messages.iter().map(|message| &**message);
+                    for message in first.iter().chain(messages) {
                         body.raw(&message.to_string());
                     }
                 });

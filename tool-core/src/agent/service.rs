@@ -216,6 +216,7 @@ impl<R> Policy<Request, R, ModelError> for Retry {
 
 /// Returns a random number from 0 to 1.
 fn random() -> f64 {
-    let bits = RandomState::new().hash_one(0) >> 32;
-    bits as f64 / f64::from(u32::MAX)
+    let bits = RandomState::new().hash_one(0).to_le_bytes();
+    let bits = u32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
+    f64::from(bits) / f64::from(u32::MAX)
 }
