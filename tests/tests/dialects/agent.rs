@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tool_core::agent::{
     Agent, AgentError, Event, Model, ModelError, ModelErrorKind, ModelFuture, Request, Response,
 };
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
+use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, Usage};
 use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
 use tool_core::testing::ScriptedModel;
 use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
@@ -485,7 +485,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                 Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),
                 Ok(Event::Response { usage, stop_reason }) => {
                     let stop = stop_reason.unwrap_or_default();
-                    format!("response {} {stop}", usage.map_or(0, |usage| usage.total()))
+                    format!("response {} {stop}", usage.map_or(0, Usage::total))
                 }
                 Ok(Event::Call(call)) => format!("call {}", call.name),
                 Ok(Event::Result(result)) => format!("result {}", result.is_error()),
