@@ -201,8 +201,8 @@ impl<R> Policy<Request, R, ModelError> for Retry {
         // Clients that failed together should not return together.
         let wait = match error.wait_before_retry() {
             Some(asked) if asked > self.max_wait => return None,
-            Some(asked) => asked + wait.mul_f64(random() / 4.0),
-            None => wait.mul_f64(0.5 + random() / 2.0),
+            Some(asked) => asked.saturating_add(part(wait, random() / 4.0)),
+            None => part(wait, 0.5 + random() / 2.0),
         };
         self.left -= 1;
         self.next_wait = self.next_wait.saturating_mul(2);
@@ -212,6 +212,11 @@ impl<R> Policy<Request, R, ModelError> for Retry {
     fn clone_request(&mut self, request: &Request) -> Option<Request> {
         Some(request.clone())
     }
+}
+
+/// Returns a part of a time. A time as long as possible can't be multiplied.
+fn part(time: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(time)
 }
 
 /// Returns a random number from 0 to 1.
