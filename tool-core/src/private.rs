@@ -3,21 +3,19 @@
 
 pub use core::{option::Option, option::Option::*, result::Result::*};
 
-pub use linkme;
-
 pub use core::time::Duration;
 pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
 pub use crate::output::{Outcome, Output, Returned};
-pub use crate::registry::LINKED;
+pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::{Property, Schema, Text, check, constrain};
-pub use crate::spec::{Details, StaticSpec};
+pub use crate::spec::{Details, Location};
 pub use crate::tool::json_texts::assert_schema;
-pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset};
+pub use crate::tool::{AsyncStart, Invoke, StaticSpec, StaticTool, SyncResult, Tool, Toolset};
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
@@ -35,17 +33,22 @@ use std::marker::PhantomData;
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
 use crate::schema::{ExtraForms, Kind, Reference, Strings};
-use crate::spec::Location;
 use crate::tool::Running;
 
 /// The decoded value of a borrowed parameter.
 pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
-/// Returns the static entry of a tool. Stops the build if a reference can't be resolved or the tool
-/// exceeds a provider limit. The generated code calls this, so that the error shows the tool.
-pub const fn entry<T: Tool>() -> &'static StaticTool {
+/// Returns what the linker collects of a tool. Stops the build if a reference can't be resolved or the
+/// tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
+pub const fn link<T: Tool>() -> LinkedTool {
     resolve(T::SOURCE.parameters, T::SOURCE.output);
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
+    LinkedTool::of::<T>()
+}
+
+/// Returns the static entry of a tool. Stops the build like [`link`].
+pub const fn entry<T: Tool>() -> &'static StaticTool {
+    link::<T>();
     T::ENTRY
 }
 
@@ -245,5 +248,5 @@ impl Tool for InvalidTool {
         name: "invalid",
         ..StaticSpec::EMPTY
     };
-    const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
+    const LOCATION: Location = Location::EMPTY;
 }

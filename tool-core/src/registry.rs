@@ -3,6 +3,7 @@
 mod builder;
 mod error;
 mod hooks;
+pub(crate) mod linked;
 mod listeners;
 mod name_hash;
 mod nesting;
@@ -33,16 +34,12 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
 use crate::runtime::block_on::block_on;
 use crate::telemetry;
-use crate::tool::{StaticTool, ToolEntry};
+use crate::tool::ToolEntry;
 
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
 pub use hooks::{Answer, Gate, HookCall};
 pub use listeners::{ChangeListener, RegistryChange};
-
-/// Every `#[tool]` that is linked into the program.
-#[linkme::distributed_slice]
-pub static LINKED: [&'static StaticTool];
 
 /// A set of tools with unique names.
 ///
@@ -103,8 +100,7 @@ impl Registry {
     /// Creates a registry of every linked tool for inspection only: it ignores missing context values
     /// and runtimes.
     pub(crate) fn linked_specs() -> Result<Registry, RegistryError> {
-        let tools = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
-        let snapshot = Snapshot::new(tools.collect(), Vec::new(), None)?;
+        let snapshot = Snapshot::new(linked::tools().collect(), Vec::new(), None)?;
         Ok(Registry::from_parts(snapshot, Policy::default()))
     }
 

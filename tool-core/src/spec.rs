@@ -22,14 +22,14 @@ pub struct ToolSpec {
     /// Where the function is defined.
     pub location: Location,
     /// `None` if the schema was given as JSON text.
-    parameters: Option<&'static [Property]>,
-    output: Option<&'static Schema>,
-    parts: Parts,
+    pub(crate) parameters: Option<&'static [Property]>,
+    pub(crate) output: Option<&'static Schema>,
+    pub(crate) parts: Parts,
 }
 
 /// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]
-enum Parts {
+pub(crate) enum Parts {
     /// Of a tool written with `#[tool]`.
     Static {
         json: fn() -> JsonTexts,
@@ -93,7 +93,7 @@ impl ToolSpec {
     ///
     /// For a `DynamicTool` this is [`Kind::Any`](crate::schema::Kind::Any), because its schema was
     /// given as JSON; use [`parameters_json`](ToolSpec::parameters_json) there.
-    pub fn parameters(&self) -> Schema {
+    pub const fn parameters(&self) -> Schema {
         match self.parameters {
             Some(parameters) => Schema::object(parameters),
             None => Schema::ANY,
@@ -109,7 +109,7 @@ impl ToolSpec {
     }
 
     /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).
-    pub fn output(&self) -> Option<&Schema> {
+    pub const fn output(&self) -> Option<&'static Schema> {
         self.output
     }
 
@@ -170,8 +170,11 @@ impl ToolSpec {
     }
 
     /// Returns the properties of the arguments' schema; empty if it exists only as JSON text.
-    pub(crate) fn properties(&self) -> &'static [Property] {
-        self.parameters.unwrap_or_default()
+    pub(crate) const fn properties(&self) -> &'static [Property] {
+        match self.parameters {
+            Some(properties) => properties,
+            None => &[],
+        }
     }
 
     pub(crate) fn needs(&self) -> &'static [Need] {
@@ -228,6 +231,12 @@ pub struct Location {
 }
 
 impl Location {
+    pub(crate) const EMPTY: Location = Location {
+        file: "",
+        line: 0,
+        module: "",
+    };
+
     /// Returns the name of the crate.
     pub fn krate(&self) -> &'static str {
         self.module.split(':').next().unwrap_or_default()
@@ -240,56 +249,6 @@ impl fmt::Display for Location {
         match self.krate() {
             "" => Ok(()),
             krate => write!(f, " (crate {krate})"),
-        }
-    }
-}
-
-/// A [`ToolSpec`] as `#[tool]` emits it, apart from its [`Details`].
-#[doc(hidden)]
-pub struct StaticSpec {
-    pub name: &'static str,
-    pub description: &'static str,
-    /// Read-only, destructive, idempotent, open world.
-    pub annotations: [Option<bool>; 4],
-    pub location: Location,
-    pub parameters: &'static [Property],
-    pub output: Option<&'static Schema>,
-}
-
-impl StaticSpec {
-    /// The defaults of all fields.
-    pub const EMPTY: StaticSpec = StaticSpec {
-        name: "",
-        description: "",
-        annotations: [None; 4],
-        location: Location {
-            file: "",
-            line: 0,
-            module: "",
-        },
-        parameters: &[],
-        output: None,
-    };
-
-    pub(crate) const fn build(
-        self,
-        details: Option<&'static Details>,
-        json: fn() -> JsonTexts,
-    ) -> ToolSpec {
-        let [read_only, destructive, idempotent, open_world] = self.annotations;
-        ToolSpec {
-            name: Cow::Borrowed(self.name),
-            description: Cow::Borrowed(self.description),
-            annotations: Annotations {
-                read_only,
-                destructive,
-                idempotent,
-                open_world,
-            },
-            location: self.location,
-            parameters: Some(self.parameters),
-            output: self.output,
-            parts: Parts::Static { json, details },
         }
     }
 }

@@ -124,10 +124,9 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::ArgumentError;
     use crate::schema::Text;
-    use crate::spec::StaticSpec;
-    use crate::tool::Invoke;
+    use crate::spec::Location;
+    use crate::tool::StaticSpec;
 
     const OUTPUT: &Schema = &Schema::integer(-10, 9);
 
@@ -141,7 +140,7 @@ mod tests {
                     output: Some(OUTPUT),
                     ..StaticSpec::EMPTY
                 };
-                const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
+                const LOCATION: Location = Location::EMPTY;
             }
         )*};
     }

@@ -1,13 +1,15 @@
 //! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 use super::property::Member;
 use super::{block, invoke, with_cfgs};
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
-use crate::util::tokens::option;
+use crate::util::literal::value;
+use crate::util::site::{code, site, string};
+use crate::util::tokens::{option, respanned};
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
@@ -16,7 +18,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let handler = handler(tool);
     let implementation = implementation(tool, tool.handler());
     let link = link(tool);
-    let items = quote! {
+    let items = code! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
@@ -24,22 +26,22 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
         #link
     };
     let block = block(&tool.krate, &tool.cfgs, &items);
-    quote!(#handler #block)
+    code!(#handler #block)
 }
 
 /// The handler of a tool whose attribute has errors. Without it, every use of the handler would be
 /// another error.
 pub(crate) fn fallback(tool: &Tool) -> TokenStream {
     let (handler, ident) = (handler(tool), tool.handler());
-    let implementation = quote! {
+    let implementation = code! {
         #[automatically_derived]
         impl __tool_core::Tool for #ident {
             const SOURCE: __tool_core::StaticSpec = __tool_core::InvalidTool::SOURCE;
-            const INVOKE: __tool_core::Invoke = __tool_core::InvalidTool::INVOKE;
+            const LOCATION: __tool_core::Location = __tool_core::InvalidTool::LOCATION;
         }
     };
     let block = block(&tool.krate, &tool.cfgs, &implementation);
-    quote!(#handler #block)
+    code!(#handler #block)
 }
 
 // Input:  impl Home { #[tool] fn set(&self, …) { … } }
@@ -52,13 +54,13 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
 //             impl Toolset for Home { const TOOLS: &'static [&'static StaticTool] = &[__TOOL_0]; }
 //         };
 pub(crate) fn toolset(set: &Toolset) -> TokenStream {
-    let name = |at: usize| format_ident!("__TOOL_{at}");
+    let name = |at: usize| format_ident!("__TOOL_{at}", span = site());
     let constants = set.tools.iter().enumerate().map(|(at, tool)| {
         let name = name(at);
         let handler = format_ident!("__tool_handler", span = tool.ident.span());
         let implementation = implementation(tool, &handler);
         let entry = entry(tool, &handler);
-        let constant = quote! {
+        let constant = code! {
             const #name: &__tool_core::StaticTool = {
                 #[allow(non_camel_case_types, dead_code)]
                 struct #handler {}
@@ -71,10 +73,10 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
     });
     let names = set.tools.iter().enumerate().map(|(at, tool)| {
         let name = name(at);
-        with_cfgs(&tool.cfgs, quote!(#name))
+        with_cfgs(&tool.cfgs, code!(#name))
     });
-    let implementation = toolset_implementation(set, &quote!(&[#(#names),*]));
-    let items = quote! {
+    let implementation = toolset_implementation(set, &code!(&[#(#names),*]));
+    let items = code! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
@@ -87,13 +89,13 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
 /// The implementation for a toolset that has errors. Without it, every use of the toolset would be
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
-    let implementation = toolset_implementation(set, &quote!(&[]));
+    let implementation = toolset_implementation(set, &code!(&[]));
     block(&set.krate, &set.cfgs, &implementation)
 }
 
 fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
     let ty = &set.ty;
-    quote! {
+    code! {
         #[automatically_derived]
         impl __tool_core::Toolset for #ty {
             const TOOLS: &'static [&'static __tool_core::StaticTool] = #tools;
@@ -110,7 +112,7 @@ fn handler(tool: &Tool) -> TokenStream {
     let Tool {
         ident, cfgs, vis, ..
     } = tool;
-    let doc = format!("The handler of the tool `{}`.", tool.name.value());
+    let doc = format!("The handler of the tool `{}`.", value(&tool.name));
     // A private function leaves its handler unused; a public one in a private module need not be
     // `pub(crate)`.
     match &tool.handler {
@@ -136,22 +138,25 @@ fn handler(tool: &Tool) -> TokenStream {
     }
 }
 
+// Output: impl Tool for f {
+//             const SOURCE: StaticSpec = StaticSpec { … };
+//             const LOCATION: Location = location(module_path!());
+//         }
+//         fn __tool_invoke(…) …
 fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
     let constants = constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
-    let kind = match (tool.is_async, tool.is_blocking) {
-        (true, _) => quote!(Async),
-        (false, false) => quote!(Sync),
-        (false, true) => quote!(Blocking),
+    // In a toolset, each tool is located at its own attribute.
+    let location = quote_spanned! {tool.attribute_span=>
+        __tool_core::location(::core::module_path!())
     };
-    let details = details(tool);
-    quote! {
+    code! {
         #[automatically_derived]
         impl __tool_core::Tool for #handler {
             const SOURCE: __tool_core::StaticSpec = #source;
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
-            #details
+            // Apart from the rest, which remains valid if the tool moves in its file.
+            const LOCATION: __tool_core::Location = #location;
         }
 
         #invoke
@@ -165,34 +170,35 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
 //             name: "f",
 //             description: "Weather forecast.",
 //             annotations: [Some(true), None, None, None],
-//             location: location(module_path!()),
-//             parameters: …,
+// //             parameters: …,
 //             output: <Output<Forecast>>::SCHEMA,
+//             invoke: Invoke::Sync(__tool_invoke),
 //             ..StaticSpec::EMPTY
 //         }
 fn source(tool: &Tool) -> TokenStream {
-    let Tool {
-        name, description, ..
-    } = tool;
+    let (name, description) = (string(&value(&tool.name)), string(&tool.description));
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
-        let annotations = tool.annotations.map(option);
-        quote!(annotations: [#(#annotations),*],)
+        let annotations = tool.annotations.map(|one| option(one.map(respanned)));
+        code!(annotations: [#(#annotations),*],)
     });
-    // In a toolset, each tool is located at its own attribute.
-    let location = quote_spanned! {tool.attribute_span=>
-        __tool_core::location(::core::module_path!())
+    let kind = match (tool.is_async, tool.is_blocking) {
+        (true, _) => code!(Async),
+        (false, false) => code!(Sync),
+        (false, true) => code!(Blocking),
     };
     let parameters = parameters(tool);
-    let output = output(tool).map(|output| quote!(output: #output,));
-    quote! {
+    let output = output(tool).map(|output| code!(output: #output,));
+    let details = details(tool);
+    code! {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
             #annotations
-            location: #location,
             parameters: #parameters,
             #output
+            #details
+            invoke: __tool_core::Invoke::#kind(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         }
     }
@@ -213,19 +219,19 @@ fn source(tool: &Tool) -> TokenStream {
 // `&[…]` would be promoted to a constant of its own, which costs as much.
 fn parameters(tool: &Tool) -> TokenStream {
     if tool.parameters.is_empty() {
-        return quote!(&[]);
+        return code!(&[]);
     }
-    let parameters = format_ident!("__tool_parameters", span = Span::mixed_site());
-    let name = tool.name.value();
+    let parameters = Ident::new("__tool_parameters", site());
+    let name = value(&tool.name);
     let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let key = parameter.key.value();
+        let key = value(&parameter.key);
         let property = member(at, parameter, &key, Some(&name)).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
-            WhenAbsent::OfType => quote!(#property.optional()),
+            WhenAbsent::OfType => code!(#property.optional()),
             WhenAbsent::Literal(literal, _) => {
-                let json = literal.json();
-                quote!(__tool_core::default(#property, #json))
+                let json = string(&literal.json());
+                code!(__tool_core::default(#property, #json))
             }
         };
         let is_scalar =
@@ -233,11 +239,11 @@ fn parameters(tool: &Tool) -> TokenStream {
         let property = if is_scalar {
             property
         } else {
-            quote!(const { #property })
+            code!(const { #property })
         };
         with_cfgs(&parameter.cfgs, property)
     });
-    quote! {
+    code! {
         &{
             let #parameters = [#(#properties),*];
             #parameters
@@ -257,7 +263,8 @@ fn member<'m>(
         ty: parameter.erased.clone(),
         ends: parameter.ends,
         constraints: &parameter.constraints,
-        constant: Some(format_ident!("__TOOL_NARROW_{at}")),
+        constant: (!parameter.constraints.narrowings.is_empty())
+            .then(|| format_ident!("__TOOL_NARROW_{at}", span = site())),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
         tool,
     }
@@ -272,8 +279,14 @@ fn constants(tool: &Tool) -> TokenStream {
         .parameters
         .iter()
         .enumerate()
+        .filter(|(_, parameter)| {
+            let constraints = &parameter.constraints;
+            matches!(parameter.when_absent, WhenAbsent::Literal(..))
+                || !constraints.narrowings.is_empty()
+                || constraints.literals().next().is_some()
+        })
         .flat_map(|(at, parameter)| {
-            let key = parameter.key.value();
+            let key = value(&parameter.key);
             let member = member(at, parameter, &key, None);
             let default = match &parameter.when_absent {
                 WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
@@ -288,12 +301,14 @@ fn constants(tool: &Tool) -> TokenStream {
 }
 
 // Input:  #[tool(title = "Forecast", timeout = "30s")] fn f(#[param(context)] db: &Db)
-// Output: const DETAILS: Option<&'static Details> = Some(&Details {
-//             title: Some(Cow::Borrowed("Forecast")),
-//             needs: &[Need::of::<Db>()],
-//             timeout: Some(Duration::new(30, 0)),
-//             ..Details::EMPTY
-//         });
+// Output: details: Some(&const {
+//             Details {
+//                 title: Some(Cow::Borrowed("Forecast")),
+//                 needs: &[Need::of::<Db>()],
+//                 timeout: Some(Duration::new(30, 0)),
+//                 ..Details::EMPTY
+//             }
+//         }),
 fn details(tool: &Tool) -> Option<TokenStream> {
     let title = tool.title.as_ref().map(syn::LitStr::value);
     let texts = [
@@ -302,21 +317,26 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         ("returns", &tool.returns),
     ];
     let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text.as_ref()?);
-        Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
+        let (field, text) = (
+            format_ident!("{field}", span = site()),
+            string(text.as_ref()?),
+        );
+        Some(code!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
     });
     let timeout = tool.timeout.map(|timeout| {
-        let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
-        quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
+        let seconds = respanned(timeout.as_secs());
+        let nanos = respanned(timeout.subsec_nanos());
+        code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
     let fields: TokenStream = texts.chain(needs(tool)).chain(timeout).collect();
     (!fields.is_empty()).then(|| {
-        quote! {
-            const DETAILS: __tool_core::Option<&'static __tool_core::Details> =
-                __tool_core::Some(&__tool_core::Details {
+        code! {
+            details: __tool_core::Some(&const {
+                __tool_core::Details {
                     #fields
                     ..__tool_core::Details::EMPTY
-                });
+                }
+            }),
         }
     })
 }
@@ -333,7 +353,7 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
             with_cfgs(&parameter.cfgs, need)
         })
         .collect();
-    (!needs.is_empty()).then(|| quote!(needs: &[#(#needs),*],))
+    (!needs.is_empty()).then(|| code!(needs: &[#(#needs),*],))
 }
 
 // Input:  -> Result<Forecast, Error>
@@ -344,7 +364,7 @@ fn output(tool: &Tool) -> Option<TokenStream> {
         None | Some(syn::Type::ImplTrait(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            Some(quote!(<__tool_core::Output<#ty>>::SCHEMA))
+            Some(code!(<__tool_core::Output<#ty>>::SCHEMA))
         }
     }
 }
@@ -357,18 +377,25 @@ fn entry(tool: &Tool, handler: &Ident) -> TokenStream {
 
 /// Adds the tool to `Registry::linked()`. An unlinked tool is only checked.
 fn link(tool: &Tool) -> TokenStream {
-    let entry = entry(tool, tool.handler());
+    let handler = tool.handler();
     if tool.unlinked {
-        return quote!(const _: &__tool_core::StaticTool = #entry;);
+        let entry = entry(tool, handler);
+        return code!(const _: &__tool_core::StaticTool = #entry;);
     }
-    let symbol = symbol(&tool.name.value());
-    quote! {
-        #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-        #[linkme(crate = __tool_core::linkme)]
+    // With this span, a provider limit that the whole tool exceeds underlines its name.
+    let link = quote_spanned!(tool.ident.span()=> __tool_core::link::<#handler>());
+    let symbol = symbol(&value(&tool.name));
+    // With the hygiene of the expansion, these are not the user's unsafe code to lints.
+    let attributes = quote! {
+        #[used]
+        #[unsafe(link_section = __tool_core::link_section!())]
         // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
         // may link a crate twice: as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
-        static __TOOL_LINK: &__tool_core::StaticTool = #entry;
+    };
+    code! {
+        #attributes
+        static __TOOL_LINK: __tool_core::LinkedTool = #link;
     }
 }
 

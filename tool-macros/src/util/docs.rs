@@ -4,6 +4,8 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
+use super::literal::value;
+
 /// One line of a doc comment.
 #[derive(Clone)]
 pub(crate) struct Line {
@@ -36,10 +38,10 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
         if !attr.path().is_ident("doc") {
             continue;
         }
+        let value = value(text);
         // Only the source distinguishes `/** … */` from an attribute whose text has stars.
-        let source = attr.span().source_text().unwrap_or_default();
-        let starred = source.starts_with("/**");
-        let value = text.value();
+        let starred = value.contains('\n')
+            && (attr.span().source_text()).is_some_and(|source| source.starts_with("/**"));
         let each = value.lines().enumerate().map(|(at, line)| {
             let line = match line.trim_start().strip_prefix('*') {
                 Some(rest) if starred && at > 0 => rest,
