@@ -76,30 +76,40 @@ pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
 // The compiler evaluates these functions for every parameter, where a call takes microseconds. So
 // they repeat code instead of calling helpers.
 
+/// All of a property that its type determines, which the compiler evaluates once for each type.
+struct OfType<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> OfType<T> {
+    const PROPERTY: Property = Property {
+        exact: T::EXACT,
+        ..Property::new(Text::EMPTY, Text::EMPTY, T::SCHEMA)
+    };
+}
+
 /// Returns the property of a parameter or a field whose name and description are the same in JSON.
 pub const fn property<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    let name = Text {
-        plain: name,
-        escaped: "",
-    };
-    let description = Text {
-        plain: description,
-        escaped: "",
-    };
     Property {
-        exact: T::EXACT,
-        ..Property::new(name, description, T::SCHEMA)
+        name: Text {
+            plain: name,
+            escaped: "",
+        },
+        description: Text {
+            plain: description,
+            escaped: "",
+        },
+        ..OfType::<T>::PROPERTY
     }
 }
 
 /// Returns the property of a parameter or a field.
 pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
     Property {
-        exact: T::EXACT,
-        ..Property::new(name, description, T::SCHEMA)
+        name,
+        description,
+        ..OfType::<T>::PROPERTY
     }
 }
 
@@ -110,7 +120,17 @@ pub const fn parameter<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    let property = property::<T>(name, description);
+    let property = Property {
+        name: Text {
+            plain: name,
+            escaped: "",
+        },
+        description: Text {
+            plain: description,
+            escaped: "",
+        },
+        ..OfType::<T>::PROPERTY
+    };
     if TypeCheck::<T>::IS_FINE {
         return property;
     }
