@@ -12,12 +12,15 @@ pub use crate::output::{Outcome, Output, Returned};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain};
+pub use crate::schema::{Property, Schema, Text, check, constrain, prose};
 pub use crate::spec::{Details, Location};
 pub use crate::tool::json_texts::assert_schema;
-pub use crate::tool::{AsyncStart, Invoke, StaticSpec, StaticTool, SyncResult, Tool, Toolset};
+pub use crate::tool::{
+    AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult,
+    Tool, number_the_other_blocks_of_this_type__write_toolset_block_2,
+};
 pub use crate::types::borrow::BorrowArg;
-pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
+pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
 
 /// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
 /// no name of the user is shadowed.
@@ -32,7 +35,7 @@ use std::marker::PhantomData;
 
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
-use crate::schema::{ExtraForms, Kind, Reference, Strings};
+use crate::schema::{Direction, ExtraForms, Kind, Reference, Results, Strings};
 use crate::tool::Running;
 
 /// The decoded value of a borrowed parameter.
@@ -41,7 +44,7 @@ pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 /// Returns what the linker collects of a tool. Stops the build if a reference can't be resolved or the
 /// tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
 pub const fn link<T: Tool>() -> LinkedTool {
-    resolve(T::SOURCE.parameters, T::SOURCE.output);
+    resolve(T::SOURCE.parameters, T::SOURCE.output_schema());
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
     LinkedTool::of::<T>()
 }
@@ -163,17 +166,59 @@ pub const fn default(mut property: Property, json: &'static str) -> Property {
 
 /// Adds the name of a type. A newtype of a named type keeps the inner name, which recursive types
 /// refer to.
-pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
+pub const fn named(schema: Schema, name: &'static str) -> Schema {
     Schema {
         name: if schema.name.is_empty() {
             name
         } else {
             schema.name
         },
-        is_input_only: schema.is_input_only || is_input_only,
         ..schema
     }
 }
+
+/// Adds the form in which a type is serialized, if that is not the form in which it is decoded.
+pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
+    Schema {
+        results: Results::Other(results),
+        ..schema
+    }
+}
+
+/// Inserts the properties of a type that is only serialized into the surrounding object.
+pub const fn flatten_written(schema: &'static Schema) -> Property {
+    match schema.form(Direction::Result).kind {
+        Kind::Object(_) | Kind::Map(_) => Property {
+            required: false,
+            flat: true,
+            ..Property::new(Text::EMPTY, Text::EMPTY, schema)
+        },
+        _ => Property::new(Text::EMPTY, Text::EMPTY, &UNKNOWN),
+    }
+}
+
+/// The schema of a type that is serialized in an unknown form.
+pub const UNKNOWN: Schema = Schema {
+    results: Results::Unknown,
+    ..Schema::ANY
+};
+
+/// Provides the schema of a type that is only serialized as an inherent constant. Falls back to that
+/// of [`NoWritten`], since such a type need not be a [`ToolType`].
+pub struct Written<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Written<T> {
+    /// The schema of the type.
+    pub const SCHEMA: &'static Schema = T::SCHEMA;
+}
+
+/// The fallback for types without a schema.
+pub trait NoWritten {
+    /// A schema that does not describe results.
+    const SCHEMA: &'static Schema = &UNKNOWN;
+}
+
+impl<T: ?Sized> NoWritten for Written<T> {}
 
 /// Returns the schema of a struct.
 pub const fn structure(properties: &'static [Property], denies_unknown: bool) -> Schema {
@@ -190,7 +235,7 @@ pub const fn structure(properties: &'static [Property], denies_unknown: bool) ->
 /// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
     notes: Text,
 ) -> Schema {
@@ -208,7 +253,7 @@ pub const fn strings(
 /// Returns the schema of the only value of a tag.
 pub const fn constant(
     value: &'static [Text; 1],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
 ) -> Schema {
     Schema::of(Kind::Enum(Strings {
@@ -253,6 +298,8 @@ impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
         name: T::NAME,
         target: target::<T>,
     }));
+    // As far as the type is, which contains this one.
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 /// Returns the schema of a type. A function delays its evaluation.

@@ -13,7 +13,7 @@ use crate::schema::{Property, Schema};
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
-    /// letters, digits, `_` or `-`.
+    /// letters, digits, `_` or `-`. Dialects leave out a `DynamicTool` with another name.
     pub name: Cow<'static, str>,
     /// What the tool does: the doc comment up to its first heading.
     pub description: Cow<'static, str>,
@@ -41,13 +41,46 @@ pub(crate) enum Parts {
 }
 
 /// The owned parts of a tool built at run time.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicParts {
     /// JSON text of the arguments' schema.
     pub(crate) parameters: String,
     /// JSON text of the result's schema; empty if there is none.
     pub(crate) output: String,
+    /// The output schema's values, as [`Mcp`](crate::dialect::Mcp) needs to know them.
+    pub(crate) output_values: OutputValues,
+    /// JSON text of the arguments' schema without what some provider rejects, if that differs.
+    pub(crate) portable: Option<String>,
+    /// Set if every dialect writes the schema in the subset of its provider.
+    pub(crate) is_reduced: bool,
+    /// The keys of the arguments' schema that some provider rejects.
+    pub(crate) unusual_keys: Vec<String>,
+    /// The tool as its server lists it, if the spec differs.
+    pub(crate) source: Option<SourceTool>,
     pub(crate) details: Details,
+}
+
+/// A tool as another server lists it.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+#[derive(Clone, Debug)]
+pub(crate) struct SourceTool {
+    pub(crate) name: String,
+    /// The name that [`ToolSpec::name`] is made from. It has a suffix if two tools have this name.
+    pub(crate) valid_name: String,
+    pub(crate) description: String,
+    /// JSON text of the arguments' schema.
+    pub(crate) parameters: String,
+}
+
+/// The JSON types of a tool's results.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputValues {
+    Objects,
+    /// No strings and no `null`, which are sent as text.
+    Structured,
+    Any,
 }
 
 /// The rarely used fields of a spec. They are behind one pointer, so that a tool without them does
@@ -58,9 +91,12 @@ pub struct Details {
     pub title: Option<Cow<'static, str>>,
     pub when_to_use: Option<Cow<'static, str>>,
     pub returns: Option<Cow<'static, str>>,
+    pub tags: Cow<'static, [Cow<'static, str>]>,
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
+    /// `true` if calls may run concurrently with others of a run.
+    pub parallel: Option<bool>,
 }
 
 impl Details {
@@ -68,8 +104,10 @@ impl Details {
         title: None,
         when_to_use: None,
         returns: None,
+        tags: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
+        parallel: None,
     };
 }
 
@@ -77,6 +115,30 @@ impl ToolSpec {
     /// Returns the name to display to people, if there is one.
     pub fn title(&self) -> Option<&str> {
         self.details()?.title.as_deref()
+    }
+
+    /// Returns `true` if calls may run concurrently with others of the same response in a
+    /// `run::Run`: the tool is `read_only`, or `#[tool(parallel)]` says so.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Appends a line to the log.
+    /// #[tool(parallel)]
+    /// fn log(line: &str) {
+    ///     println!("{line}");
+    /// }
+    ///
+    /// assert!(log::SPEC.is_parallel());
+    /// ```
+    pub fn is_parallel(&self) -> bool {
+        let parallel = self.details().and_then(|details| details.parallel);
+        parallel.unwrap_or(self.annotations.read_only == Some(true))
+    }
+
+    /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
+    pub fn is_repeatable(&self) -> bool {
+        [self.annotations.read_only, self.annotations.idempotent].contains(&Some(true))
     }
 
     /// Returns the `# When to use` section of the doc comment.
@@ -89,11 +151,30 @@ impl ToolSpec {
         self.details()?.returns.as_deref()
     }
 
+    /// Returns the tags, which an application uses to
+    /// [select](crate::Registry::select_tags) tools. Models never see them.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Bans a user.
+    /// #[tool(tags = ["admin", "users"])]
+    /// fn ban(user: &str) {
+    ///     # let _ = user;
+    /// }
+    ///
+    /// assert!(ban::SPEC.tags().eq(["admin", "users"]));
+    /// ```
+    pub fn tags(&self) -> impl ExactSizeIterator<Item = &str> {
+        let tags = self.details().map_or(&[][..], |details| &details.tags);
+        tags.iter().map(|tag| &**tag)
+    }
+
     /// Returns the schema of the arguments: an object.
     ///
     /// For a `DynamicTool` this is [`Kind::Any`](crate::schema::Kind::Any), because its schema was
     /// given as JSON; use [`parameters_json`](ToolSpec::parameters_json) there.
-    pub const fn parameters(&self) -> Schema {
+    pub fn parameters(&self) -> Schema {
         match self.parameters {
             Some(parameters) => Schema::object(parameters),
             None => Schema::ANY,
@@ -109,7 +190,7 @@ impl ToolSpec {
     }
 
     /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).
-    pub const fn output(&self) -> Option<&'static Schema> {
+    pub fn output(&self) -> Option<&Schema> {
         self.output
     }
 
@@ -164,17 +245,43 @@ impl ToolSpec {
         }
     }
 
+    /// Returns the schema of the arguments as dialects send it: without what some provider rejects.
+    pub(crate) fn portable_json(&self) -> &str {
+        match self
+            .dynamic_parts()
+            .and_then(|parts| parts.portable.as_deref())
+        {
+            Some(portable) => portable,
+            None => self.parameters_json(),
+        }
+    }
+
+    /// Returns the parts of a tool built at run time.
+    pub(crate) fn dynamic_parts(&self) -> Option<&DynamicParts> {
+        match &self.parts {
+            Parts::Static { .. } => None,
+            Parts::Dynamic(parts) => Some(parts),
+        }
+    }
+
+    /// Returns the tool as its server lists it, if that differs.
+    pub(crate) fn source(&self) -> Option<&SourceTool> {
+        self.dynamic_parts()?.source.as_ref()
+    }
+
+    /// Returns the name of the tool where it comes from.
+    pub(crate) fn source_name(&self) -> &str {
+        self.source().map_or(&*self.name, |source| &*source.name)
+    }
+
     /// Returns `true` if the schemas exist only as JSON text.
     pub(crate) fn is_dynamic(&self) -> bool {
         matches!(self.parts, Parts::Dynamic(_))
     }
 
     /// Returns the properties of the arguments' schema; empty if it exists only as JSON text.
-    pub(crate) const fn properties(&self) -> &'static [Property] {
-        match self.parameters {
-            Some(properties) => properties,
-            None => &[],
-        }
+    pub(crate) fn properties(&self) -> &'static [Property] {
+        self.parameters.unwrap_or_default()
     }
 
     pub(crate) fn needs(&self) -> &'static [Need] {

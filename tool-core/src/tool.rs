@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::args::{ArgumentError, Input};
 use crate::call::context::{CallContext, Shared};
-use crate::output::Outcome;
+use crate::output::{Outcome, OutputSchema};
 use crate::schema::{Property, Schema};
 use crate::spec::{Annotations, Details, JsonTexts, Location, Parts, ToolSpec};
 use crate::tool::json_texts::Draft;
@@ -47,16 +47,53 @@ pub trait Tool: Sized {
     const SOURCE: StaticSpec;
     #[doc(hidden)]
     const LOCATION: Location;
+    #[doc(hidden)]
+    const DETAILS: Option<&'static Details> = None;
 
     // Computed.
     #[doc(hidden)]
-    const DRAFT: Draft = Draft::new(Self::SOURCE.parameters, Self::SOURCE.output);
+    const DRAFT: Draft = Draft::new(Self::SOURCE.parameters, Self::SOURCE.output_schema());
     #[doc(hidden)]
     const ENTRY: &'static StaticTool = &StaticTool {
         // Not `Self::SPEC`, which is evaluated only where a program names it.
         spec: Self::SOURCE.spec::<Self>(),
-        invoke: Self::SOURCE.invoke,
+        invoke: match Self::SOURCE.output {
+            Some(output) if !output.is_guaranteed() => validating::<Self>(),
+            _ => Self::SOURCE.invoke,
+        },
     };
+}
+
+/// Returns the function of a tool whose type does not guarantee its output schema. It validates each
+/// result.
+const fn validating<T: Tool>() -> Invoke {
+    match T::SOURCE.invoke {
+        Invoke::Sync(_) => Invoke::Sync(validating_sync::<T>),
+        Invoke::Async(_) => Invoke::Async(validating_async::<T>),
+        Invoke::Blocking(_) => Invoke::Blocking(validating_sync::<T>),
+    }
+}
+
+fn validating_sync<T: Tool>(input: &Input) -> SyncResult {
+    let (Invoke::Sync(invoke) | Invoke::Blocking(invoke)) = T::SOURCE.invoke else {
+        unreachable!("`validating` keeps the kind of the function");
+    };
+    Ok(validated::<T>(invoke(input)?))
+}
+
+fn validating_async<T: Tool>(input: &Input) -> AsyncStart<'_> {
+    let Invoke::Async(invoke) = T::SOURCE.invoke else {
+        unreachable!("`validating` keeps the kind of the function");
+    };
+    let running = invoke(input)?;
+    Ok(Box::pin(async move { validated::<T>(running.await) }))
+}
+
+fn validated<T: Tool>(outcome: Outcome) -> Outcome {
+    match T::SOURCE.output {
+        Some(output) => outcome.validate_as(&output),
+        None => outcome,
+    }
 }
 
 /// A type whose methods are tools, implemented by [`#[toolset]`](macro@crate::toolset) on its
@@ -70,9 +107,53 @@ pub trait Tool: Sized {
 pub trait Toolset: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const TOOLS: &'static [&'static StaticTool];
+    #[doc(hidden)]
+    const MORE: &'static [&'static [&'static StaticTool]];
 }
 
-/// A tool as `#[tool]` emits it, apart from its location.
+impl<T: FirstBlock<number_the_other_blocks_of_this_type__write_toolset_block_2>> Toolset for T {
+    const TOOLS: &'static [&'static StaticTool] = T::TOOLS;
+    const MORE: &'static [&'static [&'static StaticTool]] = T::MORE;
+}
+
+/// The first `impl` block of a type with `#[toolset]`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a toolset",
+    note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
+)]
+pub trait FirstBlock<Advice>: Sized + Send + Sync + 'static {
+    const TOOLS: &'static [&'static StaticTool];
+    /// The tools of the further blocks.
+    const MORE: &'static [&'static [&'static StaticTool]] = &[];
+}
+
+/// Its name is in the message of rustc if two blocks of one type have no number.
+#[doc(hidden)]
+#[allow(non_camel_case_types, missing_debug_implementations)]
+pub struct number_the_other_blocks_of_this_type__write_toolset_block_2 {}
+
+/// A further `impl` block of a type.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no block {NUMBER} with `#[toolset]` for all of its types",
+    note = "add `#[toolset(block = {NUMBER})]` to an `impl` block with the same bounds, or correct `blocks`"
+)]
+pub trait FurtherBlock<const NUMBER: u32> {
+    const TOOLS: &'static [&'static StaticTool];
+    /// Fails if the first block does not list this one, whose tools would be missing then.
+    const LISTED: ();
+}
+
+/// Marks the further blocks that the first one lists.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the first block of `{Self}` with `#[toolset]` does not list block {NUMBER}",
+    note = "write `#[toolset(blocks = {NUMBER})]` there, and the same bounds"
+)]
+pub trait ListsBlock<const NUMBER: u32> {}
+
+/// A tool as `#[tool]` emits it, apart from its location and its [`Details`].
 #[doc(hidden)]
 pub struct StaticSpec {
     pub name: &'static str,
@@ -80,8 +161,7 @@ pub struct StaticSpec {
     /// Read-only, destructive, idempotent, open world.
     pub annotations: [Option<bool>; 4],
     pub parameters: &'static [Property],
-    pub output: Option<&'static Schema>,
-    pub details: Option<&'static Details>,
+    pub output: Option<OutputSchema>,
     pub invoke: Invoke,
 }
 
@@ -93,9 +173,15 @@ impl StaticSpec {
         annotations: [None; 4],
         parameters: &[],
         output: None,
-        details: None,
         invoke: Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new()))),
     };
+
+    pub(crate) const fn output_schema(&self) -> Option<&'static Schema> {
+        match self.output {
+            Some(output) => Some(output.schema),
+            None => None,
+        }
+    }
 
     const fn spec<T: Tool>(self) -> ToolSpec {
         let [read_only, destructive, idempotent, open_world] = self.annotations;
@@ -110,10 +196,10 @@ impl StaticSpec {
             },
             location: T::LOCATION,
             parameters: Some(self.parameters),
-            output: self.output,
+            output: self.output_schema(),
             parts: Parts::Static {
                 json: JsonTexts::of::<T>,
-                details: self.details,
+                details: T::DETAILS,
             },
         }
     }
@@ -219,6 +305,20 @@ impl ToolEntry {
         let mut tool = self.into_live();
         tool.spec = tool.spec.without_output();
         ToolEntry::from_live(tool)
+    }
+
+    /// Validates an output that does not come from the tool's function.
+    pub(crate) fn validate_answer(&self, outcome: Outcome) -> Outcome {
+        #[cfg(feature = "dynamic")]
+        if let Some(receiver) = self.receiver()
+            && self.spec().is_dynamic()
+        {
+            return crate::dynamic::validate_answer(receiver, outcome);
+        }
+        match self.spec().output() {
+            Some(schema) => outcome.validate(schema),
+            None => outcome,
+        }
     }
 
     /// Returns `true` if both are clones of one entry.

@@ -39,21 +39,17 @@ const _: () = {
                 __tool_parameters
             },
             output: <__tool_core::Output<Result<Vec<Hit>, Error>>>::SCHEMA,
-            details: __tool_core::Some(
-                &const {
-                    __tool_core::Details {
-                        timeout: __tool_core::Some(
-                            __tool_core::Duration::new(30u64, 0u32),
-                        ),
-                        ..__tool_core::Details::EMPTY
-                    }
-                },
-            ),
             invoke: __tool_core::Invoke::Async(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
+        );
+        const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
+            &__tool_core::Details {
+                timeout: __tool_core::Some(__tool_core::Duration::new(30u64, 0u32)),
+                ..__tool_core::Details::EMPTY
+            },
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {

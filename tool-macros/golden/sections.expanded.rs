@@ -66,25 +66,23 @@ const _: () = {
                 __tool_parameters
             },
             output: <__tool_core::Output<Result<Forecast, WeatherError>>>::SCHEMA,
-            details: __tool_core::Some(
-                &const {
-                    __tool_core::Details {
-                        title: __tool_core::Some(__tool_core::Cow::Borrowed("Forecast")),
-                        when_to_use: __tool_core::Some(
-                            __tool_core::Cow::Borrowed("The user asks about weather."),
-                        ),
-                        returns: __tool_core::Some(
-                            __tool_core::Cow::Borrowed("One number a day."),
-                        ),
-                        ..__tool_core::Details::EMPTY
-                    }
-                },
-            ),
             invoke: __tool_core::Invoke::Async(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
+        );
+        const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
+            &__tool_core::Details {
+                title: __tool_core::Some(__tool_core::Cow::Borrowed("Forecast")),
+                when_to_use: __tool_core::Some(
+                    __tool_core::Cow::Borrowed("The user asks about weather."),
+                ),
+                returns: __tool_core::Some(
+                    __tool_core::Cow::Borrowed("One number a day."),
+                ),
+                ..__tool_core::Details::EMPTY
+            },
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {

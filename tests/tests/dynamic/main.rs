@@ -3,9 +3,12 @@
 mod bounds;
 mod building;
 mod calling;
+mod foreign;
 mod messages;
 mod rendering;
 mod unions;
+#[path = "../../support/watchdog.rs"]
+mod watchdog;
 
 use std::convert::Infallible;
 

@@ -3,17 +3,21 @@
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
+use crate::output::InvalidResult;
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
 
 /// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ToolErrorKind {
     /// The registry has no tool with this name.
@@ -24,14 +28,39 @@ pub enum ToolErrorKind {
     InvalidArguments,
     /// The tool returned an error.
     Failed,
+    /// The tool ran, but its result does not match its output schema or can't be written as JSON.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// The average of the numbers.
+    /// #[tool]
+    /// fn average(numbers: Vec<f64>) -> f64 {
+    ///     numbers.iter().sum::<f64>() / numbers.len() as f64
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![average]).build()?;
+    /// let call = ToolCall::new("call_1", "average", r#"{"numbers":[]}"#);
+    /// let result = registry.call_blocking(call);
+    /// let error = result.error().unwrap();
+    /// assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
+    /// // For the log. JSON has no NaN.
+    /// assert_eq!(error.detail(), "expected a number, got null");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    InvalidResult,
     /// The tool or a hook panicked.
     Panicked,
     /// The tool did not finish within its timeout.
     TimedOut,
     /// The application cancelled the call.
     Cancelled,
-    /// A hook denied the call.
+    /// A hook, or the person who decided on a held call, denied the call.
     Denied,
+    /// A hook holds the call until somebody decides on it.
+    Held,
+    /// The program stopped while the tool ran. It may have had an effect.
+    Interrupted,
     /// A context value or the async runtime is missing.
     Unavailable,
 }
@@ -45,10 +74,13 @@ impl ToolErrorKind {
             ToolErrorKind::MalformedJson => "malformed_json",
             ToolErrorKind::InvalidArguments => "invalid_arguments",
             ToolErrorKind::Failed => "failed",
+            ToolErrorKind::InvalidResult => "invalid_result",
             ToolErrorKind::Panicked => "panicked",
             ToolErrorKind::TimedOut => "timed_out",
             ToolErrorKind::Cancelled => "cancelled",
             ToolErrorKind::Denied => "denied",
+            ToolErrorKind::Held => "held",
+            ToolErrorKind::Interrupted => "interrupted",
             ToolErrorKind::Unavailable => "unavailable",
         }
     }
@@ -65,18 +97,22 @@ impl fmt::Display for ToolErrorKind {
 /// The model sees [`message`](ToolError::message) (also `Display`): the tool's name, what is wrong,
 /// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
 /// logged under the same reference.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolError {
     id: Reference,
     kind: ToolErrorKind,
     message: String,
     /// The message before the application replaced it.
     original: Option<String>,
+    #[cfg_attr(feature = "agent", serde(skip))]
     detail: String,
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
-    source: Option<Arc<Source>>,
+    #[cfg_attr(feature = "agent", serde(skip))]
+    source: Option<Source>,
     is_retryable: bool,
+    hold: Option<Box<Hold>>,
 }
 
 /// Appended to the message of a retryable error.
@@ -121,9 +157,15 @@ impl ToolError {
         &self.detail
     }
 
-    /// Returns the violations of the schema, at most 20.
+    /// Returns the violations of the schema, at most 20: those of the arguments, which the message
+    /// lists, or those of the result, which only the operator sees.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
+    }
+
+    /// Returns what somebody has to decide on, if the call is [held](crate::Gate::hold).
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_deref()
     }
 
     /// Creates an error whose message is the headline, the reference and the body.
@@ -152,6 +194,7 @@ impl ToolError {
             violations: Vec::new(),
             source: None,
             is_retryable: false,
+            hold: None,
         }
     }
 
@@ -184,7 +227,7 @@ impl ToolError {
         if let Some(source) = &self.source
             && is_huge(source.error())
         {
-            self.source = Some(Arc::new(Source::new(OwnedError::of(source.error()))));
+            self.source = Some(Source::new(OwnedError::of(source.error())));
         }
     }
 
@@ -266,7 +309,7 @@ impl ToolError {
             Some(nested) => nested.into_error(tool, invites_retry),
             None => ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]),
         };
-        error.source = source.map(Arc::new);
+        error.source = source;
         if error.message.len() < message.len() && message.len() > OPERATOR_TEXT {
             // The texts of the calls in between are left out, so `truncate` does not see them.
             error.shrink_source();
@@ -275,6 +318,30 @@ impl ToolError {
         if error.is_retryable {
             error.message.push_str(RETRY);
         }
+        error
+    }
+
+    /// Creates the error of a result that is not what the tool promises. The model can't help it, and
+    /// the tool may have had its effect.
+    pub(crate) fn invalid_result(tool: &str, invalid: InvalidResult) -> ToolError {
+        const BODY: &str = ": the call was carried out, but its result can't be shown; it has been \
+                            reported, so do not repeat the call";
+        let mut error = ToolError::new(
+            ToolErrorKind::InvalidResult,
+            [tool, " returned an invalid result"],
+            [BODY, ""],
+        );
+        let (listed, more) = invalid.violations.into_parts();
+        error.detail = listed
+            .iter()
+            .map(Violation::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
+        if more > 0 {
+            push(&mut error.detail, format_args!("; and {more} more"));
+        }
+        error.violations = listed;
+        error.source = invalid.source;
         error
     }
 
@@ -313,6 +380,25 @@ impl ToolError {
         )
     }
 
+    pub(crate) fn held(hold: Hold) -> ToolError {
+        let mut error = ToolError::new(
+            ToolErrorKind::Held,
+            [hold.tool(), " was not run"],
+            [": it waits for approval: ", hold.reason()],
+        );
+        error.hold = Some(Box::new(hold));
+        error
+    }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn interrupted(tool: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Interrupted,
+            [tool, " was interrupted"],
+            [": the program stopped while it ran", NO_RETRY],
+        )
+    }
+
     pub(crate) fn unavailable(tool: &str, detail: String) -> ToolError {
         ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
     }
@@ -344,7 +430,7 @@ impl ToolError {
 
     /// Sets the error that this one replaces as its source.
     pub(crate) fn set_replaced(&mut self, replaced: ReplacedError) {
-        self.source = Some(Arc::new(Source::new(replaced)));
+        self.source = Some(Source::new(replaced));
     }
 }
 
@@ -357,7 +443,7 @@ impl fmt::Display for ToolError {
 impl Error for ToolError {
     /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 
@@ -386,7 +472,7 @@ impl<'t> Nested<'t> {
     }
 
     fn outermost(tool: &str, message: &'t str) -> Option<Nested<'t>> {
-        const HEADLINES: [(ToolErrorKind, [&str; 2]); 6] = [
+        const HEADLINES: [(ToolErrorKind, [&str; 2]); 7] = [
             (ToolErrorKind::Failed, ["", " failed"]),
             (
                 ToolErrorKind::InvalidArguments,
@@ -395,6 +481,10 @@ impl<'t> Nested<'t> {
             (
                 ToolErrorKind::MalformedJson,
                 ["the arguments for ", " are not valid JSON"],
+            ),
+            (
+                ToolErrorKind::InvalidResult,
+                ["", " returned an invalid result"],
             ),
             (ToolErrorKind::TimedOut, ["", " timed out"]),
             (ToolErrorKind::Cancelled, ["", " was cancelled"]),
@@ -437,7 +527,7 @@ impl<'t> Nested<'t> {
 pub(crate) struct ReplacedError {
     message: String,
     detail: String,
-    source: Option<Arc<Source>>,
+    source: Option<Source>,
 }
 
 impl fmt::Display for ReplacedError {
@@ -452,7 +542,7 @@ impl fmt::Display for ReplacedError {
 
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 
@@ -500,8 +590,30 @@ impl Error for Transient {
 }
 
 /// Six characters of Crockford's base 32, which omits those that are easily confused.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(try_from = "String", into = "String"))]
 struct Reference([u8; 6]);
+
+#[cfg(feature = "agent")]
+impl From<Reference> for String {
+    fn from(reference: Reference) -> String {
+        reference.as_str().into()
+    }
+}
+
+#[cfg(feature = "agent")]
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Reference, &'static str> {
+        let bytes = text.as_bytes().try_into();
+        match bytes.map(Reference) {
+            Ok(reference) if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Ok(reference),
+            _ => Err("not the reference of an error"),
+        }
+    }
+}
 
 impl Reference {
     const SUFFIX_LEN: usize = " [ref ABC123]".len();

@@ -5,10 +5,15 @@ use serde_json::Value;
 use crate::call::error::ToolError;
 use crate::call::head::{CallHead, WireId};
 use crate::call::truncate::truncate;
+use crate::schema::numbers::rounded_integer;
 use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
-#[derive(Debug)]
+///
+/// With the feature `agent`, serde saves it, apart from what only the operator may see: the
+/// [details](ToolError::detail) and the source of an error.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolResult {
     call_id: String,
     name: String,
@@ -45,6 +50,12 @@ impl ToolResult {
         }
     }
 
+    /// Creates the result of a call that failed.
+    #[cfg(feature = "agent")]
+    pub(crate) fn failed(call: CallHead, error: ToolError) -> ToolResult {
+        ToolResult::new(call, Err(Box::new(error)), Vec::new())
+    }
+
     /// Returns the id of the call.
     pub fn call_id(&self) -> &str {
         &self.call_id
@@ -63,13 +74,18 @@ impl ToolResult {
         }
     }
 
-    /// Returns the output as a JSON value, unless the tool returned a string or `()`.
+    /// Returns the output as a JSON value, unless the tool returned a string or `()`. Also returns
+    /// `None` if the output contains an integer of more than 64 bits, which a `Value` would round;
+    /// [`structured_json`](ToolResult::structured_json) has it.
     pub fn structured(&self) -> Option<Value> {
-        self.structured_json()
-            .and_then(|json| serde_json::from_str(json).ok())
+        let json = self.structured_json()?;
+        if rounded_integer(json).is_some() {
+            return None;
+        }
+        serde_json::from_str(json).ok()
     }
 
-    /// Returns the output as JSON text, unless the tool returned a string or `()`.
+    /// Returns the output as JSON text, exact, unless the tool returned a string or `()`.
     pub fn structured_json(&self) -> Option<&str> {
         (self.is_json && self.error.is_none()).then_some(&*self.content)
     }
@@ -156,6 +172,16 @@ impl ToolResult {
         match &mut self.error {
             Some(error) => error.truncate(cap),
             None => self.is_json &= !truncate(&mut self.content, cap),
+        }
+    }
+
+    /// Returns the call of the result.
+    #[cfg(feature = "agent")]
+    pub(crate) fn head(&self) -> CallHead {
+        CallHead {
+            id: self.call_id.clone(),
+            name: self.name.clone(),
+            wire_id: self.wire_id,
         }
     }
 

@@ -3,11 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::dialect::{
+    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
 use crate::tool::ToolEntry;
 
@@ -198,7 +201,7 @@ impl Dialect for Anthropic {
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
-                        out.word("input_schema").raw(tool.parameters_json());
+                        out.word("input_schema").raw(tool.portable_json());
                     }
                 });
             }
@@ -212,6 +215,14 @@ impl Dialect for Anthropic {
         hosted_tool::is_of_type(tool, |name| name == "mcp_toolset" || has_version(name))
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            keys: Some(".-"),
+            ..NameRules::COMMON
+        };
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "Anthropic"
     }
@@ -219,6 +230,10 @@ impl Dialect for Anthropic {
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let blocks = FORMAT.array(response, "content")?;
         FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::anthropic::Messages::new(&FORMAT))
     }
 
     /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 const TOOLS_MIN: Rule = Rule::limit(
@@ -86,7 +87,7 @@ impl Dialect for Bedrock {
                     out.word("toolSpec").object(|out| {
                         write_head(tool, out);
                         out.word("inputSchema").object(|out| {
-                            out.word("json").raw(tool.parameters_json());
+                            out.word("json").raw(tool.portable_json());
                         });
                     });
                 });
@@ -98,6 +99,11 @@ impl Dialect for Bedrock {
     /// Accepts `systemTool` and `cachePoint` (the union `Tool` of the service's model).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
@@ -121,6 +127,12 @@ impl Dialect for Bedrock {
         })
     }
 
+    /// Each event is an object with one key, the type of the event (`:event-type` in the headers of the
+    /// AWS event stream), as the SDKs of AWS return it.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::bedrock::ConverseStream::new(&FORMAT))
+    }
+
     /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         let message = &response["output"]["message"];
@@ -131,7 +143,17 @@ impl Dialect for Bedrock {
     }
 
     fn text(&self, response: &Value) -> String {
-        content_text(&response["output"]["message"]["content"])
+        let blocks = response["output"]["message"]["content"].as_array();
+        let texts = blocks.into_iter().flatten().map(|block| {
+            // Text with citations.
+            let cited = content_text(&block["citationsContent"]["content"]);
+            cited + block["text"].as_str().unwrap_or_default()
+        });
+        texts.collect()
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": [{"text": text}]})
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

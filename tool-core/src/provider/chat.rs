@@ -17,7 +17,8 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     name: "function.name",
     arguments: "function.arguments",
     stop_reason: "finish_reason",
-    truncated: &["length", "content_filter"],
+    // "error" is what OpenRouter and Mistral send for a response that failed on its way.
+    truncated: &["length", "content_filter", "error"],
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.
@@ -43,7 +44,7 @@ pub(crate) fn write_tools(
 
 /// Writes the schema of the arguments unchanged.
 pub(crate) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
-    out.word("parameters").raw(tool.parameters_json());
+    out.word("parameters").raw(tool.portable_json());
 }
 
 /// Returns the calls of the first choice.

@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new(
@@ -58,13 +59,19 @@ pub struct Cohere {}
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
-    truncated: &["MAX_TOKENS"],
+    // The SDK's `ChatFinishReason`.
+    truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
     ..chat::FORMAT
 };
 
 impl Dialect for Cohere {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
@@ -80,6 +87,10 @@ impl Dialect for Cohere {
                 Err(FORMAT.error("`message` is missing"))
             }
         }
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::cohere::Chat::new(&FORMAT))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

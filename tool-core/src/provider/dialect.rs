@@ -41,21 +41,25 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::reshape;
 use crate::provider::rules::{BrokenRule, Target};
+use crate::provider::stream::{self, Unsupported};
 use crate::provider::subset::Subset;
+use crate::provider::usage;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 pub use crate::provider::dialects::*;
-pub use crate::provider::hosted_tool::RefusedTool;
+pub use crate::provider::hosted_tool::{Refused, RefusedTool};
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
+pub use crate::provider::stream::{StreamEvent, StreamReader};
+pub use crate::provider::usage::Usage;
 pub use crate::provider::writer::JsonWriter;
 
 /// The format in which a provider expects tools and results, and sends calls.
@@ -96,7 +100,7 @@ pub use crate::provider::writer::JsonWriter;
 ///
 /// assert_eq!(Custom.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
-pub trait Dialect {
+pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
@@ -107,12 +111,19 @@ pub trait Dialect {
         false
     }
 
+    /// Returns why the provider rejects a `DynamicTool`, which is then left out. Only its name and
+    /// its keys can be a reason: dialects rewrite schemas. By default, every tool is accepted.
+    fn problem(&self, _tool: &ToolEntry) -> Option<String> {
+        None
+    }
+
     /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
     }
 
-    /// Returns the calls in a whole response (not a chunk of a stream), in order. There may be none.
+    /// Returns the calls in a whole response, in order. [`stream`](Dialect::stream) reads events of a
+    /// stream. There may be none.
     ///
     /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
     /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
@@ -124,6 +135,34 @@ pub trait Dialect {
     /// messages, contains a call without a name or id, or has no answer because the provider blocked
     /// the prompt or could not read a call.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
+
+    /// Returns a reader for one streamed response, which emits text and calls as they arrive and
+    /// returns the whole response at the end. By default, a dialect has none: the reader returns an
+    /// error.
+    ///
+    /// The reader takes the JSON of each event. Splitting the body of an HTTP response into server-sent
+    /// events is the task of a library, such as `eventsource-stream`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    ///
+    /// let dialect = OpenAiChat::default();
+    /// let mut reader = dialect.stream();
+    /// let chunk = |delta, stop| {
+    ///     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+    /// };
+    /// let events = reader.event(&chunk(json!({"role": "assistant", "content": "Hel"}), None))?;
+    /// assert_eq!(events, [StreamEvent::Text("Hel".into())]);
+    /// reader.event(&chunk(json!({"content": "lo"}), None))?;
+    /// reader.event(&chunk(json!({}), Some("stop")))?;
+    /// let response = reader.finish()?;
+    /// assert_eq!(dialect.text(&response), "Hello");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(Unsupported)
+    }
 
     /// Returns the part of a response that the next request must repeat unchanged: the model's turn,
     /// with its reasoning and signatures.
@@ -149,8 +188,31 @@ pub trait Dialect {
         false
     }
 
+    /// Returns how many tokens a response used, if it says so.
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        Usage::find(response)
+    }
+
+    /// Returns why the model stopped, in the provider's words.
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        usage::stop_reason(response)
+    }
+
     /// Returns the results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Returns a message of the user with this text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Gemini};
+    ///
+    /// let message = Gemini::default().user_message("Hello!");
+    /// assert_eq!(message, json!({"role": "user", "parts": [{"text": "Hello!"}]}));
+    /// ```
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": text})
+    }
 
     /// Returns everything that the next request adds to the conversation: the turn, then the results.
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
@@ -175,12 +237,20 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).hosts(tool)
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        (**self).problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         (**self).provider()
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         (**self).calls(response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        (**self).stream()
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
@@ -195,8 +265,20 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).is_paused(response)
     }
 
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        (**self).usage(response)
+    }
+
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        (**self).stop_reason(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         (**self).results(results)
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        (**self).user_message(text)
     }
 
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
@@ -211,10 +293,75 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 /// Writes `name` and `description`, which have these keys with every provider.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    out.word("description").string(&tool.prompt());
+    let prompt = tool.prompt();
+    // Bedrock rejects an empty description, and no provider requires one.
+    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
+        out.word("description").string(&prompt);
+    }
 }
 
-/// Writes the schema under `key`, and `strict`. A schema that the target rejects is written unchanged
+/// The names that a provider accepts.
+pub(crate) struct NameRules {
+    /// The longest name of a tool.
+    pub(crate) max_len: usize,
+    /// Set if a name must start with a letter or `_`.
+    pub(crate) starts_with_letter: bool,
+    /// The characters of a tool's name other than ASCII letters, digits, `_` and `-`.
+    pub(crate) more: &'static str,
+    /// The keys of objects: `None` for any, or the characters other than ASCII letters, digits and
+    /// `_`.
+    pub(crate) keys: Option<&'static str>,
+}
+
+impl NameRules {
+    /// `^[a-zA-Z0-9_-]{1,64}$`, and any key.
+    pub(crate) const COMMON: NameRules = NameRules {
+        max_len: 64,
+        starts_with_letter: false,
+        more: "",
+        keys: None,
+    };
+
+    /// Returns what a provider rejects in a tool.
+    pub(crate) fn problem(&self, tool: &ToolSpec) -> Option<String> {
+        let name = &*tool.name;
+        if !self.accepts(name, self.max_len, "-", self.more) {
+            let start = if self.starts_with_letter {
+                " that starts with a letter or `_`"
+            } else {
+                ""
+            };
+            let more: String = self
+                .more
+                .chars()
+                .map(|more| format!(", `{more}`"))
+                .collect();
+            let length = self.max_len;
+            return Some(format!(
+                "its name must be 1 to {length} ASCII letters, digits, `_`, `-`{more}{start}"
+            ));
+        }
+        let more = self.keys?;
+        let keys = &tool.dynamic_parts()?.unusual_keys;
+        let key = keys.iter().find(|key| !self.accepts(key, 64, "", more))?;
+        Some(format!("it has the key {}", Value::from(&**key)))
+    }
+
+    fn accepts(&self, name: &str, max_len: usize, hyphen: &str, more: &str) -> bool {
+        let is_accepted = |character: char| {
+            character.is_ascii_alphanumeric()
+                || character == '_'
+                || hyphen.contains(character)
+                || more.contains(character)
+        };
+        let is_start = |character: char| character.is_ascii_alphabetic() || character == '_';
+        (1..=max_len).contains(&name.len())
+            && name.chars().all(is_accepted)
+            && (!self.starts_with_letter || name.starts_with(is_start))
+    }
+}
+
+/// Writes the schema under `key`, and `strict`. A schema that the target rejects is written unreduced
 /// and not as strict: one tool must not make the whole request fail.
 pub(crate) fn strict_or_plain(
     tool: &ToolSpec,
@@ -228,7 +375,7 @@ pub(crate) fn strict_or_plain(
     if is_strict {
         reshape::write(&tool.parameters(), subset, out);
     } else {
-        out.raw(tool.parameters_json());
+        out.raw(tool.portable_json());
     }
     out.word("strict").boolean(is_strict);
 }

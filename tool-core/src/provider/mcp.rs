@@ -7,8 +7,9 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
-use crate::schema::{Kind, Schema};
-use crate::spec::Annotations;
+use crate::provider::stream::{self, StreamReader};
+use crate::schema::{Direction, Kind, Schema};
+use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
 
 #[cfg(feature = "docs")]
@@ -21,6 +22,9 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 
 /// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
 /// `tools/call` requests, and writes JSON-RPC responses.
+///
+/// A tool with [tags](crate::ToolSpec::tags) has them in its metadata:
+/// `"_meta":{"tool-core/tags":["admin"]}`.
 ///
 /// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
@@ -57,14 +61,20 @@ impl Mcp {
     /// Returns the output schema if every result of the tool follows it, as the specification
     /// demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
-        // Every result is validated, and the schema is one of an object.
-        if tool.is_dynamic() {
-            return tool.output_json();
+        // Every result is validated.
+        if let Some(parts) = tool.dynamic_parts() {
+            let fits = match parts.output_values {
+                OutputValues::Objects => true,
+                OutputValues::Structured => self.version == Version::V2026_07_28,
+                OutputValues::Any => false,
+            };
+            return tool.output_json().filter(|_| fits);
         }
         let schema = tool.output()?;
-        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let form = schema.form(Direction::Result);
+        let object = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
-        if fits && is_structured(schema) {
+        if fits && is_structured(schema) && fits_values(schema) {
             tool.output_json()
         } else {
             None
@@ -92,15 +102,28 @@ impl Dialect for Mcp {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    write_head(tool, out);
+                    // A tool of another server is listed as there.
+                    if let Some(source) = tool.source() {
+                        out.word("name").string(&source.name);
+                        if !source.description.is_empty() {
+                            out.word("description").string(&source.description);
+                        }
+                    } else {
+                        write_head(tool, out);
+                    }
                     if let Some(title) = tool.title() {
                         out.word("title").string(title);
                     }
-                    out.word("inputSchema").raw(tool.parameters_json());
+                    let schema = match tool.source() {
+                        Some(source) => &*source.parameters,
+                        None => tool.parameters_json(),
+                    };
+                    out.word("inputSchema").raw(schema);
                     if let Some(schema) = self.output_schema(tool) {
                         out.word("outputSchema").raw(schema);
                     }
                     write_annotations(tool.annotations, out);
+                    write_tags(tool, out);
                 });
             }
         });
@@ -130,6 +153,15 @@ impl Dialect for Mcp {
         FORMAT.calls(response, messages, |message| {
             message["method"] == "tools/call"
         })
+    }
+
+    /// Each event is a message of the client. The response is an array of all messages, and its end is
+    /// not marked.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let dialect = *self;
+        stream::reader(stream::messages::WholeMessages::new(move |message| {
+            dialect.calls(message)
+        }))
     }
 
     /// Returns nothing: requests are independent.
@@ -196,9 +228,38 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     });
 }
 
+/// Returns `true` if a `Value` holds every integer of the schema. It rounds those of more than 64
+/// bits, which are sent as text instead.
+fn fits_values(schema: &Schema) -> bool {
+    let direction = Direction::Result;
+    match schema.form(direction).kind {
+        Kind::Integer(range) => {
+            range.minimum >= i128::from(i64::MIN) && range.maximum <= i128::from(u64::MAX)
+        }
+        _ => (0..)
+            .map_while(|at| schema.child(direction, at))
+            .all(fits_values),
+    }
+}
+
+/// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",
+/// `_meta`).
+fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
+    if tool.tags().len() == 0 {
+        return;
+    }
+    out.word("_meta").object(|out| {
+        out.word("tool-core/tags").array(|out| {
+            for tag in tool.tags() {
+                out.string(tag);
+            }
+        });
+    });
+}
+
 /// Returns `true` if every value of the schema is sent as structured content. A string is not.
 fn is_structured(schema: &Schema) -> bool {
-    match schema.kind() {
+    match schema.form(Direction::Result).kind() {
         Kind::Boolean
         | Kind::Integer(_)
         | Kind::Number(_)

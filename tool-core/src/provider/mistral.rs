@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 pub(crate) const PROFILE: Profile = Profile {
@@ -67,6 +68,11 @@ impl Dialect for Mistral {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "Mistral"
     }
@@ -96,6 +102,12 @@ impl Dialect for Mistral {
             pending.extend(calls.filter(|call| !answered(call)));
         }
         Ok(pending)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| Mistral {}.calls(response);
+        let chunks = stream::chat::Chunks::new(&FORMAT, calls);
+        stream::reader(chunks.with_hosted_calls())
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

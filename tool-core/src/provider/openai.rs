@@ -4,11 +4,14 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::dialect::{
+    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, has_lookaround};
 use crate::tool::ToolEntry;
 
@@ -209,12 +212,22 @@ impl Dialect for OpenAiChat {
         hosted_tool::is_of_type(tool, |_| false)
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "chat completions"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&chat::FORMAT, response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| chat::calls(&chat::FORMAT, response);
+        stream::reader(stream::chat::Chunks::new(&chat::FORMAT, calls))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {
@@ -316,7 +329,7 @@ impl Dialect for OpenAiResponses {
                         let target = Target::OpenAiStrict;
                         strict_or_plain(tool, target, &STRICT, "parameters", out);
                     } else {
-                        out.word("parameters").raw(tool.parameters_json());
+                        out.word("parameters").raw(tool.portable_json());
                         out.word("strict").boolean(false);
                     }
                 });
@@ -330,6 +343,14 @@ impl Dialect for OpenAiResponses {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            max_len: 128,
+            ..NameRules::COMMON
+        };
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "the Responses API of OpenAI"
     }
@@ -337,6 +358,10 @@ impl Dialect for OpenAiResponses {
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let items = RESPONSES.array(response, "output")?;
         RESPONSES.calls(response, items, |item| is_type(item, "function_call"))
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::responses::ResponseStream::new(&RESPONSES))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

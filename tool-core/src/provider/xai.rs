@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_anchored, is_simple};
 use crate::tool::ToolEntry;
 
@@ -134,12 +135,22 @@ impl Dialect for XAi {
         hosted_tool::is_of_type(tool, |_| false)
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "chat completions of xAI"
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&FORMAT, response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| chat::calls(&FORMAT, response);
+        stream::reader(stream::chat::Chunks::new(&FORMAT, calls))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::schema::stats::SchemaStats;
-use crate::schema::{Kind, Schema, Text};
+use crate::schema::{Direction, Kind, Results, Schema, Text};
 
 /// A property of an object schema.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Property {
     pub(crate) has_fallback: bool,
     /// `true` if strict decoding enforces the whole schema, so that validation can be skipped.
     pub(crate) exact: bool,
+    /// The schema with its `null`, if it is serialized in another form.
+    pub(crate) result: Option<&'static Schema>,
     /// `true` if results may omit the property although calls may not (`skip_serializing_if`).
     pub(crate) skipped_in_results: bool,
     /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
@@ -35,9 +37,10 @@ pub struct Property {
 impl Property {
     /// Creates a property, which is required unless `schema` accepts `null`.
     pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
-        let (nullable, schema) = match schema.kind {
-            Kind::Nullable(inner) => (true, inner),
-            _ => (false, schema),
+        let (nullable, schema, result) = match schema.kind {
+            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => (true, inner, None),
+            Kind::Nullable(inner) => (true, inner, Some(schema)),
+            _ => (false, schema, None),
         };
         Property {
             name,
@@ -50,6 +53,7 @@ impl Property {
             nullable,
             has_fallback: false,
             exact: false,
+            result,
             skipped_in_results: false,
             flat: false,
             stats: None,
@@ -106,6 +110,14 @@ impl Property {
     /// Returns the schema of the value.
     pub const fn schema(&self) -> &'static Schema {
         self.schema
+    }
+
+    /// Returns the schema of the value in one direction, without `null` if it is nullable.
+    pub(crate) const fn value(&self, direction: Direction) -> &'static Schema {
+        match (direction, self.result) {
+            (Direction::Result, Some(result)) => result,
+            _ => self.schema,
+        }
     }
 
     /// Returns `true` if a call must provide the property.

@@ -75,7 +75,7 @@ impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
         let mut bytes = [0; BYTES];
         let draft = &T::DRAFT;
         if draft.length > INLINE_CAPACITY {
-            write_both(T::SOURCE.parameters, T::SOURCE.output, &mut bytes);
+            write_both(T::SOURCE.parameters, T::SOURCE.output_schema(), &mut bytes);
         } else {
             let (text, _) = draft.bytes.split_at(draft.length);
             let (place, _) = bytes.split_at_mut(draft.length);
@@ -124,6 +124,7 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::OutputSchema;
     use crate::schema::Text;
     use crate::spec::Location;
     use crate::tool::StaticSpec;
@@ -137,7 +138,10 @@ mod tests {
             impl Tool for $tool {
                 const SOURCE: StaticSpec = StaticSpec {
                     parameters: $parameters,
-                    output: Some(OUTPUT),
+                    output: Some(OutputSchema {
+                        schema: OUTPUT,
+                        writes: 0,
+                    }),
                     ..StaticSpec::EMPTY
                 };
                 const LOCATION: Location = Location::EMPTY;

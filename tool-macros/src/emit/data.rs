@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::parse_quote;
+use syn::{Type, parse_quote};
 
-use super::block;
 use super::property::{Member, describe};
-use crate::model::data::{Data, Field, Shape, Tagging, Variant};
+use super::{block, description};
+use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
+use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
 use crate::util::tokens::text;
@@ -19,16 +20,22 @@ use crate::util::tokens::text;
 //             impl<T> NamedType for Place<T> { const NAME: &'static str = "Place"; }
 //         };
 pub(crate) fn data(data: &Data) -> TokenStream {
-    implementation(data, &schema(data), &exact(data))
+    implementation(data, &schema(data), &exact(data), &writes(data))
 }
 
 /// The implementation for a type that has errors. Without it, every use of the type would be another
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
-    implementation(data, &quote!(__tool_core::Schema::ANY), &quote!(false))
+    let schema = quote!(__tool_core::Schema::ANY);
+    implementation(data, &schema, &quote!(false), &quote!(0))
 }
 
-fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> TokenStream {
+fn implementation(
+    data: &Data,
+    schema: &TokenStream,
+    exact: &TokenStream,
+    writes: &TokenStream,
+) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let name = plain(ident);
     let (parameters, arguments, conditions) = data.generics.split_for_impl();
@@ -42,6 +49,7 @@ fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> Tok
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
             const SCHEMA: &'static __tool_core::Schema = &const { #schema };
             const EXACT: ::core::primitive::bool = #exact;
+            const WRITES: ::core::primitive::u8 = #writes;
         }
 
         #[automatically_derived]
@@ -89,14 +97,7 @@ fn exact(data: &Data) -> TokenStream {
     if !is_read_by_type(&data.shape) {
         return quote!(false);
     }
-    let mut types = Vec::new();
-    let mut spelled = HashSet::new();
-    for field in data.fields() {
-        if spelled.insert(field.ty.to_token_stream().to_string()) {
-            types.push(&field.ty);
-        }
-    }
-    match &types[..] {
+    match &types(&data.shape)[..] {
         [] => quote!(true),
         types => quote!({
             #[allow(unused_imports)]
@@ -104,6 +105,61 @@ fn exact(data: &Data) -> TokenStream {
             #(__tool_core::Exactness::<#types>::VALUE)&&*
         }),
     }
+}
+
+// Input:  struct Place { name: String, latitude: f64, longitude: f64 }
+// Output: { use NotExact as _; Exactness::<String>::WRITES & Exactness::<f64>::WRITES }
+//
+// If serde's derived code writes just what the schema describes, it depends on the fields.
+fn writes(data: &Data) -> TokenStream {
+    let shape = match &data.results {
+        Results::Same => &data.shape,
+        Results::Other(shape) => shape,
+        Results::Unknown => return quote!(0),
+    };
+    if !is_written_by_type(shape) {
+        return quote!(0);
+    }
+    match &types(shape)[..] {
+        [] => quote!(__tool_core::WRITES_EXACTLY),
+        types => quote!({
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            #(__tool_core::Exactness::<#types>::WRITES)&*
+        }),
+    }
+}
+
+/// The types of all fields, each once.
+fn types(shape: &Shape) -> Vec<&Type> {
+    let mut spelled = HashSet::new();
+    let types = shape.fields().into_iter().map(|field| &field.ty);
+    types
+        .filter(|ty| spelled.insert(ty.to_token_stream().to_string()))
+        .collect()
+}
+
+/// Returns `true` if serde writes each member by its type and nothing else. A flattened map may
+/// contain a key of the struct.
+fn is_written_by_type(shape: &Shape) -> bool {
+    match shape {
+        Shape::Object(fields) | Shape::Tuple(fields) => fields
+            .iter()
+            .all(|field| is_written_so(field) && !field.is_flat),
+        Shape::Transparent(field) => is_written_so(field),
+        Shape::Unit => true,
+        Shape::Enum(tagging, variants) => variants.iter().all(|variant| {
+            let is_flat = matches!(tagging, Tagging::Internal(_))
+                && matches!(variant.shape, Shape::Transparent(_))
+                && !variant.is_untagged;
+            !is_flat && is_written_by_type(&variant.shape)
+        }),
+    }
+}
+
+/// Returns `true` if a field is written as its type is.
+fn is_written_so(field: &Field) -> bool {
+    field.constraints.schema_override.is_none() && field.constraints.narrowings.is_empty()
 }
 
 /// Returns `true` if serde reads each member by its type and nothing else.
@@ -148,7 +204,7 @@ fn add_bounds(data: &Data, generics: &mut syn::Generics) {
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
+pub(super) fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(ident) => names.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), names),
@@ -174,9 +230,22 @@ fn constants(data: &Data) -> TokenStream {
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
 fn schema(data: &Data) -> TokenStream {
     let name = plain(&data.ident);
-    let schema = describe(shape(data, &data.shape), data.description.as_deref());
-    let input_only = data.is_input_only;
-    let named = quote!(__tool_core::named(#schema, #name, #input_only));
+    let schema = describe(shape(data, &data.shape), data.description.as_ref());
+    let named = quote!(__tool_core::named(#schema, #name));
+    let named = match &data.results {
+        Results::Same => named,
+        Results::Unknown => {
+            quote!(__tool_core::with_results(#named, &__tool_core::UNKNOWN))
+        }
+        Results::Other(results) => {
+            let results = shape(data, results);
+            quote!({
+                #[allow(unused_imports)]
+                use __tool_core::NoWritten as _;
+                __tool_core::with_results(#named, const { &#results })
+            })
+        }
+    };
     if data.is_try_from {
         quote!({
             #[allow(unused_imports)]
@@ -221,11 +290,13 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
         branches.push(strings(&plain));
     }
     branches.extend(others.iter().map(|variant| branch(data, tagging, variant)));
+    // A schema of results, for which the order of the variants does not matter.
+    let is_written = variants.iter().any(|variant| variant.is_written);
     // serde tries one variant after the other.
     let is_untagged = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
     match &branches[..] {
         [only] => only.clone(),
-        _ if is_untagged => {
+        _ if is_untagged && !is_written => {
             // The span makes "would read as an earlier one" underline the enum.
             quote_spanned! {data.ident.span()=>
                 __tool_core::check::untagged(const { &[#(const { &#branches }),*] })
@@ -240,19 +311,19 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
 /// The unit variants, as one enum of strings with notes.
 fn strings(variants: &[&Variant]) -> TokenStream {
     let all = variants.iter();
-    let listed = all
+    let (listed, other): (Vec<&Variant>, Vec<&Variant>) = all
         .clone()
-        .filter(|one| !one.is_other || variants.len() == 1);
-    let values = listed.map(|variant| text(&variant.name));
-    let other = all.clone().filter(|variant| variant.is_other);
-    let aliases = all.clone().flat_map(|variant| &variant.aliases);
-    let aliases = aliases.chain(other.map(|variant| &variant.name));
+        .partition(|one| !one.is_other || variants.len() == 1);
+    let values = listed.iter().map(|variant| text(&variant.name));
     let is_open = all.clone().any(|variant| variant.is_other);
-    let notes = all.filter_map(|variant| {
-        let description = variant.description.as_ref()?;
-        Some(format!("{}: {description}", variant.name))
+    // The variant for other strings comes after the values.
+    let aliases = listed.iter().chain(&other).enumerate();
+    let aliases = aliases.flat_map(|(index, variant)| {
+        let name = Some(&variant.name).filter(|_| index >= listed.len());
+        let names = name.into_iter().chain(&variant.aliases);
+        names.map(move |name| quote!((#name, #index)))
     });
-    let notes = text(&notes.collect::<Vec<_>>().join("\n"));
+    let notes = notes(&all.copied().collect::<Vec<_>>());
     quote! {
         __tool_core::strings(
             const { &[#(#values),*] },
@@ -260,6 +331,29 @@ fn strings(variants: &[&Variant]) -> TokenStream {
             #is_open,
             #notes,
         )
+    }
+}
+
+/// The descriptions of unit variants, as `Text`.
+fn notes(variants: &[&Variant]) -> TokenStream {
+    let mut parts = Vec::new();
+    for variant in variants {
+        if let Some(description) = &variant.description {
+            let line = if parts.is_empty() { "" } else { "\n" };
+            parts.extend(
+                description
+                    .clone()
+                    .after(format!("{line}{}: ", variant.name)),
+            );
+        }
+    }
+    let literal = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    match parts.iter().map(literal).collect::<Option<String>>() {
+        Some(notes) => text(&notes),
+        None => description::text(&Description::Constant(parts)),
     }
 }
 
@@ -278,7 +372,7 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
                 Shape::Object(fields) => object(data, &[tag], fields),
                 Shape::Transparent(field) => {
                     let inner = member(data, field).schema();
-                    let inner = quote!(__tool_core::Property::flatten(#inner));
+                    let inner = flatten(&inner, field);
                     object(data, &[tag, inner], &[])
                 }
                 _ => object(data, &[tag], &[]),
@@ -295,7 +389,7 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
             }
         }
     };
-    describe(schema, variant.description.as_deref())
+    describe(schema, variant.description.as_ref())
 }
 
 /// The property that contains the fields of a variant.
@@ -310,7 +404,8 @@ fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Varian
 /// The property that identifies a variant.
 fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
-    let (aliases, is_open) = (&variant.aliases, variant.is_other);
+    let aliases = variant.aliases.iter().map(|alias| quote!((#alias, 0)));
+    let is_open = variant.is_other;
     quote! {
         __tool_core::tag(
             #tag,
@@ -331,11 +426,19 @@ fn object(data: &Data, properties: &[TokenStream], fields: &[Field]) -> TokenStr
     quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
 }
 
+/// The property that inserts those of a field's schema.
+fn flatten(schema: &TokenStream, field: &Field) -> TokenStream {
+    if field.is_written {
+        quote!(__tool_core::flatten_written(#schema))
+    } else {
+        quote!(__tool_core::Property::flatten(#schema))
+    }
+}
+
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
     if field.is_flat {
-        let schema = member.schema();
-        return quote!(__tool_core::Property::flatten(#schema));
+        return flatten(&member.schema(), field);
     }
     let mut property = member.property();
     if field.has_default {
@@ -354,12 +457,14 @@ fn property(data: &Data, field: &Field) -> TokenStream {
 fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
-        description: field.description.as_deref(),
+        description: field.description.as_ref(),
         ty: field.ty.to_token_stream(),
         ends: ends(&field.ty),
         constraints: &field.constraints,
         constant: (data.generics.params.is_empty())
-            .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
+            .then(|| format_ident!("__TOOL_NARROW_{}", field.number))
+            .filter(|_| !field.is_written),
+        is_written: field.is_written,
         is_optional: false,
         tool: None,
     }

@@ -51,6 +51,9 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         with_cfgs(&parameter.cfgs, code!(let #local = #value;))
     });
     let outcome = outcome(tool);
+    let owner = tool.owner.as_ref();
+    let generics = owner.map(|owner| owner.generics.split_for_impl());
+    let (parameters, conditions) = generics.map(|(one, _, other)| (one, other)).unzip();
     let (returned, outcome) = if tool.is_async {
         // With this span, "is not `Send`" underlines the function's name.
         let boxed = quote_spanned! {tool.ident.span()=>
@@ -61,7 +64,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         (code!(__tool_core::SyncResult), outcome)
     };
     code! {
-        fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {
+        fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
             #(#slots)*
             // Not `?`, whose tokens have the hygiene of an expansion; see `site`.
             if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [#(#slot_references),*]) {
@@ -90,9 +93,18 @@ fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
         None => (code!(#ident), None),
-        Some(Owner { ty, has_receiver }) => {
+        Some(Owner {
+            ty,
+            of_trait,
+            has_receiver,
+            ..
+        }) => {
             let receiver = code!(__tool_core::Input::receiver::<#ty>(__tool_input),);
-            (code!(<#ty>::#ident), has_receiver.then_some(receiver))
+            let of_trait = of_trait.as_ref().map(|of_trait| code!(as #of_trait));
+            (
+                code!(<#ty #of_trait>::#ident),
+                has_receiver.then_some(receiver),
+            )
         }
     };
     let mut arguments: Vec<_> = tool

@@ -21,6 +21,7 @@ impl Validator<'_> {
             validator.budget = self.budget / 2;
             validator.value(schema, path, depth);
             self.note(path, text, "converted a string to the value it contains");
+            self.is_exhausted |= validator.is_exhausted;
             self.violations.append(validator.violations);
             self.coercions.append(&mut validator.coercions);
             if let Some(rewritten) = validator.output {
@@ -34,6 +35,7 @@ impl Validator<'_> {
         // Wraps a value only once: an array of arrays is not clearly meant, and a type that is an
         // array of itself would never end.
         if let Kind::Array(rule) = &without_null(schema).kind
+            && rule.lengths.accepts(1)
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
             && self.wrapped_at != Some(start.position())
         {
