@@ -55,6 +55,9 @@ pub const fn entry<T: Tool>() -> &'static StaticTool {
     T::ENTRY
 }
 
+/// Stops the build if the first block of a toolset does not list block `NUMBER`.
+pub const fn listed<T: ListsBlock<NUMBER>, const NUMBER: u32>() {}
+
 /// Boxes the future of a call.
 pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {
     Box::pin(future)
