@@ -268,7 +268,7 @@ fn source(tool: &Tool) -> TokenStream {
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let generics = generics.filter(|generics| is_generic(generics));
     let arguments = generics.map(|generics| generics.split_for_impl().1);
-    let arguments = arguments.as_ref().map(|arguments| arguments.as_turbofish());
+    let arguments = arguments.as_ref().map(syn::TypeGenerics::as_turbofish);
     let parameters = parameters(tool);
     let output = output(tool).map(|output| code!(output: #output,));
     code! {
