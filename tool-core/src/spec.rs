@@ -58,6 +58,8 @@ pub(crate) struct DynamicParts {
     pub(crate) unusual_keys: Vec<String>,
     /// The tool as its server lists it, if the spec differs.
     pub(crate) source: Option<SourceTool>,
+    /// Set if the annotations are what a server claims.
+    pub(crate) is_untrusted: bool,
     pub(crate) details: Details,
 }
 
@@ -133,12 +135,22 @@ impl ToolSpec {
     /// ```
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
-        parallel.unwrap_or(self.annotations.read_only == Some(true))
+        parallel.unwrap_or(self.trusted(self.annotations.read_only))
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
     pub fn is_repeatable(&self) -> bool {
-        [self.annotations.read_only, self.annotations.idempotent].contains(&Some(true))
+        let annotations = self.annotations;
+        self.trusted(annotations.read_only) || self.trusted(annotations.idempotent)
+    }
+
+    /// Returns `true` if an annotation says so, and is not just the claim of a server.
+    fn trusted(&self, annotation: Option<bool>) -> bool {
+        let is_untrusted = match &self.parts {
+            Parts::Static { .. } => false,
+            Parts::Dynamic(parts) => parts.is_untrusted,
+        };
+        annotation == Some(true) && !is_untrusted
     }
 
     /// Returns the `# When to use` section of the doc comment.
