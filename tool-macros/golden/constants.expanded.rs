@@ -21,8 +21,7 @@ struct forecast {}
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -131,8 +130,7 @@ struct time {}
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -185,8 +183,7 @@ impl<T: Backend, const N: usize> Home<T, N> {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -319,8 +316,7 @@ impl Clock for Home<u8, 2> {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;

@@ -19,8 +19,7 @@ pub struct SearchTool;
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;

@@ -40,8 +40,7 @@ pub(crate) struct parameters {}
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use toolbox::__private as __tool_core;

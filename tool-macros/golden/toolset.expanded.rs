@@ -33,8 +33,7 @@ impl Home {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -180,8 +179,7 @@ impl Home {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;

@@ -16,8 +16,7 @@ struct Place<T: Clone> {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -70,8 +69,7 @@ struct Metres(f64);
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;
@@ -113,8 +111,7 @@ enum Unit {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use crate::toolbox::__private as __tool_core;
@@ -156,8 +153,7 @@ union Bits {
     unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
+    clippy::arbitrary_source_item_ordering
 )]
 const _: () = {
     use ::tool_core::__private as __tool_core;

@@ -31,7 +31,7 @@ fn block(krate: &syn::Path, cfgs: &[Attribute], items: &TokenStream) -> TokenStr
     // `unreachable_code`: a parameter can have a type without values.
     // To lints, the code looks written by the user.
     let lints = quote! {
-        #[allow(deprecated, unreachable_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #[allow(deprecated, unreachable_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::arbitrary_source_item_ordering)]
     };
     code! {
         #(#cfgs)*
