@@ -117,7 +117,8 @@ fn the_longest_times_are_possible() {
         .retry(endless)
         .max_duration(Duration::from_millis(300));
     let mut run = Run::new("run-1");
-    run.push(agent.dialect().user_message("What is 2 + 3?")).unwrap();
+    run.push(agent.dialect().user_message("What is 2 + 3?"))
+        .unwrap();
     let ended = block_on(agent.run(&mut run)).unwrap();
     assert_eq!(ended, RunOutcome::OutOfTime);
 }
