@@ -81,11 +81,12 @@ fn answer(
         None | Some(Value::Null) => "200 OK",
         Some(_) => "400 Bad Request",
     };
-    if is_streamed && status == "200 OK" {
+    let events = events(&response);
+    if is_streamed && !events.is_empty() {
         let head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         stream.write_all(head.as_bytes())?;
-        for event in events(&response) {
+        for event in events {
             stream.write_all(format!("data: {event}\n\n").as_bytes())?;
         }
         return stream.write_all(b"data: [DONE]\n\n");
@@ -101,10 +102,12 @@ fn answer(
 }
 
 /// Returns the events with which OpenAI streams a response, in the format of the API of the response.
+/// There are none for a response that is neither.
 fn events(response: &Value) -> Vec<Value> {
-    match response["output"].as_array() {
-        Some(items) => response_events(response, items),
-        None => chunks(&response["choices"][0]["message"]),
+    match (&response["output"], &response["choices"][0]["message"]) {
+        (Value::Array(items), _) => response_events(response, items),
+        (_, message @ Value::Object(_)) => chunks(message),
+        _ => Vec::new(),
     }
 }
 
@@ -150,10 +153,8 @@ fn chunks(message: &Value) -> Vec<Value> {
             chunks.push(chunk(json!({ "tool_calls": [piece] }), Value::Null));
         }
     }
-    let reason = match message["tool_calls"].is_array() {
-        true => "tool_calls",
-        false => "stop",
-    };
+    let has_calls = message["tool_calls"].is_array();
+    let reason = if has_calls { "tool_calls" } else { "stop" };
     chunks.push(chunk(json!({}), reason.into()));
     chunks
 }

@@ -188,7 +188,10 @@ impl Agent {
         prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
     ) -> Self {
         let prepare = Guarded::new(prepare);
-        self.prepare = Some(Arc::new(move |call| prepare(call)));
+        // The suggestion would move the function out of its guard.
+        #[allow(clippy::redundant_closure)]
+        let prepare = move |call| prepare(call);
+        self.prepare = Some(Arc::new(prepare));
         self
     }
 
@@ -394,8 +397,11 @@ impl Agent {
                 }
                 Step::Request(messages) => {
                     let tools = self.registry.render(dialect);
-                    let mut request = Request::new(Arc::clone(messages), tools);
-                    request.prefers_stream = events.is_some();
+                    let request = Request {
+                        messages: Arc::clone(messages),
+                        tools,
+                        prefers_stream: events.is_some(),
+                    };
                     let asking = until_cancelled(&token, self.response(request, events.as_ref()));
                     let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await
                     {

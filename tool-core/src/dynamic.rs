@@ -25,7 +25,7 @@ use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::messages::shorten;
-use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
 use crate::tool::{AsyncStart, ToolEntry};
@@ -158,7 +158,8 @@ impl DynamicTool {
     }
 
     /// Creates a [`foreign`](DynamicTool::foreign) builder from a tool in a `tools/list` result of the
-    /// Model Context Protocol: its name, title, description, schemas and annotations.
+    /// Model Context Protocol: its name, title, description, schemas and annotations. The annotations
+    /// are not [trusted](DynamicToolBuilder::trust_annotations).
     ///
     /// ```
     /// use serde_json::json;
@@ -281,7 +282,7 @@ fn invoke(input: &Input) -> AsyncStart<'_> {
 /// Parses and validates arguments.
 fn read(text: &str, body: &Body, tool: &str) -> Result<Value, ArgumentError> {
     // A `Value` does not show duplicate keys, lone surrogates, or numbers out of range.
-    let mut violations = match normalise(&Schema::ANY, text, false) {
+    let mut violations = match normalise(&Schema::ANY, text, Options::default()) {
         Ok(_) => Violations::default(),
         Err(ValidateError::Invalid(violations)) => violations,
         Err(error) => return Err(error.into()),

@@ -78,7 +78,8 @@
 //!
 //! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
 //! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
-//! and [`RunSettings::parallel`] for all calls of a run. A call that waits for a decision holds up none of the others.
+//! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
+//! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
 
 mod increment;
 mod journal;
@@ -93,7 +94,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::increment::Change;
+use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
@@ -115,7 +116,7 @@ pub struct Run {
     id: String,
     settings: RunSettings,
     /// Shared with requests to the model.
-    messages: Arc<Vec<Value>>,
+    messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
     /// The number of changes so far.
     changes: u64,
@@ -138,7 +139,7 @@ struct SavedRun {
 struct SavedFields {
     id: String,
     settings: RunSettings,
-    messages: Arc<Vec<Value>>,
+    messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
     changes: u64,
     spent: Spent,
@@ -220,10 +221,9 @@ enum CallState {
 
 /// What a [`Run`] needs next.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
-    Request(&'r Arc<Vec<Value>>),
+    Request(&'r Arc<Vec<Arc<Value>>>),
     /// The results of these calls, which may run concurrently.
     Call(Vec<ToolCall>),
     /// The results of calls that have started.
@@ -326,7 +326,7 @@ impl Run {
     }
 
     /// Returns the messages of the next request, in the provider's format.
-    pub fn messages(&self) -> &[Value] {
+    pub fn messages(&self) -> &[Arc<Value>] {
         &self.messages
     }
 
@@ -352,7 +352,7 @@ impl Run {
         if self.open_round().is_some() {
             return Err(RunError::OpenCalls);
         }
-        self.record(Change::Message(message));
+        self.record(Change::Message(Arc::new(message)));
         Ok(())
     }
 
@@ -418,7 +418,14 @@ impl Run {
 
     /// Returns a call with its key and decisions attached.
     fn prepared(&self, index: usize, call: &RunCall) -> ToolCall {
-        let key = format_args!("{}/{}/{index}", self.id, self.rounds.len());
+        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
+        let [round, call_index] = &mut numbers;
+        let parts = [
+            &*self.id,
+            round.format(self.rounds.len()),
+            call_index.format(index),
+        ];
+        let key = parts.join("/");
         let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
         for decided in &call.decisions {
             prepared = prepared.decided(decided.hold.clone(), decided.decision.clone());
@@ -475,7 +482,8 @@ impl Run {
         } else {
             dialect.turn(&response)
         };
-        self.record(Change::Response {
+        let turn = turn.into_iter().map(Arc::new).collect();
+        self.record(Change::Response(Box::new(ResponseChange {
             calls,
             text: dialect.text(&response),
             usage: dialect.usage(&response),
@@ -483,7 +491,7 @@ impl Run {
             is_paused: dialect.is_paused(&response),
             response: has_calls.then(|| Arc::new(response)),
             turn,
-        });
+        })));
         let limit = self.settings.max_calls;
         for index in excess {
             let call = &self.rounds[self.rounds.len() - 1].calls[index].call;
@@ -653,7 +661,8 @@ impl Run {
         };
         let results: Vec<_> = results.into_iter().cloned().collect();
         let messages = dialect.follow_up(response, &results);
-        self.record(Change::Closed(messages));
+        let messages = messages.into_iter().map(Arc::new);
+        self.record(Change::Closed(messages.collect()));
     }
 
     /// Returns the last round, if its results are not yet in the messages.

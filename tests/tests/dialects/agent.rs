@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tool_core::agent::{
     Agent, AgentError, Event, Model, ModelError, ModelErrorKind, ModelFuture, Request, Response,
 };
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
+use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, Usage};
 use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
 use tool_core::testing::ScriptedModel;
 use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
@@ -48,7 +48,8 @@ impl Scripted {
 
 impl Model for Scripted {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        let asked = (request.messages.to_vec(), request.tools.as_str().to_owned());
+        let messages = request.messages.iter().map(|message| Value::clone(message));
+        let asked = (messages.collect(), request.tools.as_str().to_owned());
         self.asked().push(asked);
         (self.0.before)();
         let response = self.0.responses.lock().unwrap().pop_front();
@@ -56,6 +57,11 @@ impl Model for Scripted {
         let response = response.map(Response::from).map_err(ModelError::other);
         Box::pin(std::future::ready(response))
     }
+}
+
+fn messages_of(run: &Run) -> Vec<Value> {
+    let messages = run.messages().iter();
+    messages.map(|message| Value::clone(message)).collect()
 }
 
 fn calls(round: &Round) -> Vec<(&ToolCall, &ToolResult)> {
@@ -156,14 +162,14 @@ fn a_model_is_asked_until_it_makes_no_call() {
             .map(|(_, result)| result.clone())
             .collect();
         // The second request repeats the model's turn and adds the results.
-        let mut messages = question().messages().to_vec();
+        let mut messages = messages_of(&question());
         messages.extend(turn);
         messages.extend(agent.dialect().results(&results));
         let asked = model.asked();
         assert_eq!(asked.len(), 2, "{at}");
         assert_eq!(asked[1].0, messages, "{at}");
         messages.extend(last);
-        assert_eq!(run.messages(), messages, "{at}");
+        assert_eq!(messages_of(&run), messages, "{at}");
     }
 }
 
@@ -303,7 +309,7 @@ fn a_turn_that_the_provider_paused_continues() {
     assert_eq!(ended.unwrap(), RunOutcome::Answered("Sunny.".into()));
     let asked = model.asked();
     let repeated = json!({"role": "assistant", "content": searching});
-    assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);
+    assert_eq!(asked[1].0, [messages_of(&question())[0].clone(), repeated]);
 }
 
 /// Never ends.
@@ -479,7 +485,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                 Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),
                 Ok(Event::Response { usage, stop_reason }) => {
                     let stop = stop_reason.unwrap_or_default();
-                    format!("response {} {stop}", usage.map_or(0, |usage| usage.total()))
+                    format!("response {} {stop}", usage.map_or(0, Usage::total))
                 }
                 Ok(Event::Call(call)) => format!("call {}", call.name),
                 Ok(Event::Result(result)) => format!("result {}", result.is_error()),

@@ -104,6 +104,9 @@ pub struct HttpModel {
     client: Arc<OnceLock<Client>>,
 }
 
+/// Longer times overflow in the HTTP client.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Returns the key of one request.
 type KeySource = Arc<dyn Fn() -> BoxFuture<Result<String, ModelError>> + Send + Sync>;
 
@@ -241,7 +244,7 @@ impl HttpModel {
 
     /// Limits the time to connect. 10 seconds by default.
     pub fn connect_timeout(mut self, time: Duration) -> Self {
-        self.connect_timeout = time;
+        self.connect_timeout = time.min(LONGEST);
         self.client = Arc::default();
         self
     }
@@ -249,14 +252,14 @@ impl HttpModel {
     /// Limits the time without a byte from the server. A response that is not streamed has no bytes until
     /// the model has finished. 5 minutes by default.
     pub fn idle_timeout(mut self, time: Duration) -> Self {
-        self.idle_timeout = time;
+        self.idle_timeout = time.min(LONGEST);
         self.client = Arc::default();
         self
     }
 
     /// Limits the time of a request until the end of its response. 20 minutes by default.
     pub fn timeout(mut self, time: Duration) -> Self {
-        self.timeout = time;
+        self.timeout = time.min(LONGEST);
         self
     }
 
@@ -486,7 +489,8 @@ impl HttpModel {
             }
             if !fields.contains_key(api.messages) {
                 body.key(api.messages).array(|body| {
-                    for message in first.iter().chain(&*request.messages) {
+                    let messages = request.messages.iter().map(|message| &**message);
+                    for message in first.iter().chain(messages) {
                         body.raw(&message.to_string());
                     }
                 });

@@ -110,7 +110,7 @@ impl fmt::Debug for Response {
 #[non_exhaustive]
 pub struct Request {
     /// The conversation, in the provider's format.
-    pub messages: Arc<Vec<Value>>,
+    pub messages: Arc<Vec<Arc<Value>>>,
     /// The value of the request's `tools` field.
     pub tools: Rendered,
     /// `true` if the application reads the events of the run, so that a stream is useful. A model may
@@ -120,9 +120,9 @@ pub struct Request {
 
 impl Request {
     /// Creates a request.
-    pub fn new(messages: impl Into<Arc<Vec<Value>>>, tools: Rendered) -> Request {
+    pub fn new(messages: impl IntoIterator<Item = Value>, tools: Rendered) -> Request {
         Request {
-            messages: messages.into(),
+            messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools,
             prefers_stream: false,
         }

@@ -201,8 +201,8 @@ impl<R> Policy<Request, R, ModelError> for Retry {
         // Clients that failed together should not return together.
         let wait = match error.wait_before_retry() {
             Some(asked) if asked > self.max_wait => return None,
-            Some(asked) => asked + wait.mul_f64(random() / 4.0),
-            None => wait.mul_f64(0.5 + random() / 2.0),
+            Some(asked) => asked.saturating_add(part(wait, random() / 4.0)),
+            None => part(wait, 0.5 + random() / 2.0),
         };
         self.left -= 1;
         self.next_wait = self.next_wait.saturating_mul(2);
@@ -214,8 +214,14 @@ impl<R> Policy<Request, R, ModelError> for Retry {
     }
 }
 
+/// Returns a part of a time. A time as long as possible can't be multiplied.
+fn part(time: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(time)
+}
+
 /// Returns a random number from 0 to 1.
 fn random() -> f64 {
-    let bits = RandomState::new().hash_one(0) >> 32;
-    bits as f64 / f64::from(u32::MAX)
+    let bits = RandomState::new().hash_one(0).to_le_bytes();
+    let bits = u32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
+    f64::from(bits) / f64::from(u32::MAX)
 }

@@ -13,7 +13,7 @@ use super::repair::Repairs;
 use super::violations::message;
 use crate::ordered_json::Json;
 use crate::schema::Schema;
-use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::validate::{Options, ValidateError, normalise};
 
 /// A schema as passed to a builder.
 #[derive(Clone, Debug)]
@@ -402,7 +402,9 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
         return Some((schema, text));
     }
     // Of a duplicate key, one reader may use the first value and another the last.
-    if let Err(ValidateError::Invalid(violations)) = normalise(&Schema::ANY, &text, false) {
+    if let Err(ValidateError::Invalid(violations)) =
+        normalise(&Schema::ANY, &text, Options::default())
+    {
         for violation in violations.into_parts().0 {
             report(violation.path(), violation.message());
         }

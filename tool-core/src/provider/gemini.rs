@@ -301,7 +301,7 @@ impl Dialect for Gemini {
 
     /// Each event is a chunk of `streamGenerateContent`.
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::gemini::Content::new(&FORMAT, |response| {
+        stream::reader(stream::gemini::Chunks::new(&FORMAT, |response| {
             Gemini::default().calls(response)
         }))
     }

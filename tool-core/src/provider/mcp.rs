@@ -74,7 +74,7 @@ impl Mcp {
         let form = schema.form(Direction::Result);
         let object = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
-        if fits && is_structured(schema) {
+        if fits && is_structured(schema) && fits_values(schema) {
             tool.output_json()
         } else {
             None
@@ -226,6 +226,20 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
             }
         }
     });
+}
+
+/// Returns `true` if a `Value` holds every integer of the schema. It rounds those of more than 64
+/// bits, which are sent as text instead.
+fn fits_values(schema: &Schema) -> bool {
+    let direction = Direction::Result;
+    match schema.form(direction).kind {
+        Kind::Integer(range) => {
+            range.minimum >= i128::from(i64::MIN) && range.maximum <= i128::from(u64::MAX)
+        }
+        _ => (0..)
+            .map_while(|at| schema.child(direction, at))
+            .all(fits_values),
+    }
 }
 
 /// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",

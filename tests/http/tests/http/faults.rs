@@ -229,9 +229,10 @@ fn a_password_in_the_url_is_hidden() {
         format!("data:{KEY}"),
     ] {
         let error = fails(&dialect, &HttpModel::new(&dialect, "m").base_url(&url));
-        let expected = match url.contains('?') {
-            true => Kind::Connection,
-            false => Kind::Other,
+        let expected = if url.contains('?') {
+            Kind::Connection
+        } else {
+            Kind::Other
         };
         assert_eq!(error.kind(), expected, "{error}");
     }
@@ -289,6 +290,9 @@ fn redirects_are_not_followed() {
 
 #[test]
 fn bodies_that_never_end_are_limited() {
+    const PIECE: &[u8] = &[b' '; 1000];
+    const COMMENT: &[u8] = b": ping\n\n";
+    const EVENT: &[u8] = b"data: {\"type\": \"ping\"}\n\n";
     let limited = |answer: Answer, is_streamed| {
         let server = Server::start([answer]);
         let model = model(&server)
@@ -296,9 +300,6 @@ fn bodies_that_never_end_are_limited() {
             .max_response_bytes(200_000);
         fails(&Anthropic::default(), &model)
     };
-    const PIECE: &[u8] = &[b' '; 1000];
-    const COMMENT: &[u8] = b": ping\n\n";
-    const EVENT: &[u8] = b"data: {\"type\": \"ping\"}\n\n";
     for (headers, piece, is_streamed) in [
         (JSON, PIECE, false),
         (JSON, PIECE, true),
@@ -380,7 +381,7 @@ fn text_that_is_not_utf_8_is_an_error() {
 #[test]
 fn giant_lines_cost_linear_time() {
     let giant = json!({"type": "ping", "text": "x".repeat(4 << 20)});
-    let server = Server::start([events(&[giant.clone()], 4096, true)]);
+    let server = Server::start([events(std::slice::from_ref(&giant), 4096, true)]);
     let model = model(&server).streaming(true);
     let began = Instant::now();
     let Ok(Response::Stream(stream)) = ask(&Anthropic::default(), &model) else {

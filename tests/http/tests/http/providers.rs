@@ -63,7 +63,6 @@ fn expected(name: &str) -> Expected {
             has_model: false,
             system: json!({"systemInstruction": {"parts": [{"text": "Be brief."}]}}),
             max_tokens: json!({"generationConfig": {"maxOutputTokens": 500}}),
-            ..chat
         },
         "bedrock" => Expected {
             path: "/v1/model/some%2Fmodel/converse",
@@ -98,9 +97,10 @@ fn assert_request(case: &Case, request: &Received, is_streamed: bool) {
     let name = case.name;
     let expected = expected(name);
     assert_eq!(request.method, "POST");
-    let path = match is_streamed {
-        true => expected.stream_path,
-        false => expected.path,
+    let path = if is_streamed {
+        expected.stream_path
+    } else {
+        expected.path
     };
     assert_eq!(request.path, path, "{name}");
     assert!(!request.path.contains(KEY));

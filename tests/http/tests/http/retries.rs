@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tool_core::agent::{
     Agent, AgentError, HttpModel, ModelErrorKind, ModelService, Retry, ServiceModel,
 };
-use tool_core::dialect::OpenAiChat;
+use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::run::{Run, RunOutcome};
 use tower::ServiceBuilder;
 
 use crate::server::{Answer, JSON, Server, events, json, status};
@@ -87,6 +88,39 @@ fn other_failures_are_not_retried() {
         let (answer, requests) = ask(vec![failure(line, headers), json(&answer())], quick(3));
         assert_eq!((kind(&answer), requests), (Some(expected), 1), "{line}");
     }
+}
+
+#[test]
+fn the_longest_times_are_possible() {
+    let longest = Retry::new(3)
+        .first_wait(Duration::from_millis(1))
+        .max_wait(Duration::MAX);
+    let failures = vec![
+        failure("500 Internal Server Error", ""),
+        failure("429 Too Many Requests", "retry-after: 0\r\n"),
+        json(&answer()),
+    ];
+    let (answered, requests) = ask(failures, longest);
+    assert_eq!((answered.unwrap().as_str(), requests), ("5", 3));
+    // Waits for years, unless it is dropped.
+    let endless = Retry::new(3)
+        .first_wait(Duration::MAX)
+        .max_wait(Duration::MAX);
+    let server = Server::start([failure("500 Internal Server Error", "")]);
+    let dialect = OpenAiChat::default();
+    let model = HttpModel::new(&dialect, "m")
+        .base_url(&server.url)
+        .timeout(Duration::MAX)
+        .idle_timeout(Duration::MAX)
+        .connect_timeout(Duration::MAX);
+    let agent = Agent::new(registry(), dialect, model)
+        .retry(endless)
+        .max_duration(Duration::from_millis(300));
+    let mut run = Run::new("run-1");
+    run.push(agent.dialect().user_message("What is 2 + 3?"))
+        .unwrap();
+    let ended = block_on(agent.run(&mut run)).unwrap();
+    assert_eq!(ended, RunOutcome::OutOfTime);
 }
 
 #[test]
