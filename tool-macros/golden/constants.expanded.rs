@@ -81,7 +81,7 @@ const _: () = {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         __tool_input.read(&mut [&mut __tool_0])?;
         __tool_core::Ok(
-            __tool_core::Returned(
+            __tool_core::ReturnValue(
                     forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())),
                 )
                 .success()
@@ -133,7 +133,7 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         __tool_input.read(&mut [])?;
-        __tool_core::Ok(__tool_core::Returned(time()).success().outcome())
+        __tool_core::Ok(__tool_core::ReturnValue(time()).success().outcome())
     }
     #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
     #[linkme(crate = __tool_core::linkme)]
@@ -229,7 +229,7 @@ const _: () = {
                     let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
                     __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
                     __tool_core::Ok(
-                        __tool_core::Returned(
+                        __tool_core::ReturnValue(
                                 <Home<
                                     T,
                                     N,
@@ -299,7 +299,7 @@ const _: () = {
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         <Home<
                             u8,
                             2,

@@ -48,7 +48,7 @@ const _: () = {
         __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
         __tool_core::Ok(
             __tool_core::boxed(async move {
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         search(
                                 __tool_core::BorrowArg::borrow(&__tool_0.take()),
                                 __tool_1.take(),

@@ -32,7 +32,7 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         __tool_input.read(&mut [])?;
-        __tool_core::Ok(__tool_core::Returned(nap()).success().outcome())
+        __tool_core::Ok(__tool_core::ReturnValue(nap()).success().outcome())
     }
     const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
 };

@@ -117,7 +117,7 @@ const _: () = {
                 ],
             )?;
         __tool_core::Ok(
-            __tool_core::Returned(
+            __tool_core::ReturnValue(
                     parameters(
                         __tool_0.take(),
                         __tool_core::BorrowArg::borrow(&__tool_1.take()),

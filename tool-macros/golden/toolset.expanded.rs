@@ -68,7 +68,7 @@ const _: () = {
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
             __tool_core::Ok(
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         <Home>::set(
                             __tool_core::Input::receiver::<Home>(__tool_input),
                             __tool_0.take(),
@@ -104,7 +104,7 @@ const _: () = {
             __tool_input.read(&mut [])?;
             __tool_core::Ok(
                 __tool_core::boxed(async move {
-                    __tool_core::Returned(
+                    __tool_core::ReturnValue(
                             <Home>::wait(
                                     __tool_core::Input::receiver::<Home>(__tool_input),
                                 )
@@ -134,7 +134,7 @@ const _: () = {
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
-            __tool_core::Ok(__tool_core::Returned(<Home>::rooms()).success().outcome())
+            __tool_core::Ok(__tool_core::ReturnValue(<Home>::rooms()).success().outcome())
         }
         __tool_core::entry::<__tool_handler>()
     };

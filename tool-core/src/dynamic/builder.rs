@@ -7,14 +7,13 @@ use std::panic;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::check::{self, Audience, SchemaInput};
 use super::{Body, CompiledSchema, DynamicTool, Run, check_output, invoke};
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
-use crate::output::Outcome;
+use crate::output::{IntoOutput, Outcome};
 use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
@@ -192,7 +191,7 @@ impl DynamicToolBuilder {
     }
 
     /// Builds the tool. The closure receives the valid arguments and the context of the call. The
-    /// model receives its result like that of a function.
+    /// model receives its result like that of a function; see [`IntoOutput`].
     ///
     /// # Errors
     ///
@@ -200,11 +199,11 @@ impl DynamicToolBuilder {
     /// schema is invalid, rejected by some provider, or has a reference that can't be resolved
     /// without fetching something.
     #[track_caller]
-    pub fn build<F, R, T, E>(self, run: F) -> Result<DynamicTool, DynamicToolError>
+    pub fn build<F, R, T, E, Kind>(self, run: F) -> Result<DynamicTool, DynamicToolError>
     where
         F: Fn(Value, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
-        T: Serialize,
+        T: IntoOutput<Kind>,
         E: Display + Into<Box<dyn Error + Send + Sync>>,
     {
         let place = panic::Location::caller();

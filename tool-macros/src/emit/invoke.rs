@@ -68,7 +68,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: Returned(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
+// Output: ReturnValue(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
@@ -109,7 +109,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let success = Ident::new("success", success);
     let outcome = Ident::new("outcome", failure);
-    quote!(__tool_core::Returned(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
+    quote!(__tool_core::ReturnValue(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
 }
 
 // Input:  city: &str
