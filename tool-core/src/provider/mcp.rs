@@ -224,6 +224,7 @@ fn parts(result: &ToolResult) -> WrittenResult {
 fn encoded(kind: &str, media: &Media) -> Result<Value, Unwritable> {
     match media.as_url() {
         Some(url) => link_to(url, kind, media),
+        None if media.size() == 0 => Err(Unwritable::new("it is empty")),
         None => Ok(json!({
             "type": kind,
             "data": media.base64(),
