@@ -38,7 +38,8 @@ mod content;
 mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
-#[cfg(feature = "docs")]
+#[cfg(any(feature = "docs", feature = "dynamic"))]
+#[cfg_attr(not(feature = "docs"), allow(dead_code))]
 mod ordered_json;
 mod output;
 mod provider;
@@ -58,7 +59,7 @@ pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
-pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
+pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
 pub use output::{IntoOutput, Returned};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};

@@ -215,7 +215,7 @@ pub const fn structure(properties: &'static [Property], denies_unknown: bool) ->
 /// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
     notes: Text,
 ) -> Schema {
@@ -233,7 +233,7 @@ pub const fn strings(
 /// Returns the schema of the only value of a tag.
 pub const fn constant(
     value: &'static [Text; 1],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
 ) -> Schema {
     Schema::of(Kind::Enum(Strings {

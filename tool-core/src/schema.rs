@@ -13,8 +13,8 @@
 //! its meaning is clear:
 //!
 //! - `null` for an optional property means that the property is absent.
-//! - `null`, empty text or missing arguments mean `{}`.
-//! - An enum value may differ in case, as long as only one value matches.
+//! - `null`, empty text (also as a JSON string) or missing arguments mean `{}`.
+//! - An enum value, also as the key of a map, may differ in case, as long as only one value matches.
 //! - Names from `#[serde(alias)]` are accepted, and so is any value of an enum with
 //!   `#[serde(other)]`.
 //!
@@ -25,8 +25,16 @@
 //! - An integer map key that does not fit the key type.
 //! - A string that its type cannot parse, such as an address, a date or a validated newtype. The
 //!   error carries the type's own message.
-//! - A duplicate key.
+//! - A duplicate key, also of a map whose key type reads two keys as one value.
+//! - Unique items that differ as JSON and that their type reads as one value, such as an address in
+//!   two spellings. Types with a `Deserialize` of the application's own are compared as JSON, and an
+//!   absent property differs from one that equals its default.
+//! - A number that a JSON value may have rounded, where an integer is expected: an integer of more
+//!   than 64 bits in arguments that arrive as a `serde_json::Value`.
 //! - A value nested more than 127 levels deep.
+//!
+//! Multiples are computed in decimal: 0.3 is a multiple of 0.1. Some validators compute in binary
+//! fractions, in which it is not.
 
 #[doc(hidden)]
 pub mod check;
@@ -218,6 +226,17 @@ impl Schema {
             items,
             lengths,
             is_unique: false,
+            is_set: false,
+        }))
+    }
+
+    /// An array that is decoded to a set. A minimum length of two or more makes its items unique.
+    pub(crate) const fn set(items: &'static Schema) -> Schema {
+        Schema::of(Kind::Array(ArrayRule {
+            items,
+            lengths: Lengths::ANY,
+            is_unique: false,
+            is_set: true,
         }))
     }
 
@@ -235,8 +254,13 @@ impl Schema {
     ///
     /// # Panics
     ///
-    /// Panics if `keys` is not a string, an enum or an integer.
+    /// Panics if `keys` is not a string, an enum, an integer or a boolean.
     pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
+        const BOOLEANS: &Schema = &Schema::strings(&[Text::new("true"), Text::new("false")]);
+        let keys = match keys.kind {
+            Kind::Boolean => BOOLEANS,
+            _ => keys,
+        };
         assert!(
             matches!(
                 keys.kind,

@@ -7,7 +7,7 @@ macro_rules! schemas {
             const SCHEMA: &'static $crate::schema::Schema = &{
                 #[allow(unused_imports, reason = "only types that can't be decoded need it")]
                 use $crate::schema::decode_check::NoDecodeCheck as _;
-                let check = $crate::schema::decode_check::DecodeCheck::<$type>::VALUE;
+                let check = $crate::schema::decode_check::RespellingDecodeCheck::<$type>::VALUE;
                 $crate::schema::decode_check::with_decode_check($schema, check)
             };
             const WRITES: u8 = $crate::types::WRITES_EXACTLY;
@@ -148,8 +148,8 @@ const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June"
 
 /// A type that can be the key of a map.
 ///
-/// Keys are strings in JSON: `String` and similar types, `char`, integers (which serde writes in
-/// quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
+/// Keys are strings in JSON: `String` and similar types, `char`, integers and `bool` (which serde
+/// writes in quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
 /// of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a map key in JSON",

@@ -21,6 +21,7 @@ mod written;
 use std::fmt::Debug;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tool_core::ToolResult;
 
@@ -82,6 +83,77 @@ macro_rules! table {
     };
 }
 use table;
+
+pub use constrained::promises;
+
+/// What the tool of a row may rely on, because of a constraint.
+pub struct Promise {
+    /// The name of the row.
+    pub row: &'static str,
+    /// Returns `true` if the value that the tool received fulfils the promise.
+    pub is_kept: fn() -> bool,
+    /// Removes items that decode to the same value as an earlier one.
+    pub without_duplicates: fn(&mut Vec<Value>),
+}
+
+impl Promise {
+    /// The items are unique.
+    fn unique<T: DeserializeOwned + PartialEq + 'static>(row: &'static str) -> Promise {
+        Promise {
+            row,
+            is_kept: || {
+                let items: Vec<T> = received().expect("the tool has run");
+                (1..items.len()).all(|at| !items[..at].contains(&items[at]))
+            },
+            without_duplicates: without_duplicates::<T>,
+        }
+    }
+
+    /// The set has at least two items.
+    fn two<S: IntoIterator<Item = T> + 'static, T: DeserializeOwned + PartialEq>(
+        row: &'static str,
+    ) -> Promise {
+        Promise {
+            row,
+            is_kept: || {
+                let set: S = received().expect("the tool has run");
+                set.into_iter().count() >= 2
+            },
+            without_duplicates: without_duplicates::<T>,
+        }
+    }
+}
+
+fn without_duplicates<T: DeserializeOwned + PartialEq>(items: &mut Vec<Value>) {
+    let mut seen: Vec<T> = Vec::new();
+    items.retain(|item| match T::deserialize(whole(item)) {
+        Ok(item) if seen.contains(&item) => false,
+        Ok(item) => {
+            seen.push(item);
+            true
+        }
+        Err(_) => true,
+    });
+}
+
+/// Returns a value with integers for floats without a fraction, which integer types reject.
+fn whole(value: &Value) -> Value {
+    match value {
+        #[allow(clippy::cast_possible_truncation)]
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+                Value::from(float as i64)
+            }
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(whole).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), whole(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}
 
 /// Returns every row.
 pub fn rows() -> Vec<Row> {
@@ -145,6 +217,21 @@ pub fn sends<T: Serialize + PartialEq + Debug + 'static>(
                 ));
             }
         }
+    }
+    // A value holds no integers of more than 64 bits. They are rejected, not rounded.
+    match subject.call_value(&text) {
+        Some(result) if result.is_error() => {
+            if !result.content().contains("may have been rounded") {
+                return Err(format!("{json} as a value: {}", result.content()));
+            }
+        }
+        Some(_) => {
+            let arrived = received::<T>();
+            if arrived.as_ref() != Some(sent) {
+                return Err(format!("{json} arrived as {arrived:?} as a value"));
+            }
+        }
+        None => return Err(format!("{json} is not JSON")),
     }
     Ok(())
 }

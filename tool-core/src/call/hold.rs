@@ -1,7 +1,5 @@
 //! [`Hold`] and [`Decision`]: calls that wait for a person.
 
-use std::fmt;
-
 use super::{Arguments, Extra, ToolCall};
 
 /// A call that a `before` hook held, until somebody decides on it; see
@@ -187,8 +185,8 @@ impl ToolCall {
     /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
     /// returns. A call that is repeated must have the same key, and no other call may have it.
     /// `run::Run` sets it.
-    pub fn idempotency_key(mut self, key: impl fmt::Display) -> ToolCall {
-        self.extensions_mut().idempotency_key = Some(key.to_string().into());
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> ToolCall {
+        self.extensions_mut().idempotency_key = Some(key.into());
         self
     }
 }

@@ -3,6 +3,8 @@
 //! What the subset can't express goes into the description, as a sentence. What it can't hold at
 //! all must be excluded before, by [`check`](crate::provider::check).
 
+#[cfg(feature = "dynamic")]
+mod json;
 mod notes;
 
 use std::borrow::Cow;
@@ -19,8 +21,13 @@ use crate::schema::{
 use crate::spec::ToolSpec;
 
 /// Writes the schema of a tool's arguments in a subset that accepts every common schema: most tools
-/// need no rewriting. The schema of a tool that came at run time is text only.
+/// need no rewriting. The schema of a tool that came at run time is text only, and one that is
+/// portable as written stays as it is.
 pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter) {
+    #[cfg(feature = "dynamic")]
+    if tool.dynamic_parts().is_some_and(|parts| parts.is_reduced) {
+        return json::write(tool.portable_json(), subset, out);
+    }
     if tool.is_dynamic() || is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {

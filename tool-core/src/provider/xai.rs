@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::{Construct, Profile};
@@ -159,6 +159,11 @@ impl Dialect for XAi {
     /// guide to its tools; vercel/ai#15718).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |_| false)
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

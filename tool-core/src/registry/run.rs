@@ -22,6 +22,7 @@ use crate::call::error::ToolError;
 use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
 use crate::output::{InvalidResult, Outcome, RichOutcome};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
 use crate::telemetry::{Scope, Telemetry};
 use crate::tool::{AsyncStart, Invoke, SyncResult, ToolEntry};
@@ -138,6 +139,20 @@ pub(super) fn run_full(
     })
 }
 
+/// Decodes arguments that match the schema of a tool; see [`Input::decodes`].
+pub(super) fn decodes(inner: &Arc<Inner>, tool: &ToolEntry, text: &str) -> bool {
+    let call = ToolCall::new("", &*tool.name, "");
+    let mut input = input(Arc::clone(inner), tool, call, 1);
+    let decoded = catch(|| {
+        input.decodes(text.to_owned(), |input| match tool.invoke() {
+            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
+            Invoke::Async(invoke) => invoke(input).err(),
+        })
+    });
+    input.finish();
+    decoded.unwrap_or(false)
+}
+
 /// Validates a call of a tool without running it. Returns the arguments as the tool would get them.
 pub(super) fn validate_call(
     inner: &Arc<Inner>,
@@ -187,20 +202,23 @@ fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
 #[inline]
 fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Input {
     // Before the rest is put together, which then is moved only once.
+    let options = Options {
+        is_lenient: inner.policy.is_lenient,
+        is_rounded: call.arguments.is_rounded(),
+    };
     let text = call.arguments.into_text();
     let head = CallHead {
         id: call.id,
         name: call.name,
         wire_id: call.wire_id,
     };
-    let is_lenient = inner.policy.is_lenient;
     let context = CallContext::new(head, call.extensions, inner, depth);
     Input::new(
         tool.properties(),
         tool.receiver().cloned(),
         context,
         text,
-        is_lenient,
+        options,
     )
 }
 
@@ -466,7 +484,7 @@ async fn run_before_hooks(
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
             Ok(Gate::Change(arguments)) => {
-                input.set_text(arguments.into_text());
+                input.set_arguments(arguments);
                 validate(tool, input, hook_call)?;
             }
             Ok(Gate::Answer(answer)) => {

@@ -101,10 +101,9 @@ impl<K: ToolType, V: ToolType, S> ToolType for indexmap::IndexMap<K, V, S> {
     const WRITES: u8 = K::WRITES & V::WRITES;
 }
 
-// A set accepts duplicate items, since nothing is lost.
 #[cfg(feature = "indexmap")]
 impl<T: ToolType, S> ToolType for indexmap::IndexSet<T, S> {
-    const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
+    const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
     const EXACT: bool = T::EXACT;
     const WRITES: u8 = T::WRITES;
 }

@@ -35,6 +35,7 @@ scalars! {
     Cow<'_, str> => Schema::STRING;
 }
 
+impl MapKey for bool {}
 impl MapKey for char {}
 impl MapKey for String {}
 impl MapKey for Box<str> {}
@@ -133,6 +134,10 @@ schemas! {
     SocketAddr => described_string("IP address and port, such as 127.0.0.1:8080 or [::1]:8080.");
 }
 
+impl ToolType for serde_json::Number {
+    const SCHEMA: &'static Schema = &Schema::NUMBER;
+}
+
 impl ToolType for serde_json::Value {
     const SCHEMA: &'static Schema = &Schema::ANY;
     const WRITES: u8 = WRITES_EXACTLY;
@@ -169,7 +174,19 @@ sequences! {
     <> VecDeque<T>,
     <> LinkedList<T>,
     <> BinaryHeap<T>,
-    // A set accepts duplicate items, since nothing is lost.
+}
+
+// A set accepts duplicate items, since nothing is lost, unless it has a minimum length.
+macro_rules! sets {
+    ($(<$($parameter:ident),*> $type:ty),* $(,)?) => {$(
+        impl<T: ToolType $(, $parameter)*> ToolType for $type {
+            const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
+            const EXACT: bool = T::EXACT;
+        }
+    )*};
+}
+
+sets! {
     <> BTreeSet<T>,
     <S> HashSet<T, S>,
 }

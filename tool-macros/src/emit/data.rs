@@ -311,14 +311,18 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
 /// The unit variants, as one enum of strings with notes.
 fn strings(variants: &[&Variant]) -> TokenStream {
     let all = variants.iter();
-    let listed = all
+    let (listed, other): (Vec<&Variant>, Vec<&Variant>) = all
         .clone()
-        .filter(|one| !one.is_other || variants.len() == 1);
-    let values = listed.map(|variant| text(&variant.name));
-    let other = all.clone().filter(|variant| variant.is_other);
-    let aliases = all.clone().flat_map(|variant| &variant.aliases);
-    let aliases = aliases.chain(other.map(|variant| &variant.name));
+        .partition(|one| !one.is_other || variants.len() == 1);
+    let values = listed.iter().map(|variant| text(&variant.name));
     let is_open = all.clone().any(|variant| variant.is_other);
+    // The variant for other strings comes after the values.
+    let aliases = listed.iter().chain(&other).enumerate();
+    let aliases = aliases.flat_map(|(index, variant)| {
+        let name = Some(&variant.name).filter(|_| index >= listed.len());
+        let names = name.into_iter().chain(&variant.aliases);
+        names.map(move |name| quote!((#name, #index)))
+    });
     let notes = notes(&all.copied().collect::<Vec<_>>());
     quote! {
         __tool_core::strings(
@@ -400,7 +404,8 @@ fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Varian
 /// The property that identifies a variant.
 fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
-    let (aliases, is_open) = (&variant.aliases, variant.is_other);
+    let aliases = variant.aliases.iter().map(|alias| quote!((#alias, 0)));
+    let is_open = variant.is_other;
     quote! {
         __tool_core::tag(
             #tag,

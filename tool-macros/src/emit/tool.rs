@@ -413,10 +413,14 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
         quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
+    let parallel = tool
+        .parallel
+        .map(|parallel| quote!(parallel: __tool_core::Some(#parallel),));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
+        .chain(parallel)
         .collect();
     (!fields.is_empty()).then(|| {
         quote! {
