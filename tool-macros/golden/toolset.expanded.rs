@@ -134,7 +134,9 @@ const _: () = {
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             __tool_input.read(&mut [])?;
-            __tool_core::Ok(__tool_core::ReturnValue(<Home>::rooms()).success().outcome())
+            __tool_core::Ok(
+                __tool_core::ReturnValue(<Home>::rooms()).success().outcome(),
+            )
         }
         __tool_core::entry::<__tool_handler>()
     };

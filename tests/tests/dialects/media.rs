@@ -489,7 +489,7 @@ fn an_omitted_part_names_the_rule() {
             (2, None)
         ]
     );
-    assert_eq!(rules(&Mcp::default()), []);
+    assert_eq!(rules(&Mcp::default()), [(2, None)]);
     assert_eq!(
         Anthropic::default().omitted(&results)[0].note,
         "[image/tiff image, 4 bytes, omitted: the provider accepts image/jpeg, image/png, image/gif, \
