@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::call::truncate::truncate;
-use crate::content::Content;
+use crate::content::{Content, Media};
 
 /// The parts of a result, and the value for the application.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,7 +53,7 @@ impl Extra {
     pub(crate) fn limit_media(&mut self, cap: usize) {
         let mut left = cap;
         for part in &mut self.parts {
-            let size = part.media().map_or(0, |media| media.size());
+            let size = part.media().map_or(0, Media::size);
             if size > left {
                 *part = Content::Text(format!(
                     "[{}, omitted: a result may have {cap} bytes of media]",

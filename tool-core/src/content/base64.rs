@@ -13,13 +13,12 @@ pub(crate) fn encode(bytes: &[u8], out: &mut String) {
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
         let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let index = group >> (18 - 6 * at) & 63;
-            // Three bytes are four digits, and fewer are padded.
-            let digit = if at as usize > chunk.len() {
+        // Three bytes are four digits, and fewer are padded.
+        for (at, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            let digit = if at > chunk.len() {
                 b'='
             } else {
-                ALPHABET[index as usize]
+                ALPHABET[(group >> shift & 63) as usize]
             };
             out.push(char::from(digit));
         }
@@ -30,7 +29,7 @@ pub(crate) fn encode(bytes: &[u8], out: &mut String) {
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    if text.len() % 4 != 0 || padding > 2 {
+    if !text.len().is_multiple_of(4) || padding > 2 {
         return None;
     }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
