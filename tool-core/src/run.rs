@@ -221,7 +221,6 @@ enum CallState {
 
 /// What a [`Run`] needs next.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
     Request(&'r Arc<Vec<Arc<Value>>>),
