@@ -65,10 +65,6 @@ impl Chat {
         &self.view
     }
 
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// Sends a message of the user.
     pub(crate) async fn say(self: &Arc<Self>, text: String) -> Result<(), Refusal> {
         if text.trim().is_empty() {

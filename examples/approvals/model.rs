@@ -16,7 +16,7 @@ pub(crate) struct Script {
     responses: Vec<Recorded>,
 }
 
-/// A response to requests whose last message contains a text.
+/// A response to requests whose new messages contain a text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
@@ -33,12 +33,16 @@ pub(crate) struct RecordedModel {
 
 impl Model for RecordedModel {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        let last = request.messages.last();
-        let last = last
-            .and_then(|message| message["content"].as_str())
-            .unwrap_or_default();
+        // What is new: a question, or the results of calls.
+        let mut parts = request
+            .messages
+            .rsplit(|message| message["role"] == "assistant");
+        let new = parts.next().unwrap_or_default().iter();
+        let new: String = new
+            .filter_map(|message| message["content"].as_str())
+            .collect();
         let mut responses = self.script.responses.iter();
-        let found = responses.find(|response| last.contains(&response.after));
+        let found = responses.find(|response| new.contains(&response.after));
         let response = found.map(|response| {
             let (events, pace) = (response.events.clone(), self.pace);
             Response::stream(stream::iter(events).then(move |event| async move {

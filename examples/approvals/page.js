@@ -97,11 +97,12 @@ function fillCall(element, call) {
     find(".change textarea").value = JSON.stringify(parsed(call.arguments), null, 2);
     element.reset();
   }
-  const picture = find(".picture");
-  picture.hidden = !call.picture;
-  if (call.picture && picture.getAttribute("src") !== call.picture) {
+  const pictures = find(".pictures");
+  for (const path of call.pictures.slice(pictures.children.length)) {
+    const picture = new Image();
     picture.alt = `Picture from ${call.name}`;
-    picture.src = call.picture;
+    picture.src = path;
+    pictures.append(picture);
   }
   find(".result").hidden = call.result === null;
   find("pre").textContent = call.result ?? "";

@@ -8,9 +8,9 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -139,14 +139,13 @@ async fn events(
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-async fn picture(
-    State(chat): State<Arc<Chat>>,
-    Path(key): Path<String>,
-) -> Result<Response, Refusal> {
-    Ok(match chat.store().picture(key).await? {
-        Some(png) => ([(header::CONTENT_TYPE, "image/png")], png).into_response(),
-        None => StatusCode::NOT_FOUND.into_response(),
-    })
+async fn picture(State(chat): State<Arc<Chat>>, uri: Uri) -> Response {
+    let Some(picture) = chat.view().picture(uri.path()) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let media_type = picture.media_type().unwrap_or_default().to_owned();
+    let bytes = picture.bytes().unwrap_or_default().to_owned();
+    ([(header::CONTENT_TYPE, media_type)], bytes).into_response()
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, ErrorCode, Transaction, params};
 use tool_core::BoxFuture;
 use tool_core::run::{Increment, Journal, JournalError};
 
@@ -91,13 +91,6 @@ impl Store {
     pub(crate) async fn conversations(&self) -> Result<u32, JournalError> {
         let sql = "SELECT count(DISTINCT run) FROM increment";
         self.spawn(|store| store.query_row(sql, [], |row| row.get(0)))
-            .await
-    }
-
-    /// Returns a picture that a tool drew.
-    pub(crate) async fn picture(&self, key: String) -> Result<Option<Vec<u8>>, JournalError> {
-        let sql = "SELECT png FROM picture WHERE key = ?1";
-        self.spawn(|store| store.query_row(sql, [key], |row| row.get(0)).optional())
             .await
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
-use tool_core::{CallContext, Progress, ToolType, toolset};
+use tool_core::{CallContext, Content, Image, Progress, ToolType, toolset};
 
 use crate::chart;
 use crate::store::Store;
@@ -64,22 +64,15 @@ impl Shop {
     ///
     /// # Returns
     /// The numbers in the chart, by week.
-    #[tool(read_only, blocking)]
+    #[tool(read_only)]
     fn draw_sales(
         &self,
         /// Number of weeks.
         #[param(range = 2..=12, default = 8)]
         weeks: u8,
-        call: &CallContext,
-    ) -> Result<Vec<u32>, String> {
+    ) -> (Vec<u32>, Vec<Content>) {
         let sales = &SALES[SALES.len() - usize::from(weeks)..];
-        let sql = "INSERT OR IGNORE INTO picture (key, png) VALUES (?1, ?2)";
-        let key = call.idempotency_key().unwrap_or_default();
-        let saved = self
-            .store
-            .write(|store| store.execute(sql, params![key, chart::png(sales)]));
-        saved.map_err(|_| "the chart can't be saved")?;
-        Ok(sales.to_vec())
+        (sales.to_vec(), vec![Image::png(chart::png(sales)).into()])
     }
 
     /// Refunds an order, in whole or in part. The money is gone then.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_core::agent::Event;
 use tool_core::run::{Pending, Round, Run};
-use tool_core::{Arguments, Decision, ToolResult};
+use tool_core::{Arguments, Content, Decision, Image, ToolResult};
 
 use crate::store::Question;
 
@@ -41,7 +41,10 @@ struct Call {
     hold: Option<(String, String)>,
     decisions: Vec<String>,
     result: Option<String>,
-    picture: Option<String>,
+    /// The paths of the pictures in the result.
+    pictures: Vec<String>,
+    #[serde(skip)]
+    images: Vec<Image>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -117,10 +120,9 @@ impl View {
     /// Shows a run that is not being driven.
     pub(crate) fn replace(&self, run: &Run, questions: &[Question], status: Status) {
         let mut page = self.lock();
-        let (id, items) = (run.id().to_owned(), items(run, questions));
         *page = Page {
-            run: id,
-            items,
+            run: run.id().to_owned(),
+            items: items(run, questions),
             rounds: run.rounds().len(),
             status,
         };
@@ -133,6 +135,18 @@ impl View {
         self.send(frame(&Frame::Status {
             status: &page.status,
         }));
+    }
+
+    /// Returns the picture with this path.
+    pub(crate) fn picture(&self, path: &str) -> Option<Image> {
+        let page = self.lock();
+        page.items.iter().find_map(|item| {
+            let Shown::Call(call) = &item.shown else {
+                return None;
+            };
+            let index = call.pictures.iter().position(|own| own == path)?;
+            call.images.get(index).cloned()
+        })
     }
 
     /// Returns `true` if a page shows a call with this fingerprint.
@@ -215,7 +229,7 @@ impl View {
         self.update_call(page, page.rounds.saturating_sub(1), id, change);
     }
 
-    /// Changes a call of a response. `change` gets the path of the call's picture as well.
+    /// Changes a call of a response. `change` gets the path of the call's pictures as well.
     fn update_call(
         &self,
         page: &mut Page,
@@ -233,14 +247,14 @@ impl View {
             Some(item) => item.key.clone(),
             None => format!("{prefix}{}", calls.count()),
         };
-        let picture = picture(&page.run, &key);
+        let pictures = format!("/picture/{}/{key}", page.run);
         let new = Shown::Call(Call {
             id: id.into(),
             ..Call::default()
         });
         self.update(page, key, new, |shown| {
             if let Shown::Call(call) = shown {
-                change(call, &picture);
+                change(call, &pictures);
             }
         });
     }
@@ -271,7 +285,7 @@ impl Call {
         self.hold = Some((pending.reason().into(), pending.fingerprint().into()));
     }
 
-    fn set_result(&mut self, result: &ToolResult, picture: &str) {
+    fn set_result(&mut self, result: &ToolResult, path: &str) {
         self.state = if result.is_error() {
             State::Failed
         } else {
@@ -280,8 +294,13 @@ impl Call {
         self.hold = None;
         self.progress = None;
         self.result = Some(result.content().into());
-        let has_picture = result.name() == "draw_sales" && !result.is_error();
-        self.picture = has_picture.then(|| picture.into());
+        let images = result.parts().iter().filter_map(|part| match part {
+            Content::Image(image) if image.bytes().is_some() => Some(image.clone()),
+            _ => None,
+        });
+        self.images = images.collect();
+        let paths = (0..self.images.len()).map(|index| format!("{path}/{index}"));
+        self.pictures = paths.collect();
     }
 
     fn set_decisions(&mut self, round: &Round) {
@@ -341,7 +360,9 @@ fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
             let is_last = number + 1 == run.rounds().len();
             let mut held = pending.iter().filter(|_| is_last);
             match (result, held.find(|pending| pending.call().id == call.id)) {
-                (Some(result), _) => shown.set_result(result, &picture(run.id(), &key)),
+                (Some(result), _) => {
+                    shown.set_result(result, &format!("/picture/{}/{key}", run.id()))
+                }
                 (None, Some(pending)) => shown.set_held(pending),
                 (None, None) => {}
             }
@@ -359,14 +380,6 @@ fn text(arguments: &Arguments) -> String {
         Arguments::Text(text) => text.clone(),
         Arguments::Json(value) => value.to_string(),
     }
-}
-
-/// Returns the path of the picture that a call drew.
-fn picture(run: &str, key: &str) -> String {
-    let mut numbers = key.rsplit('-');
-    let (index, round) = (numbers.next().unwrap_or(""), numbers.next().unwrap_or(""));
-    let round = round.parse().map_or(0, |round: u32| round + 1);
-    format!("/picture/{run}/{round}/{index}")
 }
 
 fn frame(frame: &Frame<'_>) -> Arc<str> {

@@ -155,7 +155,7 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
             page.run(shown),
             "order 1042 cents 4800 reason The lamp arrived broken."
         );
-        page.wait("document.querySelector('.picture').naturalWidth === 640");
+        page.wait("document.querySelector('.pictures img').naturalWidth === 640");
         let fits = "document.documentElement.scrollWidth <= innerWidth \
                     && [...document.querySelectorAll('#items *')].every(e => e.getBoundingClientRect().right <= innerWidth)";
         assert_eq!(page.run(fits), true, "at {width}");

@@ -304,7 +304,7 @@ fn a_call_waits_for_one_decision_and_runs_once() {
         422
     );
 
-    let picture = call(&page, "draw_sales", "done").expect("done")["picture"].as_str();
+    let picture = call(&page, "draw_sales", "done").expect("done")["pictures"][0].as_str();
     let line = format!("GET {}", picture.expect("a picture"));
     let response = service.send(&line, &[("host", &service.address)], "");
     assert!(
