@@ -7,6 +7,8 @@ use crate::provider::dialect::{
     Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -225,6 +227,11 @@ impl Dialect for Anthropic {
 
     fn provider(&self) -> &'static str {
         "Anthropic"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::ANTHROPIC)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

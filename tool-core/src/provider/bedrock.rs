@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -108,6 +110,11 @@ impl Dialect for Bedrock {
 
     fn provider(&self) -> &'static str {
         "Amazon Bedrock"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::BEDROCK)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

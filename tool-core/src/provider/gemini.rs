@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
@@ -265,6 +267,11 @@ impl Dialect for Gemini {
 
     fn provider(&self) -> &'static str {
         "Gemini"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::GEMINI)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

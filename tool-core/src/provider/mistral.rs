@@ -6,6 +6,8 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::stream::{self, StreamReader};
@@ -75,6 +77,11 @@ impl Dialect for Mistral {
 
     fn provider(&self) -> &'static str {
         "Mistral"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::MISTRAL)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -8,6 +8,8 @@ use crate::provider::dialect::{
     Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -221,6 +223,11 @@ impl Dialect for OpenAiChat {
         "chat completions"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_CHAT)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&chat::FORMAT, response)
     }
@@ -353,6 +360,11 @@ impl Dialect for OpenAiResponses {
 
     fn provider(&self) -> &'static str {
         "the Responses API of OpenAI"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_RESPONSES)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
