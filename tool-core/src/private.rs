@@ -14,7 +14,7 @@ pub use crate::output::{Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain};
+pub use crate::schema::{Property, Schema, Text, check, constrain, flatten};
 pub use crate::spec::{Details, StaticSpec};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset};
@@ -164,6 +164,33 @@ pub const fn structure(properties: &'static [Property], denies_unknown: bool) ->
     }
 }
 
+/// Returns the schema of a variant of an untagged enum with named fields, which serde does not read from
+/// an array.
+pub const fn fields(properties: &'static [Property], denies_unknown: bool) -> Schema {
+    Schema {
+        extra_forms: if denies_unknown {
+            ExtraForms::Strict
+        } else {
+            ExtraForms::Unknown
+        },
+        ..Schema::object(properties)
+    }
+}
+
+/// Excludes the names of the other variants from those that a `#[serde(other)]` variant accepts.
+pub const fn except(schema: Schema, names: &'static [&'static str]) -> Schema {
+    match schema.kind {
+        Kind::Enum(strings) => Schema {
+            kind: Kind::Enum(Strings {
+                excluded: names,
+                ..strings
+            }),
+            ..schema
+        },
+        _ => schema,
+    }
+}
+
 /// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
@@ -178,6 +205,7 @@ pub const fn strings(
             aliases,
             is_open,
             is_tag: false,
+            excluded: &[],
         }))
     }
 }
@@ -193,6 +221,7 @@ pub const fn constant(
         aliases,
         is_open,
         is_tag: true,
+        excluded: &[],
     }))
 }
 
@@ -213,6 +242,16 @@ pub const fn content(
         nullable: false,
         aliases,
         ..Property::new(name, Text::EMPTY, schema)
+    }
+}
+
+/// Returns the content of a variant whose only field is skipped: `null`, which serde reads but does not
+/// write.
+pub const fn null_content(name: Text) -> Property {
+    Property {
+        required: false,
+        nullable: true,
+        ..Property::new(name, Text::EMPTY, &Schema::NULL)
     }
 }
 

@@ -36,6 +36,8 @@ pub mod constrain;
 pub(crate) mod cursor;
 pub(crate) mod decode_check;
 pub(crate) mod difference;
+#[doc(hidden)]
+pub mod flatten;
 pub(crate) mod json;
 pub(crate) mod messages;
 mod nearest;
@@ -90,12 +92,20 @@ pub struct Schema {
 pub(crate) enum ExtraForms {
     /// None that matter.
     None,
+    /// None, like a variant with named fields that denies unknown ones.
+    Strict,
     /// An array of the fields' values in order: a struct that denies unknown fields.
     Positional,
-    /// That, and objects with unknown fields: any other struct.
+    /// Objects with unknown fields: a variant of an untagged enum, or a struct that flattens.
+    Unknown,
+    /// Both: any other struct.
     Lax,
     /// Numbers, strings or arrays: a type whose `Deserialize` accepts several forms.
     Several,
+    /// Those of its members: an untagged enum.
+    Untagged,
+    /// An object whose flattened `Option` is `None` if its type rejects the value.
+    Swallowing,
 }
 
 /// The kinds of schema node.

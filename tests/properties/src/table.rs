@@ -12,6 +12,7 @@
 mod constrained;
 mod containers;
 mod enums;
+mod flattened;
 mod recursive;
 mod scalars;
 mod signatures;
@@ -72,6 +73,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(containers::rows());
     rows.extend(structs::rows());
     rows.extend(enums::rows());
+    rows.extend(flattened::rows());
     rows.extend(recursive::rows());
     rows.extend(constrained::rows());
     rows.extend(signatures::rows());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::schema::stats::SchemaStats;
-use crate::schema::{Kind, Schema, Text};
+use crate::schema::{Kind, MapRule, Schema, Text};
 
 /// A property of an object schema.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,7 @@ impl Property {
     pub const fn flatten(schema: &'static Schema) -> Property {
         assert!(
             matches!(schema.kind, Kind::Object(_) | Kind::Map(_)),
-            "only a struct with named fields or a map can be flattened; \
-             remove `#[serde(flatten)]`"
+            "only an object or a map can be flattened"
         );
         Property {
             required: false,
@@ -180,8 +179,27 @@ fn collect(
     for property in properties {
         match &property.schema.kind {
             Kind::Object(inner) if property.flat => collect(inner, known, others),
-            Kind::Map(rule) if property.flat => *others = Some(rule.values),
+            Kind::Map(rule) if property.flat => match rule.keys.kind {
+                Kind::Enum(keys) => {
+                    known.extend((0..keys.values.len()).map(|at| key_property(rule, at)));
+                    if keys.is_open {
+                        *others = Some(rule.values);
+                    }
+                }
+                _ => *others = Some(rule.values),
+            },
+            // The definition of a union.
+            _ if property.flat => {}
             _ => known.push(*property),
         }
     }
+}
+
+/// Returns the property for a key of a flattened map whose keys are an enum.
+pub(super) const fn key_property(rule: &MapRule, at: usize) -> Property {
+    let name = match rule.keys.kind {
+        Kind::Enum(keys) => keys.values[at],
+        _ => Text::EMPTY,
+    };
+    Property::new(name, Text::EMPTY, rule.values).optional()
 }

@@ -192,7 +192,7 @@ fn schema(data: &Data) -> TokenStream {
 fn shape(data: &Data, shape: &Shape) -> TokenStream {
     let schema = quote!(__tool_core::Schema);
     match shape {
-        Shape::Object(fields) => object(data, &[], fields),
+        Shape::Object(fields) => object(data, Object::Struct, &[], fields),
         Shape::Transparent(field) => {
             let inner = member(data, field).schema();
             quote!(*#inner)
@@ -218,9 +218,19 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
     let (plain, others): (Vec<_>, Vec<_>) = variants.iter().partition(is_string);
     let mut branches = Vec::new();
     if !plain.is_empty() {
-        branches.push(strings(&plain));
+        let is_open = plain.iter().any(|variant| variant.is_other);
+        let tagged: Vec<_> = others
+            .iter()
+            .copied()
+            .filter(|one| !one.is_untagged)
+            .collect();
+        branches.push(except(strings(&plain), is_open, &tagged));
     }
-    branches.extend(others.iter().map(|variant| branch(data, tagging, variant)));
+    branches.extend(
+        others
+            .iter()
+            .map(|variant| branch(data, tagging, variants, variant)),
+    );
     // serde tries one variant after the other.
     let is_untagged = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
     match &branches[..] {
@@ -232,9 +242,37 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
             }
         }
         _ => {
-            quote!(__tool_core::Schema::any_of(const { &[#(const { &#branches }),*] }))
+            let list = quote!(const { &[#(const { &#branches }),*] });
+            let may_nest = |variant: &Variant| match &variant.shape {
+                Shape::Transparent(_) => true,
+                Shape::Object(fields) => fields.iter().any(|field| field.is_flat),
+                _ => false,
+            };
+            if matches!(tagging, Tagging::Internal(_)) && variants.iter().any(may_nest) {
+                let most = variants.len() + 64;
+                quote!(__tool_core::flatten::union(
+                    #list,
+                    const { &__tool_core::flatten::leaves::<#most>(#list) },
+                ))
+            } else {
+                quote!(__tool_core::Schema::any_of(#list))
+            }
         }
     }
+}
+
+// Input:  enum Shape { Circle(f64), #[serde(other)] Unknown }
+// Output: except(strings(…), const { &["Circle"] })
+//
+// A `#[serde(other)]` variant accepts all names but those of the other variants.
+fn except(schema: TokenStream, is_open: bool, others: &[&Variant]) -> TokenStream {
+    if !is_open || others.is_empty() {
+        return schema;
+    }
+    let names = others
+        .iter()
+        .flat_map(|variant| std::iter::once(&variant.name).chain(&variant.aliases));
+    quote!(__tool_core::except(#schema, const { &[#(#names),*] }))
 }
 
 /// The unit variants, as one enum of strings with notes.
@@ -264,38 +302,51 @@ fn strings(variants: &[&Variant]) -> TokenStream {
 }
 
 /// The schema of one variant with its tag.
-fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
+fn branch(data: &Data, tagging: &Tagging, variants: &[Variant], variant: &Variant) -> TokenStream {
     let schema = match tagging {
-        _ if variant.is_untagged => shape(data, &variant.shape),
-        Tagging::None => shape(data, &variant.shape),
+        _ if variant.is_untagged => untagged(data, variant),
+        Tagging::None => untagged(data, variant),
         Tagging::External => {
             let member = content_property(data, &variant.name, &variant.aliases, variant);
-            object(data, &[member], &[])
+            quote!(__tool_core::Schema::object(const { &[#member] }))
         }
         Tagging::Internal(tag) => {
-            let tag = tag_of(tag, variant);
+            let tag = tag_of(tag, variants, variant);
             match &variant.shape {
-                Shape::Object(fields) => object(data, &[tag], fields),
+                Shape::Object(fields) => object(data, Object::Struct, &[tag], fields),
                 Shape::Transparent(field) => {
-                    let inner = member(data, field).schema();
-                    let inner = quote!(__tool_core::Property::flatten(#inner));
-                    object(data, &[tag, inner], &[])
+                    let inner = flattened("content", data, field);
+                    object(data, Object::Newtype, &[&[tag], &inner[..]].concat(), &[])
                 }
-                _ => object(data, &[tag], &[]),
+                // serde ignores what follows the tag.
+                _ => quote!(__tool_core::structure(const { &[#tag] }, false)),
             }
         }
         Tagging::Adjacent(tag, content) => {
-            let tag = tag_of(tag, variant);
+            let tag = tag_of(tag, variants, variant);
             match &variant.shape {
-                Shape::Unit => object(data, &[tag], &[]),
+                Shape::Unit if variant.is_skipped_newtype => {
+                    let key = text(content);
+                    let content = quote!(__tool_core::null_content(#key));
+                    object(data, Object::Struct, &[tag, content], &[])
+                }
+                Shape::Unit => object(data, Object::Struct, &[tag], &[]),
                 _ => {
                     let content = content_property(data, content, &[], variant);
-                    object(data, &[tag, content], &[])
+                    object(data, Object::Struct, &[tag, content], &[])
                 }
             }
         }
     };
     describe(schema, variant.description.as_deref())
+}
+
+/// The schema of a variant without a tag.
+fn untagged(data: &Data, variant: &Variant) -> TokenStream {
+    match &variant.shape {
+        Shape::Object(fields) => object(data, Object::Untagged, &[], fields),
+        other => shape(data, other),
+    }
 }
 
 /// The property that contains the fields of a variant.
@@ -308,35 +359,109 @@ fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Varian
 }
 
 /// The property that identifies a variant.
-fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
+fn tag_of(tag: &str, variants: &[Variant], variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
     let (aliases, is_open) = (&variant.aliases, variant.is_other);
-    quote! {
-        __tool_core::tag(
-            #tag,
-            const { &__tool_core::constant(
-                const { &[#value] },
-                const { &[#(#aliases),*] },
-                #is_open,
-            ) },
+    let others = variants
+        .iter()
+        .filter(|one| !one.is_untagged && !one.is_other);
+    let constant = quote! {
+        __tool_core::constant(
+            const { &[#value] },
+            const { &[#(#aliases),*] },
+            #is_open,
         )
-    }
+    };
+    let constant = except(constant, is_open, &others.collect::<Vec<_>>());
+    quote!(__tool_core::tag(#tag, const { &#constant }))
 }
 
-/// An object with these properties and these fields.
-fn object(data: &Data, properties: &[TokenStream], fields: &[Field]) -> TokenStream {
-    let fields = fields.iter().map(|field| property(data, field));
-    let properties = properties.iter().cloned().chain(fields);
+/// How serde reads an object.
+#[derive(Clone, Copy, PartialEq)]
+enum Object {
+    /// As a struct, also from an array.
+    Struct,
+    /// As an untagged variant with named fields, never from an array.
+    Untagged,
+    /// As the type that an internally tagged variant holds.
+    Newtype,
+}
+
+// Input:  { name: String }
+// Output: structure(const { &[property::<String>(…)] }, false)
+//
+// Input:  { name: String, #[serde(flatten)] kind: Kind }
+// Output: flatten::object(
+//             const { &flatten::list(const { &flatten::schemas(const { &Forms::of(…) }) }) },
+//             const { &[property::<String>(…), flatten::field(…), flatten::definition(…)] },
+//         )
+//
+// An object with these properties and these fields.
+fn object(
+    data: &Data,
+    object: Object,
+    properties: &[TokenStream],
+    fields: &[Field],
+) -> TokenStream {
+    let has_flat = fields.iter().any(|field| field.is_flat);
+    let fields = fields.iter().flat_map(|field| {
+        if field.is_flat {
+            flattened("field", data, field).to_vec()
+        } else {
+            vec![property(data, field)]
+        }
+    });
+    let properties: Vec<_> = properties.iter().cloned().chain(fields).collect();
     let denies_unknown = data.denies_unknown;
-    quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
+    let list = quote!(&[#(#properties),*]);
+    let is_newtype = object == Object::Newtype;
+    if has_flat || is_newtype {
+        let count = properties.len();
+        let flatten = quote!(__tool_core::flatten);
+        // A constant argument cannot depend on a type parameter.
+        let most = if data.generics.params.is_empty() {
+            quote!({ #flatten::count(#list) })
+        } else {
+            quote!({ #flatten::GENERIC })
+        };
+        return quote! {
+            #flatten::object(
+                const { &#flatten::list(const {
+                    &#flatten::schemas(const { &#flatten::Forms::<#count, #most>::of(
+                        const { #list },
+                        #is_newtype,
+                        #denies_unknown,
+                    ) })
+                }) },
+                const { #list },
+            )
+        };
+    }
+    let function = format_ident!(
+        "{}",
+        if object == Object::Untagged {
+            "fields"
+        } else {
+            "structure"
+        }
+    );
+    quote!(__tool_core::#function(const { #list }, #denies_unknown))
+}
+
+/// The two properties that stand for the members of another type.
+fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
+    let schema = member(data, field).schema();
+    let span = ends(&field.ty).0;
+    let function = Ident::new(function, span);
+    [
+        // The span makes errors underline the type.
+        quote_spanned!(span=> __tool_core::flatten::#function(#schema)),
+        quote!(__tool_core::flatten::definition(#schema)),
+    ]
 }
 
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
-    if field.is_flat {
-        let schema = member.schema();
-        return quote!(__tool_core::Property::flatten(#schema));
-    }
     let mut property = member.property();
     if field.has_default {
         property = quote!(#property.optional());

@@ -75,6 +75,9 @@ pub(crate) struct Variant {
     pub(crate) is_other: bool,
     /// Set by `#[serde(untagged)]` on the variant.
     pub(crate) is_untagged: bool,
+    /// Set if its only field is skipped: serde takes it for a unit variant, except that it requires the
+    /// content of an adjacently tagged one.
+    pub(crate) is_skipped_newtype: bool,
 }
 
 /// A property of an object, or an item of a tuple.
@@ -279,14 +282,22 @@ impl Reader<'_> {
         }
         self.is_input_only |= attrs.skip_serializing();
         let (name, aliases) = self.names(attrs.name(), attrs.aliases());
+        let is_skipped_newtype =
+            matches!(variant.style, Style::Newtype) && variant.fields[0].attrs.skip_deserializing();
         Variant {
             span: variant.ident.span(),
             name,
             aliases,
             description: description(described, &docs::lines(&original.attrs), self.errors),
-            shape: self.body(variant.style, &variant.fields, false),
+            shape: if is_skipped_newtype {
+                self.is_input_only |= !variant.fields[0].attrs.skip_serializing();
+                Shape::Unit
+            } else {
+                self.body(variant.style, &variant.fields, false)
+            },
             is_other: attrs.other(),
             is_untagged: attrs.untagged(),
+            is_skipped_newtype,
         }
     }
 
@@ -294,10 +305,9 @@ impl Reader<'_> {
         match style {
             Style::Struct => Shape::Object(self.fields(fields, all_default)),
             Style::Unit => Shape::Unit,
-            Style::Newtype if !fields[0].attrs.skip_deserializing() => {
-                Shape::Transparent(Box::new(self.field(&fields[0], false)))
-            }
-            Style::Newtype | Style::Tuple => {
+            // serde reads the field of a newtype even if it is skipped.
+            Style::Newtype => Shape::Transparent(Box::new(self.field(&fields[0], false))),
+            Style::Tuple => {
                 for field in fields {
                     if !field.attrs.default().is_none() && !field.attrs.skip_deserializing() {
                         let message = "JSON Schema has no optional tuple items; write an `Option` \

@@ -1,0 +1,605 @@
+//! Objects into which other types are flattened: `#[serde(flatten)]`, and the variants of internally
+//! tagged enums that hold another type.
+//!
+//! A flattened struct or map stays a property that stands for its members. A flattened enum or
+//! `Option` gives the object several forms, one for each variant, which are written out here: the
+//! rest of the library knows only unions of objects. The macro nests the constants, because a
+//! constant function cannot return references to what it computes.
+
+use super::check::same;
+use super::{ExtraForms, Kind, Property, Schema, Text};
+
+/// The most forms of an object in a generic type, whose number is unknown when the macro runs.
+pub const GENERIC: usize = 64;
+
+const EMPTY: &Schema = &Schema::object(&[]);
+const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
+
+/// Returns the property that stands for the members of a `#[serde(flatten)]` field.
+pub const fn field(schema: &'static Schema) -> Property {
+    assert!(
+        !matches!(schema.kind, Kind::Reference(_)),
+        "a recursive type cannot be flattened into itself; remove `#[serde(flatten)]`, or, if this \
+         is another type, move `#[param(recursive)]` to the field of it that leads back here"
+    );
+    assert!(
+        forms_of(schema, false) > 0,
+        "only a struct, an enum of structs or a map can be flattened; remove `#[serde(flatten)]`"
+    );
+    flat(schema)
+}
+
+/// Returns the property that stands for what a variant of an internally tagged enum holds.
+pub const fn content(mut schema: &'static Schema) -> Property {
+    // serde reads an `Option` here as what it holds.
+    while let Kind::Nullable(inner) = schema.kind {
+        schema = inner;
+    }
+    assert!(
+        !matches!(schema.kind, Kind::Reference(_)),
+        "a variant of an internally tagged enum cannot hold the enum, whose tag would be given \
+         twice; add `content = \"…\"` after the `tag` of the enum"
+    );
+    assert!(
+        forms_of(schema, false) > 0,
+        "a variant of an internally tagged enum can only hold a struct, an enum of structs or a \
+         map; add `content = \"…\"` after the `tag` of the enum"
+    );
+    flat(schema)
+}
+
+/// Returns a property that keeps a flattened union in the tree, where references find it.
+pub const fn definition(schema: &'static Schema) -> Property {
+    match schema.kind {
+        Kind::Nullable(inner) => definition(inner),
+        Kind::AnyOf(_) => flat(schema),
+        _ => flat(EMPTY),
+    }
+}
+
+/// Returns a property that stands for the members of `schema`.
+const fn flat(schema: &'static Schema) -> Property {
+    Property {
+        flat: true,
+        required: false,
+        nullable: false,
+        schema,
+        ..Property::new(Text::EMPTY, Text::EMPTY, EMPTY)
+    }
+}
+
+/// Returns the number of forms of a flattened value. A type inside of a union (`is_inner`) is read
+/// from an object that was buffered, which is never a unit or an absent `Option`.
+const fn forms_of(schema: &Schema, is_inner: bool) -> usize {
+    match schema.kind {
+        Kind::Object(_) | Kind::Any => 1,
+        Kind::Map(rule) => {
+            assert!(
+                match rule.keys.kind {
+                    Kind::String(keys) => keys.lengths.is_any(),
+                    Kind::Enum(_) => true,
+                    _ => false,
+                },
+                "the keys of a flattened map must be `String`s or an enum; use one of them, or \
+                 remove `#[serde(flatten)]`"
+            );
+            assert!(
+                rule.lengths.is_any(),
+                "the length of a flattened map cannot be checked; remove the constraint"
+            );
+            1
+        }
+        Kind::Null if !is_inner => 1,
+        Kind::Nullable(inner) => {
+            forms_of(inner, is_inner) + (!is_inner && !is_always_there(inner)) as usize
+        }
+        Kind::AnyOf(schemas) => {
+            let (mut count, mut at) = (0, 0);
+            while at < schemas.len() {
+                count += forms_of(schemas[at], true);
+                at += 1;
+            }
+            count
+        }
+        Kind::Enum(strings) => strings.values.len() + other_value(schema).is_some() as usize,
+        _ => 0,
+    }
+}
+
+/// Returns `true` if a flattened `Option` of this is never `None`.
+const fn is_always_there(schema: &Schema) -> bool {
+    match schema.kind {
+        Kind::Map(_) | Kind::Any | Kind::Null | Kind::Nullable(_) => true,
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                let property = &properties[at];
+                if property.required || property.flat && !is_always_there(property.schema) {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Returns the name of the `#[serde(other)]` variant of an enum of strings. It is the last alias, and
+/// a key like those of the other variants when flattened.
+const fn other_value(schema: &Schema) -> Option<&'static str> {
+    match schema.kind {
+        Kind::Enum(strings) if strings.is_open && !strings.aliases.is_empty() => {
+            let name = strings.aliases[strings.aliases.len() - 1];
+            // A variant that is alone is listed.
+            if same(strings.values[0].as_str(), name) {
+                None
+            } else {
+                Some(name)
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Returns one form of a flattened value, and the description of its variant.
+const fn form(schema: &'static Schema, at: usize) -> (Property, Text) {
+    match schema.kind {
+        Kind::Any => (flat(ANY_MAP), Text::EMPTY),
+        Kind::Nullable(inner) if at < forms_of(inner, false) => form(inner, at),
+        Kind::Null | Kind::Nullable(_) => (flat(EMPTY), Text::EMPTY),
+        Kind::AnyOf(schemas) => {
+            let (mut branch, mut at) = (0, at);
+            loop {
+                let count = forms_of(schemas[branch], true);
+                if at < count {
+                    let (property, description) = form(schemas[branch], at);
+                    let own = schemas[branch].description;
+                    return (property, if own.is_empty() { description } else { own });
+                }
+                at -= count;
+                branch += 1;
+            }
+        }
+        // serde writes a unit variant as a key with `null`.
+        Kind::Enum(strings) => {
+            let name = match other_value(schema) {
+                Some(other) if at == strings.values.len() => Text::escaped(other, ""),
+                _ => strings.values[at],
+            };
+            let property = Property::new(name, Text::EMPTY, &Schema::NULL);
+            (property, Text::EMPTY)
+        }
+        _ => (flat(schema), Text::EMPTY),
+    }
+}
+
+/// Returns the number of forms of an object.
+pub const fn count(properties: &[Property]) -> usize {
+    let (mut total, mut at) = (1, 0);
+    while at < properties.len() {
+        if properties[at].flat && !is_definition(properties, at) {
+            total *= forms_of(properties[at].schema, false);
+        }
+        at += 1;
+    }
+    assert!(
+        total <= 256,
+        "flattened enums give this type more than 256 forms; remove `#[serde(flatten)]` from one"
+    );
+    total
+}
+
+/// Returns `true` for the property after each flattened one.
+const fn is_definition(properties: &[Property], at: usize) -> bool {
+    let mut flats = 0;
+    let mut index = 0;
+    while index < at {
+        flats += properties[index].flat as usize;
+        index += 1;
+    }
+    properties[at].flat && flats % 2 == 1
+}
+
+/// The forms of an object with `N` properties, at most `C` of them.
+pub struct Forms<const N: usize, const C: usize> {
+    properties: [[Property; N]; C],
+    descriptions: [Text; C],
+    extra_forms: [ExtraForms; C],
+    count: usize,
+}
+
+impl<const N: usize, const C: usize> Forms<N, C> {
+    /// Writes out the forms of an object with these properties. Each flattened one is followed by its
+    /// [`definition`]. `is_newtype` is set for a variant that holds a type, where that type decides
+    /// how unknown keys are read.
+    ///
+    /// # Panics
+    ///
+    /// Panics if serde does not read the flattened types together.
+    pub const fn of(
+        properties: &'static [Property; N],
+        is_newtype: bool,
+        denies_unknown: bool,
+    ) -> Self {
+        check_flattened(properties, denies_unknown && !is_newtype);
+        let count = count(properties);
+        assert!(
+            count <= C,
+            "flattened enums give this generic type more than 64 forms; remove \
+             `#[serde(flatten)]` from one"
+        );
+        let mut forms = Forms {
+            properties: [[flat(EMPTY); N]; C],
+            descriptions: [Text::EMPTY; C],
+            extra_forms: [ExtraForms::Unknown; C],
+            count,
+        };
+        let mut number = 0;
+        while number < count {
+            let mut rest = number;
+            let mut at = 0;
+            while at < N {
+                let property = properties[at];
+                forms.properties[number][at] = property;
+                if is_definition(properties, at) {
+                    // Once is enough.
+                    if number > 0 {
+                        forms.properties[number][at] = flat(EMPTY);
+                    }
+                } else if property.flat {
+                    let choices = forms_of(property.schema, false);
+                    let (chosen, description) = form(property.schema, rest % choices);
+                    rest /= choices;
+                    forms.properties[number][at] = chosen;
+                    if forms.descriptions[number].is_empty() {
+                        forms.descriptions[number] = description;
+                    }
+                    forms.extra_forms[number] = match chosen.schema.extra_forms {
+                        inner
+                        @ (ExtraForms::Positional | ExtraForms::Unknown | ExtraForms::Lax)
+                            if is_newtype && chosen.flat =>
+                        {
+                            inner
+                        }
+                        _ if is_newtype || denies_unknown => ExtraForms::Strict,
+                        _ => ExtraForms::Unknown,
+                    };
+                }
+                at += 1;
+            }
+            check_names(&forms.properties[number]);
+            number += 1;
+        }
+        forms
+    }
+}
+
+/// Returns the schema of each form.
+pub const fn schemas<const N: usize, const C: usize>(forms: &'static Forms<N, C>) -> [Schema; C] {
+    let mut schemas = [Schema::NULL; C];
+    let mut at = 0;
+    while at < forms.count {
+        schemas[at] = Schema {
+            description: forms.descriptions[at],
+            extra_forms: forms.extra_forms[at],
+            ..Schema::object(&forms.properties[at])
+        };
+        at += 1;
+    }
+    schemas
+}
+
+/// Returns references to the schemas.
+pub const fn list<const C: usize>(schemas: &'static [Schema; C]) -> [&'static Schema; C] {
+    let mut list = [EMPTY; C];
+    let mut at = 0;
+    while at < C {
+        list[at] = &schemas[at];
+        at += 1;
+    }
+    list
+}
+
+/// Returns the schema of an object, which is a union if it has several forms.
+pub const fn object(
+    schemas: &'static [&'static Schema],
+    properties: &'static [Property],
+) -> Schema {
+    let count = count(properties);
+    if count == 1 {
+        return *schemas[0];
+    }
+    let (schemas, _) = schemas.split_at(count);
+    Schema {
+        extra_forms: if may_swallow(properties) {
+            ExtraForms::Swallowing
+        } else {
+            ExtraForms::None
+        },
+        ..Schema::any_of(schemas)
+    }
+}
+
+/// Returns `true` if serde reads a flattened `Option` as `None` where a type rejects a value that its
+/// schema describes.
+const fn may_swallow(properties: &[Property]) -> bool {
+    let mut at = 0;
+    while at < properties.len() {
+        let property = &properties[at];
+        if property.flat
+            && let Kind::Nullable(inner) = property.schema.kind
+            && has_decode_check(inner)
+        {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn has_decode_check(schema: &Schema) -> bool {
+    let mut at = 0;
+    while let Some(child) = schema.child(at) {
+        if has_decode_check(child) {
+            return true;
+        }
+        at += 1;
+    }
+    // What a reference leads to is unknown here.
+    schema.decode_check.is_some() || matches!(schema.kind, Kind::Reference(_))
+}
+
+/// Returns a list of schemas in which a union is replaced by its members. `C` is at least the length.
+pub const fn leaves<const C: usize>(
+    schemas: &'static [&'static Schema],
+) -> ([&'static Schema; C], usize) {
+    let mut leaves = [EMPTY; C];
+    let (mut count, mut at) = (0, 0);
+    while at < schemas.len() {
+        match schemas[at].kind {
+            Kind::AnyOf(members)
+                if schemas[at].decode_check.is_none()
+                    && schemas[at].description.is_empty()
+                    && matches!(schemas[at].extra_forms, ExtraForms::None)
+                    && count + members.len() + schemas.len() - at <= C =>
+            {
+                let mut member = 0;
+                while member < members.len() {
+                    leaves[count] = members[member];
+                    count += 1;
+                    member += 1;
+                }
+            }
+            _ => {
+                leaves[count] = schemas[at];
+                count += 1;
+            }
+        }
+        at += 1;
+    }
+    (leaves, count)
+}
+
+/// Returns the union of these schemas or, if one of them is a union, of their leaves.
+pub const fn union<const C: usize>(
+    schemas: &'static [&'static Schema],
+    leaves: &'static ([&'static Schema; C], usize),
+) -> Schema {
+    if leaves.1 == schemas.len() {
+        return Schema::any_of(schemas);
+    }
+    let (leaves, _) = leaves.0.split_at(leaves.1);
+    Schema::any_of(leaves)
+}
+
+/// Checks that serde reads the flattened types of an object as their schemas say.
+const fn check_flattened(properties: &[Property], denies_unknown: bool) {
+    let mut earlier_stay = false;
+    let mut left = 0;
+    let mut at = 0;
+    while at < properties.len() {
+        left += (properties[at].flat && !is_definition(properties, at)) as usize;
+        at += 1;
+    }
+    let others = left > 1;
+    at = 0;
+    while at < properties.len() {
+        let property = &properties[at];
+        if property.flat && !is_definition(properties, at) {
+            left -= 1;
+            let takes = takes_its_keys(property.schema);
+            assert!(
+                takes || !denies_unknown,
+                "`#[serde(deny_unknown_fields)]` also rejects the keys of this flattened type; \
+                 remove it, since a tool rejects unknown keys anyway"
+            );
+            if let Kind::Map(rule) = property.schema.kind
+                && !matches!(rule.values.kind, Kind::Any)
+            {
+                assert!(
+                    !earlier_stay && left == 0,
+                    "serde also reads the keys of other flattened types into a flattened map; put \
+                     the map last, and remove `#[serde(flatten)]` from enums before it, or use \
+                     `serde_json::Value` for its values"
+                );
+            }
+            assert!(
+                !others || left == 0 && !earlier_stay || !rejects_unknown(property.schema, false),
+                "a flattened enum that rejects unknown keys also rejects those of the flattened \
+                 types after it; put it last, or remove `#[serde(flatten)]` from it"
+            );
+            earlier_stay |= !takes;
+        }
+        at += 1;
+    }
+}
+
+/// Returns `true` if serde hides the keys that a flattened type reads from the types after it.
+const fn takes_its_keys(schema: &Schema) -> bool {
+    match schema.kind {
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                if properties[at].flat {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        Kind::Nullable(inner) => takes_its_keys(inner),
+        Kind::Enum(_) | Kind::Null => true,
+        Kind::AnyOf(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                let is_external = match schemas[at].kind {
+                    Kind::Enum(_) => true,
+                    Kind::Object(_) => matches!(schemas[at].extra_forms, ExtraForms::None),
+                    _ => false,
+                };
+                if !is_external {
+                    return false;
+                }
+                at += 1;
+            }
+            matches!(schema.extra_forms, ExtraForms::None)
+        }
+        _ => false,
+    }
+}
+
+/// Returns `true` if a flattened union fails on keys that it does not know.
+const fn rejects_unknown(schema: &Schema, is_buffered: bool) -> bool {
+    match schema.kind {
+        Kind::Nullable(inner) => rejects_unknown(inner, is_buffered),
+        Kind::Enum(_) => is_buffered,
+        Kind::AnyOf(schemas) => {
+            let is_untagged = matches!(schema.extra_forms, ExtraForms::Untagged);
+            let mut at = 0;
+            while at < schemas.len() {
+                let branch = schemas[at];
+                let rejects = match branch.extra_forms {
+                    ExtraForms::Positional | ExtraForms::Strict => true,
+                    _ => rejects_unknown(branch, is_buffered || is_untagged),
+                };
+                if rejects {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                if properties[at].flat && rejects_unknown(properties[at].schema, true) {
+                    return true;
+                }
+                at += 1;
+            }
+            // The object around an externally tagged variant has exactly one key.
+            is_buffered && matches!(schema.extra_forms, ExtraForms::None) && properties.len() == 1
+        }
+        _ => false,
+    }
+}
+
+/// The most properties whose names are compared.
+const MOST_NAMES: usize = 128;
+
+/// Checks that no two properties of an object have the same name.
+const fn check_names(properties: &[Property]) {
+    let mut names = [""; MOST_NAMES];
+    let count = collect_names(properties, &mut names, 0);
+    let mut at = 0;
+    while at < count {
+        let mut other = 0;
+        while other < at {
+            assert!(
+                !same(names[other], names[at]),
+                "a flattened type has a key that another field or tag has too, and serde gives it \
+                 to one of them only; rename one with `#[serde(rename = \"…\")]`, or remove \
+                 `#[serde(flatten)]`"
+            );
+            other += 1;
+        }
+        at += 1;
+    }
+}
+
+/// Adds the names of all properties after the first `count`. Returns their number.
+const fn collect_names(
+    properties: &[Property],
+    names: &mut [&'static str; MOST_NAMES],
+    mut count: usize,
+) -> usize {
+    let mut at = 0;
+    while at < properties.len() {
+        let property = &properties[at];
+        match property.schema.kind {
+            Kind::Object(inner) if property.flat => count = collect_names(inner, names, count),
+            _ if !property.flat && count < MOST_NAMES => {
+                names[count] = property.name();
+                count += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Returns the number of properties, flattened ones included.
+const fn length(properties: &[Property]) -> usize {
+    let (mut length, mut at) = (0, 0);
+    while at < properties.len() {
+        length += match properties[at].schema.kind {
+            Kind::Object(inner) if properties[at].flat => self::length(inner),
+            _ => !properties[at].flat as usize,
+        };
+        at += 1;
+    }
+    length
+}
+
+/// Returns a property of an object by its place, flattened ones included.
+pub(super) const fn nth(properties: &[Property], mut place: usize) -> Option<&Property> {
+    let mut at = 0;
+    while at < properties.len() {
+        let property = &properties[at];
+        match property.schema.kind {
+            Kind::Object(inner) if property.flat => {
+                let length = length(inner);
+                if place < length {
+                    return nth(inner, place);
+                }
+                place -= length;
+            }
+            _ if property.flat => {}
+            _ if place == 0 => return Some(property),
+            _ => place -= 1,
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Returns the schema of the values under other keys, if an object has some.
+pub(super) const fn others(properties: &[Property]) -> Option<&'static Schema> {
+    let mut at = 0;
+    while at < properties.len() {
+        let property = &properties[at];
+        match property.schema.kind {
+            Kind::Object(inner) if property.flat => {
+                if let Some(values) = others(inner) {
+                    return Some(values);
+                }
+            }
+            Kind::Map(rule) if property.flat => return Some(rule.values),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
