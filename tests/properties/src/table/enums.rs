@@ -345,6 +345,13 @@ enum ArraysThenStruct {
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged, deny_unknown_fields)]
+enum ShorterFirst {
+    Short { name: String },
+    Long { name: String, size: u8 },
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 #[serde(untagged)]
 enum WrappersThenStruct {
     External(ExternalOne),
@@ -368,6 +375,7 @@ super::table! {
         fields_or_array: FieldsOrArray;
         struct_or_arrays: StructOrArrays;
         arrays_then_struct: ArraysThenStruct;
+        shorter_first: ShorterFirst;
         wrappers_then_struct: WrappersThenStruct;
         other_mixed: OtherMixed;
         colour: Colour;
