@@ -3,14 +3,12 @@
 //!
 //! A flattened struct or map stays a property that stands for its members. A flattened enum or
 //! `Option` gives the object several forms, one for each variant, which are written out here: the
-//! rest of the library knows only unions of objects. The macro nests the constants, because a
-//! constant function cannot return references to what it computes.
+//! rest of the library knows only unions of objects.
+
+use std::marker::PhantomData;
 
 use super::check::same;
 use super::{ExtraForms, Kind, Property, Schema, Text};
-
-/// The most forms of an object in a generic type, whose number is unknown when the macro runs.
-pub const GENERIC: usize = 64;
 
 const EMPTY: &Schema = &Schema::object(&[]);
 const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
@@ -175,7 +173,7 @@ const fn form(schema: &'static Schema, at: usize) -> (Property, Text) {
 }
 
 /// Returns the number of forms of an object.
-pub const fn count(properties: &[Property]) -> usize {
+const fn count(properties: &[Property]) -> usize {
     let (mut total, mut at) = (1, 0);
     while at < properties.len() {
         if properties[at].flat && !is_definition(properties, at) {
@@ -184,8 +182,8 @@ pub const fn count(properties: &[Property]) -> usize {
         at += 1;
     }
     assert!(
-        total <= 256,
-        "flattened enums give this type more than 256 forms; remove `#[serde(flatten)]` from one"
+        total <= 64,
+        "flattened enums give this type more than 64 forms; remove `#[serde(flatten)]` from one"
     );
     total
 }
@@ -201,118 +199,136 @@ const fn is_definition(properties: &[Property], at: usize) -> bool {
     properties[at].flat && flats % 2 == 1
 }
 
-/// The forms of an object with `N` properties, at most `C` of them.
-pub struct Forms<const N: usize, const C: usize> {
-    properties: [[Property; N]; C],
-    descriptions: [Text; C],
-    extra_forms: [ExtraForms; C],
-    count: usize,
+/// An object with `N` properties into which others are flattened: the object number `K` of the type
+/// that implements this.
+pub trait Flattened<const K: usize, const N: usize> {
+    /// The properties. Each flattened one is followed by its [`definition`].
+    const PROPERTIES: [Property; N];
+    /// Set for a variant that holds a type, where that type decides how unknown keys are read.
+    const IS_NEWTYPE: bool;
+    /// Set by `#[serde(deny_unknown_fields)]`.
+    const DENIES_UNKNOWN: bool;
 }
 
-impl<const N: usize, const C: usize> Forms<N, C> {
-    /// Writes out the forms of an object with these properties. Each flattened one is followed by its
-    /// [`definition`]. `is_newtype` is set for a variant that holds a type, where that type decides
-    /// how unknown keys are read.
-    ///
-    /// # Panics
-    ///
-    /// Panics if serde does not read the flattened types together.
-    pub const fn of(
-        properties: &'static [Property; N],
-        is_newtype: bool,
-        denies_unknown: bool,
-    ) -> Self {
-        check_flattened(properties, denies_unknown && !is_newtype);
-        let count = count(properties);
-        assert!(
-            count <= C,
-            "flattened enums give this generic type more than 64 forms; remove \
-             `#[serde(flatten)]` from one"
-        );
-        let mut forms = Forms {
-            properties: [[flat(EMPTY); N]; C],
-            descriptions: [Text::EMPTY; C],
-            extra_forms: [ExtraForms::Unknown; C],
-            count,
-        };
-        let mut number = 0;
-        while number < count {
-            let mut rest = number;
-            let mut at = 0;
-            while at < N {
-                let property = properties[at];
-                forms.properties[number][at] = property;
-                if is_definition(properties, at) {
-                    // Once is enough.
-                    if number > 0 {
-                        forms.properties[number][at] = flat(EMPTY);
-                    }
-                } else if property.flat {
-                    let choices = forms_of(property.schema, false);
-                    let (chosen, description) = form(property.schema, rest % choices);
-                    rest /= choices;
-                    forms.properties[number][at] = chosen;
-                    if forms.descriptions[number].is_empty() {
-                        forms.descriptions[number] = description;
-                    }
-                    forms.extra_forms[number] = match chosen.schema.extra_forms {
-                        inner
-                        @ (ExtraForms::Positional | ExtraForms::Unknown | ExtraForms::Lax)
-                            if is_newtype && chosen.flat =>
-                        {
-                            inner
-                        }
-                        _ if is_newtype || denies_unknown => ExtraForms::Strict,
-                        _ => ExtraForms::Unknown,
-                    };
-                }
-                at += 1;
-            }
-            check_names(&forms.properties[number]);
-            number += 1;
+/// The form with the number `I`. Each is a constant by itself: rustc hashes the whole constant that a
+/// reference points into, for each reference, which takes cubic time for an array of forms.
+struct Form<T: ?Sized, const K: usize, const N: usize, const I: usize>(PhantomData<T>);
+
+impl<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize, const I: usize> Form<T, K, N, I> {
+    const PROPERTIES: &'static [Property; N] = &properties(&T::PROPERTIES, I);
+
+    const SCHEMA: &'static Schema = &{
+        let (description, extra_forms) =
+            describe(&T::PROPERTIES, I, T::IS_NEWTYPE, T::DENIES_UNKNOWN);
+        Schema {
+            description,
+            extra_forms,
+            ..Schema::object(Self::PROPERTIES)
         }
-        forms
-    }
+    };
 }
 
-/// Returns the schema of each form.
-pub const fn schemas<const N: usize, const C: usize>(forms: &'static Forms<N, C>) -> [Schema; C] {
-    let mut schemas = [Schema::NULL; C];
+/// Returns the properties of a form.
+const fn properties<const N: usize>(properties: &[Property; N], number: usize) -> [Property; N] {
+    let mut form = *properties;
+    let mut rest = number;
     let mut at = 0;
-    while at < forms.count {
-        schemas[at] = Schema {
-            description: forms.descriptions[at],
-            extra_forms: forms.extra_forms[at],
-            ..Schema::object(&forms.properties[at])
-        };
+    while at < N {
+        if is_definition(properties, at) {
+            // Once is enough.
+            if number > 0 {
+                form[at] = flat(EMPTY);
+            }
+        } else if properties[at].flat {
+            let choices = forms_of(properties[at].schema, false);
+            form[at] = self::form(properties[at].schema, rest % choices).0;
+            rest /= choices;
+        }
         at += 1;
     }
-    schemas
+    // A number beyond the last is not used.
+    if rest == 0 {
+        check_names(&form);
+    }
+    form
 }
 
-/// Returns references to the schemas.
-pub const fn list<const C: usize>(schemas: &'static [Schema; C]) -> [&'static Schema; C] {
-    let mut list = [EMPTY; C];
+/// Returns the description of a form, and how serde reads it.
+const fn describe(
+    properties: &[Property],
+    number: usize,
+    is_newtype: bool,
+    denies_unknown: bool,
+) -> (Text, ExtraForms) {
+    let mut description = Text::EMPTY;
+    let mut extra_forms = if denies_unknown {
+        ExtraForms::Strict
+    } else {
+        ExtraForms::Unknown
+    };
+    let mut rest = number;
     let mut at = 0;
-    while at < C {
-        list[at] = &schemas[at];
+    while at < properties.len() {
+        if properties[at].flat && !is_definition(properties, at) {
+            let choices = forms_of(properties[at].schema, false);
+            let (chosen, own) = form(properties[at].schema, rest % choices);
+            rest /= choices;
+            if description.is_empty() {
+                description = own;
+            }
+            if is_newtype {
+                extra_forms = match chosen.schema.extra_forms {
+                    inner @ (ExtraForms::Positional | ExtraForms::Unknown | ExtraForms::Lax)
+                        if chosen.flat =>
+                    {
+                        inner
+                    }
+                    _ => ExtraForms::Strict,
+                };
+            }
+        }
         at += 1;
     }
-    list
+    (description, extra_forms)
+}
+
+/// Writes functions that return the first forms of an object. Constants are only evaluated in functions
+/// that are called, so an object with one form does not pay for the others.
+macro_rules! lists {
+    ($($(#[$doc:meta])* $name:ident($($number:literal)*);)*) => {$(
+        $(#[$doc])*
+        const fn $name<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>(
+        ) -> &'static [&'static Schema] {
+            const { &[$(Form::<T, K, N, $number>::SCHEMA),*] }
+        }
+    )*};
+}
+
+lists! {
+    one(0);
+    eight(0 1 2 3 4 5 6 7);
+    most(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63);
 }
 
 /// Returns the schema of an object, which is a union if it has several forms.
-pub const fn object(
-    schemas: &'static [&'static Schema],
-    properties: &'static [Property],
-) -> Schema {
-    let count = count(properties);
+///
+/// # Panics
+///
+/// Panics if serde does not read the flattened types together.
+pub const fn object<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> Schema {
+    check_flattened(&T::PROPERTIES, T::DENIES_UNKNOWN && !T::IS_NEWTYPE);
+    let count = count(&T::PROPERTIES);
     if count == 1 {
-        return *schemas[0];
+        return *one::<T, K, N>()[0];
     }
+    let schemas = if count <= 8 {
+        eight::<T, K, N>()
+    } else {
+        most::<T, K, N>()
+    };
     let (schemas, _) = schemas.split_at(count);
     Schema {
-        extra_forms: if may_swallow(properties) {
+        extra_forms: if may_swallow(&T::PROPERTIES) {
             ExtraForms::Swallowing
         } else {
             ExtraForms::None

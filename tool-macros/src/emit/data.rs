@@ -1,6 +1,8 @@
 //! `ToolType` for structs and enums.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -19,16 +21,41 @@ use crate::util::tokens::text;
 //             impl<T> NamedType for Place<T> { const NAME: &'static str = "Place"; }
 //         };
 pub(crate) fn data(data: &Data) -> TokenStream {
-    implementation(data, &schema(data), &exact(data))
+    let emitter = Emitter {
+        data,
+        flattened: RefCell::default(),
+    };
+    let schema = schema(&emitter);
+    implementation(data, &schema, &exact(data), &emitter.flattened.into_inner())
+}
+
+/// The type, and what its schema needs beside itself.
+struct Emitter<'d> {
+    data: &'d Data,
+    /// The parameters and the items of the implementations of `Flattened`.
+    flattened: RefCell<Vec<TokenStream>>,
+}
+
+impl Deref for Emitter<'_> {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        self.data
+    }
 }
 
 /// The implementation for a type that has errors. Without it, every use of the type would be another
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
-    implementation(data, &quote!(__tool_core::Schema::ANY), &quote!(false))
+    implementation(data, &quote!(__tool_core::Schema::ANY), &quote!(false), &[])
 }
 
-fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> TokenStream {
+fn implementation(
+    data: &Data,
+    schema: &TokenStream,
+    exact: &TokenStream,
+    flattened: &[TokenStream],
+) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let name = plain(ident);
     let (parameters, arguments, conditions) = data.generics.split_for_impl();
@@ -37,6 +64,16 @@ fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> Tok
     let (_, _, bounds) = generics.split_for_impl();
     let constants = constants(data);
     let key = map_key(data);
+    let flattened = flattened.iter().map(|one| {
+        let (arguments_and_items, ident) = (one.clone().into_iter(), ident);
+        let body: Vec<_> = arguments_and_items.collect();
+        let (items, numbers) = body.split_last().expect("it ends with a block");
+        quote! {
+            #[automatically_derived]
+            impl #parameters __tool_core::flatten::Flattened #(#numbers)* for #ident #arguments
+                #bounds #items
+        }
+    });
     let implementation = quote! {
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
@@ -50,6 +87,7 @@ fn implementation(data: &Data, schema: &TokenStream, exact: &TokenStream) -> Tok
         }
 
         #key
+        #(#flattened)*
         #constants
     };
     block(krate, &[], &implementation)
@@ -172,7 +210,7 @@ fn constants(data: &Data) -> TokenStream {
 
 // Input:  struct Place { latitude: f64 }
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
-fn schema(data: &Data) -> TokenStream {
+fn schema(data: &Emitter<'_>) -> TokenStream {
     let name = plain(&data.ident);
     let schema = describe(shape(data, &data.shape), data.description.as_deref());
     let input_only = data.is_input_only;
@@ -189,7 +227,7 @@ fn schema(data: &Data) -> TokenStream {
 }
 
 /// The schema of a shape, of type `Schema`.
-fn shape(data: &Data, shape: &Shape) -> TokenStream {
+fn shape(data: &Emitter<'_>, shape: &Shape) -> TokenStream {
     let schema = quote!(__tool_core::Schema);
     match shape {
         Shape::Object(fields) => object(data, Object::Struct, &[], fields),
@@ -211,7 +249,7 @@ fn shape(data: &Data, shape: &Shape) -> TokenStream {
 //             const { &Schema::object(const { &[property "Circle"] }) },
 //             const { &Schema::strings(const { &["Point"] }) },
 //         ] })
-fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
+fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
     let is_string = |variant: &&Variant| {
         variant.shape.is_unit() && !variant.is_untagged && matches!(tagging, Tagging::External)
     };
@@ -302,7 +340,12 @@ fn strings(variants: &[&Variant]) -> TokenStream {
 }
 
 /// The schema of one variant with its tag.
-fn branch(data: &Data, tagging: &Tagging, variants: &[Variant], variant: &Variant) -> TokenStream {
+fn branch(
+    data: &Emitter<'_>,
+    tagging: &Tagging,
+    variants: &[Variant],
+    variant: &Variant,
+) -> TokenStream {
     let schema = match tagging {
         _ if variant.is_untagged => untagged(data, variant),
         Tagging::None => untagged(data, variant),
@@ -342,7 +385,7 @@ fn branch(data: &Data, tagging: &Tagging, variants: &[Variant], variant: &Varian
 }
 
 /// The schema of a variant without a tag.
-fn untagged(data: &Data, variant: &Variant) -> TokenStream {
+fn untagged(data: &Emitter<'_>, variant: &Variant) -> TokenStream {
     match &variant.shape {
         Shape::Object(fields) => object(data, Object::Untagged, &[], fields),
         other => shape(data, other),
@@ -350,7 +393,12 @@ fn untagged(data: &Data, variant: &Variant) -> TokenStream {
 }
 
 /// The property that contains the fields of a variant.
-fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Variant) -> TokenStream {
+fn content_property(
+    data: &Emitter<'_>,
+    key: &str,
+    aliases: &[String],
+    variant: &Variant,
+) -> TokenStream {
     let key = text(key);
     let inner = shape(data, &variant.shape);
     quote! {
@@ -391,14 +439,11 @@ enum Object {
 // Output: structure(const { &[property::<String>(…)] }, false)
 //
 // Input:  { name: String, #[serde(flatten)] kind: Kind }
-// Output: flatten::object(
-//             const { &flatten::list(const { &flatten::schemas(const { &Forms::of(…) }) }) },
-//             const { &[property::<String>(…), flatten::field(…), flatten::definition(…)] },
-//         )
+// Output: flatten::object::<Self, 0, 3>(), and the properties for the implementation of `Flattened`
 //
 // An object with these properties and these fields.
 fn object(
-    data: &Data,
+    data: &Emitter<'_>,
     object: Object,
     properties: &[TokenStream],
     fields: &[Field],
@@ -413,29 +458,17 @@ fn object(
     });
     let properties: Vec<_> = properties.iter().cloned().chain(fields).collect();
     let denies_unknown = data.denies_unknown;
-    let list = quote!(&[#(#properties),*]);
     let is_newtype = object == Object::Newtype;
     if has_flat || is_newtype {
-        let count = properties.len();
-        let flatten = quote!(__tool_core::flatten);
-        // A constant argument cannot depend on a type parameter.
-        let most = if data.generics.params.is_empty() {
-            quote!({ #flatten::count(#list) })
-        } else {
-            quote!({ #flatten::GENERIC })
-        };
-        return quote! {
-            #flatten::object(
-                const { &#flatten::list(const {
-                    &#flatten::schemas(const { &#flatten::Forms::<#count, #most>::of(
-                        const { #list },
-                        #is_newtype,
-                        #denies_unknown,
-                    ) })
-                }) },
-                const { #list },
-            )
-        };
+        let (number, count) = (data.flattened.borrow().len(), properties.len());
+        data.flattened.borrow_mut().push(quote! {
+            <#number, #count> {
+                const PROPERTIES: [__tool_core::Property; #count] = [#(#properties),*];
+                const IS_NEWTYPE: ::core::primitive::bool = #is_newtype;
+                const DENIES_UNKNOWN: ::core::primitive::bool = #denies_unknown;
+            }
+        });
+        return quote!(__tool_core::flatten::object::<Self, #number, #count>());
     }
     let function = format_ident!(
         "{}",
@@ -445,7 +478,7 @@ fn object(
             "structure"
         }
     );
-    quote!(__tool_core::#function(const { #list }, #denies_unknown))
+    quote!(__tool_core::#function(const { &[#(#properties),*] }, #denies_unknown))
 }
 
 /// The two properties that stand for the members of another type.
