@@ -31,9 +31,10 @@ use examples::folder::Temporary;
 use examples::input;
 use examples::provider::Scripted;
 use examples::terminal::{Terminal, confirm, indented};
-use serde_json::{Value, json};
-use tool_core::agent::{Agent, Round, RunOutcome, Transcript};
+use serde_json::Value;
+use tool_core::agent::Agent;
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
+use tool_core::run::{Round, Run, RunOutcome, RunSettings};
 use tool_core::{Registry, Tool, tools};
 
 use crate::desk::Desk;
@@ -106,16 +107,14 @@ fn run(flags: &ArgMatches) -> Worked {
         proposals,
         folder: Some(folder).filter(|folder| !folder.is_empty()),
     });
-    match api {
-        Api::Responses => {
-            let agent = Agent::new(registry, OpenAiResponses::default()).rounds(rounds);
-            converse(&agent, &model, &turns, approval.as_ref())
-        }
-        Api::Chat => {
-            let agent = Agent::new(registry, OpenAiChat::default()).rounds(rounds);
-            converse(&agent, &model, &turns, approval.as_ref())
-        }
-    }
+    let dialect: Box<dyn Dialect> = match api {
+        Api::Responses => Box::new(OpenAiResponses::default()),
+        Api::Chat => Box::new(OpenAiChat::default()),
+    };
+    let mut settings = RunSettings::default();
+    settings.max_rounds = rounds;
+    let agent = Agent::new(registry, dialect, model);
+    converse(&agent, settings, &turns, approval.as_ref())
 }
 
 /// Returns the responses of the scripted provider.
@@ -129,9 +128,9 @@ fn script(api: Api, source: Option<&str>) -> Result<Vec<Value>, String> {
 }
 
 /// Runs the turns of the user, and prints what happens.
-fn converse<D: Dialect>(
-    agent: &Agent<D>,
-    model: &OpenAi,
+fn converse(
+    agent: &Agent,
+    settings: RunSettings,
     turns: &[&str],
     approval: Option<&Approval<'_>>,
 ) -> Worked {
@@ -139,22 +138,22 @@ fn converse<D: Dialect>(
         .enable_all()
         .build()?;
     let mut out = Terminal::stdout();
-    let mut transcript = Transcript::new();
+    let mut run = Run::with_settings("desk", settings);
     for (turn, at) in turns.iter().zip(0..) {
         if at > 0 {
             writeln!(out)?;
         }
         writeln!(out, "user: {turn}")?;
-        transcript.push(json!({ "role": "user", "content": turn }));
-        let shown = transcript.rounds().len();
-        let ended = runtime.block_on(agent.run(model, &mut transcript));
-        for round in &transcript.rounds()[shown..] {
+        run.push(agent.dialect().user_message(turn))?;
+        let shown = run.rounds().len();
+        let ended = runtime.block_on(agent.run(&mut run));
+        for round in &run.rounds()[shown..] {
             show(round)?;
         }
         match ended? {
             RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
             RunOutcome::OutOfRounds => {
-                writeln!(out, "stopped after {} rounds", transcript.rounds().len())?;
+                writeln!(out, "stopped after {} rounds", run.rounds().len())?;
             }
             other => writeln!(out, "stopped: {other:?}")?,
         }
@@ -167,7 +166,10 @@ fn converse<D: Dialect>(
 
 fn show(round: &Round) -> io::Result<()> {
     let mut out = Terminal::stdout();
-    for (call, result) in round.calls.iter().zip(&round.results) {
+    for (call, result) in round.calls() {
+        let Some(result) = result else {
+            continue;
+        };
         // An error names the tool itself.
         if !result.is_error() {
             writeln!(out, "  {} done", call.name)?;
@@ -261,7 +263,7 @@ fn main() -> ExitCode {
         .arg(flag("model", "NAME", "Name of the model").default_value("scripted"))
         .arg(
             flag("rounds", "NUMBER", "Maximum number of requests in one turn")
-                .value_parser(value_parser!(usize))
+                .value_parser(value_parser!(u32))
                 .default_value("8"),
         )
         .arg(

@@ -2,10 +2,9 @@
 
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
-use async_openai::error::OpenAIError;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tool_core::agent::{Model, Request};
+use tool_core::agent::{Model, ModelError, ModelFuture, Request};
 use tool_core::dialect::Rendered;
 
 use crate::tools::SystemPrompt;
@@ -57,21 +56,25 @@ enum Body<'r> {
 }
 
 impl Model for OpenAi {
-    type Error = OpenAIError;
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        Box::pin(self.send(request))
+    }
+}
 
-    async fn ask(&self, request: Request<'_>) -> Result<Value, OpenAIError> {
+impl OpenAi {
+    async fn send(&self, request: Request) -> Result<Value, ModelError> {
         // Read for each request, because a tool may have changed it.
         let instructions = self.prompt.get();
         let Request {
             messages, tools, ..
         } = request;
-        match self.api {
+        let response = match self.api {
             Api::Responses => {
                 let body = Body::Responses {
                     model: &self.name,
                     instructions,
-                    input: messages,
-                    tools,
+                    input: &messages,
+                    tools: &tools,
                     store: false,
                     include: ["reasoning.encrypted_content"],
                 };
@@ -81,11 +84,12 @@ impl Model for OpenAi {
                 let system = json!({ "role": "system", "content": instructions });
                 let body = Body::Chat {
                     model: &self.name,
-                    messages: [&system].into_iter().chain(messages).collect(),
-                    tools,
+                    messages: [&system].into_iter().chain(&*messages).collect(),
+                    tools: &tools,
                 };
                 self.client.chat().create_byot(body).await
             }
-        }
+        };
+        response.map_err(ModelError::other)
     }
 }

@@ -5,8 +5,9 @@ use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, RunOutcome, Transcript};
+use tool_core::agent::Agent;
 use tool_core::dialect::Dialect;
+use tool_core::run::{Run, RunOutcome};
 use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
 
 #[path = "../thermostat/chat.rs"]
@@ -72,7 +73,7 @@ fn the_model_reads_what_happened_and_no_more() {
 fn the_conversation_uses_the_types_of_genai() {
     let provider = Scripted::serve(recorded()).expect("a port");
     let model = Provider::new("scripted", Some(&provider.url())).expect("a client");
-    let agent = Agent::new(registry(1), Genai);
+    let agent = Agent::new(registry(1), Genai, model);
     let tools: Vec<genai::chat::Tool> =
         serde_json::from_str(agent.registry().render(&Genai).as_str()).expect("genai's tools");
     assert_eq!(
@@ -80,24 +81,23 @@ fn the_conversation_uses_the_types_of_genai() {
         ToolName::Custom("get_current_temperature".into())
     );
 
-    let mut transcript = Transcript::new();
-    transcript.push(json!(ChatMessage::user("Two degrees warmer.")));
+    let mut run = Run::new("run-1");
+    let pushed = run.push(json!(ChatMessage::user("Two degrees warmer.")));
+    pushed.expect("no open calls");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let ended = runtime
-        .expect("a runtime")
-        .block_on(agent.run(&model, &mut transcript));
+    let ended = runtime.expect("a runtime").block_on(agent.run(&mut run));
     let answer = "It is set to 21.5 degrees.".to_owned();
     assert_eq!(ended.expect("an answer"), RunOutcome::Answered(answer));
-    for message in transcript.messages() {
+    for message in run.messages() {
         let read = serde_json::from_value::<ChatMessage>(message.clone());
         read.expect("a message of genai");
     }
 
     // The retry has its own id, and each call has one result.
-    let calls = transcript.rounds().iter().flat_map(|round| &round.calls);
-    let ids: Vec<_> = calls.map(|call| call.id.as_str()).collect();
+    let calls = run.rounds().iter().flat_map(|round| round.calls());
+    let ids: Vec<_> = calls.map(|(call, _)| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
     let asked = provider.asked();
     let sent = |asked: usize| {

@@ -1,11 +1,13 @@
 //! A dialect for the types of `genai`, and a model that `genai` asks.
 
+use std::error::Error;
+
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
-use genai::resolver::{AuthData, Endpoint, Error};
+use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
-use tool_core::agent::{Model, Request};
+use tool_core::agent::{Model, ModelError, ModelFuture, Request};
 use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
 use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 
@@ -74,7 +76,7 @@ impl Provider {
         if let Some(url) = url {
             let endpoint = format!("{}/", url.trim_end_matches('/'));
             client = client.with_service_target_resolver_fn(
-                move |target: ServiceTarget| -> Result<ServiceTarget, Error> {
+                move |target: ServiceTarget| -> Result<ServiceTarget, genai::resolver::Error> {
                     Ok(ServiceTarget {
                         endpoint: Endpoint::from_owned(endpoint.clone()),
                         auth: AuthData::from_single("none"),
@@ -91,9 +93,13 @@ impl Provider {
 }
 
 impl Model for Provider {
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        Box::pin(async { self.send(request).await.map_err(ModelError::other) })
+    }
+}
 
-    async fn ask(&self, request: Request<'_>) -> Result<Value, Self::Error> {
+impl Provider {
+    async fn send(&self, request: Request) -> Result<Value, Box<dyn Error + Send + Sync>> {
         let messages = request.messages.iter().cloned().map(serde_json::from_value);
         let chat = ChatRequest {
             system: Some("You control the heating of one room.".into()),

@@ -25,7 +25,8 @@ use examples::terminal::{Terminal, indented};
 use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_core::Registry;
-use tool_core::agent::{Agent, RunOutcome, Transcript};
+use tool_core::agent::Agent;
+use tool_core::run::{Run, RunOutcome, RunSettings};
 
 use crate::chat::{Genai, Provider};
 use crate::tools::Thermostat;
@@ -58,23 +59,25 @@ fn run(
     let registry = Registry::builder()
         .toolset("", Thermostat::new(19.5, failures))
         .build()?;
-    let agent = Agent::new(registry, Genai).rounds(8);
+    let agent = Agent::new(registry, Genai, provider);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
 
     let mut out = Terminal::stdout();
-    let mut transcript = Transcript::new();
+    let mut settings = RunSettings::default();
+    settings.max_rounds = 8;
+    let mut run = Run::with_settings("thermostat", settings);
     for (turn, at) in turns.into_iter().zip(0..) {
         if at > 0 {
             writeln!(out)?;
         }
         writeln!(out, "user: {turn}")?;
-        transcript.push(json!(ChatMessage::user(turn)));
-        let shown = transcript.rounds().len();
-        let ended = runtime.block_on(agent.run(&provider, &mut transcript));
-        for round in &transcript.rounds()[shown..] {
-            for result in &round.results {
+        run.push(json!(ChatMessage::user(turn)))?;
+        let shown = run.rounds().len();
+        let ended = runtime.block_on(agent.run(&mut run));
+        for round in &run.rounds()[shown..] {
+            for result in round.calls().filter_map(|(_, result)| result) {
                 writeln!(out, "  {} {}", result.call_id(), result.name())?;
                 writeln!(out, "    {}", indented(result.content(), 4))?;
             }

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
@@ -21,6 +21,10 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 #[allow(dead_code)] // Other tests look at spans.
 #[path = "../support/capture.rs"]
 mod capture;
+#[path = "../support/watchdog.rs"]
+mod watchdog;
+
+use watchdog::Watchdog;
 
 /// A new call without arguments.
 fn call(name: &str) -> ToolCall {
@@ -146,7 +150,7 @@ fn a_chain_of_sources_without_an_end_is_cut() {
     for which in 0..5 {
         for name in ["fail", "fail_later", "fail_confined"] {
             for registry in [&registry, &capped] {
-                let begun = Instant::now();
+                let _watchdog = Watchdog::new(format!("{name} {which}"));
                 let call = ToolCall::new("call_1", name, json!({ "which": which }));
                 let result = registry.call_blocking(call);
                 // Displaying and dropping a boxed error are part of the tool.
@@ -156,7 +160,6 @@ fn a_chain_of_sources_without_an_end_is_cut() {
                 };
                 assert_eq!(kind(&result), Some(expected), "{name} {which}");
                 drop(result);
-                assert!(begun.elapsed() < Duration::from_secs(5), "{name} {which}");
             }
         }
     }
@@ -624,18 +627,13 @@ fn an_unknown_name_is_rejected_quickly_among_many_tools() {
         builder = builder.shared_toolset(&format!("server_{at:05}_"), many.clone());
     }
     let registry = builder.build().unwrap();
-    let begun = Instant::now();
+    let _watchdog = Watchdog::new("unknown names");
     let unknown = registry.call_blocking(call(&"qwzx_".repeat(12)));
     assert_eq!(kind(&unknown), Some(ToolErrorKind::UnknownTool));
     let near = registry.call_blocking(call("server_00123_serch_for_documents"));
     assert!(
         near.content()
             .contains("did you mean server_00123_search_for_documents?")
-    );
-    assert!(
-        begun.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        begun.elapsed()
     );
 }
 
@@ -675,14 +673,9 @@ fn nested_untagged_enums_are_decoded_in_bounded_time() {
             for _ in 0..depth {
                 chain = json!({ "next": chain });
             }
-            let begun = Instant::now();
+            let _watchdog = Watchdog::new(format!("a chain of {depth}"));
             let call = ToolCall::new("call_1", "read_chain", json!({ "_chain": chain }));
             let result = registry.call_blocking(call);
-            assert!(
-                begun.elapsed() < Duration::from_secs(1),
-                "{depth}: {:?}",
-                begun.elapsed()
-            );
             match kind(&result) {
                 None => assert!(depth < 30),
                 Some(kind) => {

@@ -317,3 +317,193 @@ fn a_toolset_can_be_defined_anywhere() {
 fn methods_are_never_linked() {
     assert!(Registry::linked().expect("unique names").is_empty());
 }
+
+trait Backend {
+    type Key: ToolType + serde::de::DeserializeOwned + Serialize + Copy + Send + Sync + 'static;
+    const DOC: &'static str;
+
+    fn get(&self, key: Self::Key) -> impl Future<Output = String> + Send;
+}
+
+struct Numbers;
+
+impl Backend for Numbers {
+    type Key = u8;
+    const DOC: &'static str = "Finds a number.";
+
+    async fn get(&self, key: u8) -> String {
+        format!("number {key}")
+    }
+}
+
+struct Words(Arc<str>);
+
+impl Backend for Words {
+    type Key = Room2;
+    const DOC: &'static str = "Finds a word.";
+
+    async fn get(&self, key: Room2) -> String {
+        format!("{}: {key:?}", self.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType)]
+enum Room2 {
+    Hall,
+    Attic,
+}
+
+/// A store with any backend.
+struct Store<T, const N: usize> {
+    backend: T,
+}
+
+#[toolset(blocks = 3)]
+impl<T, const N: usize> Store<T, N>
+where
+    T: Backend + Send + Sync + 'static,
+{
+    #[tool(description = T::DOC)]
+    async fn find(&self, #[param(description = "The key.")] key: T::Key) -> Result<String, String> {
+        Ok(self.backend.get(key).await)
+    }
+
+    /// Finds several.
+    #[tool]
+    async fn find_all(
+        &self,
+        #[param(length = ..=2)] keys: Vec<T::Key>,
+        #[param(range = 1..=3, default = 1)] times: u8,
+        call: &CallContext,
+    ) -> Vec<T::Key> {
+        let _ = (call.tool_name(), times);
+        keys
+    }
+
+    /// Counts.
+    #[tool]
+    fn count(keys: Vec<u8>) -> usize {
+        keys.len() * N
+    }
+}
+
+#[toolset(block = 2)]
+impl<T: Backend + Send + Sync + 'static, const N: usize> Store<T, N> {
+    /// In another block.
+    #[tool]
+    fn size(&self) -> usize {
+        N
+    }
+}
+
+trait Clock {
+    fn now(&self, zone: Option<i8>) -> String;
+    fn zone() -> &'static str;
+}
+
+#[toolset(block = 3)]
+impl<T: Backend + Send + Sync + 'static, const N: usize> Clock for Store<T, N> {
+    /// The time.
+    #[tool(read_only)]
+    fn now(&self, #[param(range = -12..=12)] zone: Option<i8>) -> String {
+        format!("noon {zone:?}")
+    }
+
+    /// The zone.
+    #[tool]
+    fn zone() -> &'static str {
+        "UTC"
+    }
+}
+
+#[test]
+fn a_generic_type_has_tools_for_each_of_its_types() {
+    let words = Words("words".into());
+    let tools = Registry::builder()
+        .toolset("n_", Store::<_, 2> { backend: Numbers })
+        .toolset("w_", Store::<_, 3> { backend: words })
+        .build()
+        .expect("unique names");
+    assert_eq!(call(&tools, "n_find", r#"{"key":7}"#), "number 7");
+    assert_eq!(call(&tools, "w_find", r#"{"key":"Attic"}"#), "words: Attic");
+    assert!(call(&tools, "w_find", r#"{"key":7}"#).contains("key"));
+    assert_eq!(call(&tools, "n_find_all", r#"{"keys":[1,2]}"#), "[1,2]");
+    assert!(call(&tools, "n_find_all", r#"{"keys":[1,2,3]}"#).contains("keys"));
+    assert_eq!(call(&tools, "n_count", r#"{"keys":[1,2]}"#), "4");
+    assert_eq!(call(&tools, "w_count", r#"{"keys":[1,2,3]}"#), "9");
+    let find = tools.get("w_find").expect("a tool");
+    assert_eq!(find.description, "Finds a word.");
+    let key = r#""key":{"type":"string","enum":["Hall","Attic"],"description":"The key."}"#;
+    assert!(
+        find.parameters_json().contains(key),
+        "{}",
+        find.parameters_json()
+    );
+    let all = tools.get("n_find_all").expect("a tool");
+    let times = r#""times":{"type":"integer","minimum":1,"maximum":3,"default":1}"#;
+    assert!(
+        all.parameters_json().contains(times),
+        "{}",
+        all.parameters_json()
+    );
+    let _ = Room2::Hall;
+}
+
+#[test]
+fn further_blocks_and_trait_implementations_are_registered_with_the_first() {
+    let tools = Registry::builder()
+        .toolset("", Store::<_, 2> { backend: Numbers })
+        .build()
+        .expect("unique names");
+    assert_eq!(tools.len(), 6);
+    assert_eq!(call(&tools, "size", ""), "2");
+    assert_eq!(call(&tools, "now", r#"{"zone":-3}"#), "noon Some(-3)");
+    assert!(call(&tools, "now", r#"{"zone":-30}"#).contains("zone"));
+    assert_eq!(call(&tools, "zone", ""), "UTC");
+}
+
+struct Lamp;
+
+/// The trait is the only block.
+#[toolset]
+impl Iterator for Lamp {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        None
+    }
+
+    /// Estimates.
+    #[tool]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(1))
+    }
+}
+
+#[test]
+fn a_trait_implementation_can_be_a_toolset() {
+    let tools = Registry::builder()
+        .toolset("", Lamp)
+        .build()
+        .expect("one tool");
+    assert_eq!(call(&tools, "size_hint", ""), "[0,1]");
+}
+
+#[test]
+fn invalid_names_are_escaped_in_errors() {
+    let prefix = "a\u{1b}[31m\n  `forged`, src/lib.rs:1\u{202e}";
+    let twice = Registry::builder()
+        .toolset(prefix, Lamp)
+        .toolset(prefix, Lamp);
+    let error = twice.build().expect_err("an invalid name").to_string();
+    assert!(
+        error.contains("2 tools are named `a\\u{1b}[31m\\n"),
+        "{error}"
+    );
+    assert!(
+        error.contains("not valid for every provider:\n  `a\\u{1b}"),
+        "{error}"
+    );
+    assert!(!error.contains(['\u{1b}', '\u{202e}']), "{error}");
+    assert!(!error.contains("\n  `forged`"), "{error}");
+}

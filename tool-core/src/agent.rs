@@ -1,29 +1,23 @@
 //! The loop around a model: send a request, run the tools it calls, send their results, until it
 //! calls no more tools.
 //!
-//! An [`Agent`] combines a [`Registry`], a [`Dialect`] and a limit of rounds. You implement
-//! [`Model`] over the HTTP client of your choice. It adds the rest of the request, such as the name
-//! of the model or a system prompt.
-//!
-//! The loop:
+//! An [`Agent`] combines a [`Registry`], a [`Dialect`] and a [`Model`], and drives a [`Run`], which holds
+//! the conversation. The loop:
 //!
 //! - renders the tools for every request, so tools that were added in the meantime are included,
-//! - runs the calls of one response concurrently,
+//! - runs the calls of a response in the [order](crate::run#order) of the run,
 //! - sends rejected arguments and tool errors to the model as results, so that it can correct them,
 //! - continues after a response in which the provider [paused](Dialect::is_paused),
-//! - stops with an answer, at the limit of rounds, or when its future is dropped.
-//!
-//! It does not stream responses, retry failed requests, trim a long conversation, or store
-//! anything. Retry in [`Model::ask`]. To store a conversation, save
-//! [`Transcript::messages`] and collect them into a new [`Transcript`] later.
+//! - stops at an answer, a limit, a [held](crate::Gate::hold) call or a cancellation, and when its
+//!   future is dropped,
+//! - saves every step in a [`Journal`], if it has one.
 //!
 //! ```
-//! use std::convert::Infallible;
-//! use std::sync::atomic::{AtomicU32, Ordering};
-//!
-//! use serde_json::{Value, json};
-//! use tool_core::agent::{Agent, Model, Request, RunOutcome, Transcript};
+//! use serde_json::json;
+//! use tool_core::agent::Agent;
 //! use tool_core::dialect::OpenAiChat;
+//! use tool_core::run::{Run, RunOutcome};
+//! use tool_core::testing::ScriptedModel;
 //! use tool_core::{Registry, tool, tools};
 //!
 //! /// Adds two numbers.
@@ -32,149 +26,124 @@
 //!     a + b
 //! }
 //!
-//! /// A scripted provider.
-//! struct Scripted(AtomicU32);
-//!
-//! impl Model for Scripted {
-//!     type Error = Infallible;
-//!
-//!     async fn ask(&self, request: Request<'_>) -> Result<Value, Infallible> {
-//!         let _body = json!({"model": "…", "messages": request.messages, "tools": request.tools});
-//!         Ok(match self.0.fetch_add(1, Ordering::Relaxed) {
-//!             0 => json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-//!                 {"id": "call_1", "type": "function",
-//!                  "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
-//!             ]}}]}),
-//!             _ => json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
-//!         })
-//!     }
-//! }
-//!
+//! let model = ScriptedModel::new([
+//!     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+//!         {"id": "call_1", "type": "function",
+//!          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//!     ]}}]}),
+//!     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
+//! ]);
 //! let registry = Registry::builder().tools(tools![add]).build()?;
-//! let agent = Agent::new(registry, OpenAiChat::default());
-//! let mut transcript = Transcript::new();
-//! transcript.push(json!({"role": "user", "content": "What is 2 + 3?"}));
-//! let outcome = agent.run_blocking(&Scripted(AtomicU32::new(0)), &mut transcript)?;
+//! let agent = Agent::new(registry, OpenAiChat::default(), model);
+//!
+//! let mut run = Run::new("conversation-1");
+//! run.push(json!({"role": "user", "content": "What is 2 + 3?"}))?;
+//! let outcome = agent.run_blocking(&mut run)?;
 //! assert_eq!(outcome, RunOutcome::Answered("It is 5.".into()));
-//! assert_eq!(transcript.rounds()[0].results[0].content(), "5");
-//! assert_eq!(transcript.messages().len(), 4);
+//! let (call, result) = run.rounds()[0].calls().next().unwrap();
+//! assert_eq!((&*call.name, result.unwrap().content()), ("add", "5"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod events;
+mod model;
+
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
+#[cfg(feature = "tower")]
+use std::future::poll_fn;
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::future::{Either, join_all, select};
-use serde_json::Value;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 
+use self::events::EventQueue;
 use crate::Registry;
+#[cfg(feature = "tower")]
+use crate::call::boundary::Source;
+use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
+use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, Rendered, ResponseError};
+use crate::provider::dialect::Dialect;
+use crate::run::{Journal, JournalError, ReplayError, Run, RunError, RunOutcome, Step, random_id};
 use crate::runtime::block_on::block_on;
+use crate::runtime::{BoxFuture, NoRuntime};
 
-/// A model that answers requests: a provider's API, or a script in a test.
-pub trait Model {
-    /// The error of a failed request.
-    type Error: Into<Box<dyn Error + Send + Sync>>;
+pub use self::events::{Event, Events};
+pub use self::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
 
-    /// Sends a request and returns the provider's whole response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no response. The agent does not retry.
-    fn ask(&self, request: Request<'_>) -> impl Future<Output = Result<Value, Self::Error>> + Send;
-}
-
-/// The agent's part of a request.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Request<'r> {
-    /// The conversation, in the provider's format.
-    pub messages: &'r [Value],
-    /// The value of the request's `tools` field.
-    pub tools: &'r Rendered,
-}
-
-/// A registry, a dialect and a limit of rounds.
+/// A registry, a dialect and a model, which together drive [runs](Run).
 ///
-/// See the [module](self) for an example.
+/// Clones are cheap and share everything. See the [module](self) for an example.
 #[derive(Clone)]
-pub struct Agent<D> {
+pub struct Agent {
     registry: Registry,
-    dialect: D,
-    max_rounds: usize,
+    dialect: Arc<dyn Dialect>,
+    model: Arc<dyn Model>,
+    journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
+    call_service: Option<CallService>,
     cancellation: Option<CancellationToken>,
+    max_duration: Option<Duration>,
 }
 
 /// A function that is applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
+/// Runs calls in place of the registry.
+type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
-/// The outcome of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RunOutcome {
-    /// The model called no more tools and answered with this text. The text may be empty or end
-    /// mid-sentence if the provider filtered or truncated it; the response passed through
-    /// [`Model::ask`] has the reason.
-    Answered(String),
-    /// The limit of rounds was reached while the model still called tools. Their results are in
-    /// the transcript, and another run continues from there.
-    OutOfRounds,
-    /// The token of the [agent](Agent::cancel_with) was cancelled. The transcript ends with a
-    /// complete round, and another run can continue it.
-    Cancelled,
-}
-
-impl<D: Dialect> Agent<D> {
-    /// Creates an agent with a limit of 16 rounds.
-    pub fn new(registry: Registry, dialect: D) -> Agent<D> {
+impl Agent {
+    /// Creates an agent.
+    pub fn new(
+        registry: Registry,
+        dialect: impl Dialect + 'static,
+        model: impl Model + 'static,
+    ) -> Agent {
         Agent {
             registry,
-            dialect,
-            max_rounds: 16,
+            dialect: Arc::new(dialect),
+            model: Arc::new(model),
+            journal: None,
             prepare: None,
+            call_service: None,
             cancellation: None,
+            max_duration: None,
         }
     }
 
-    /// Limits the number of requests in one run.
-    pub fn rounds(mut self, max: usize) -> Self {
-        self.max_rounds = max;
+    /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
         self
     }
 
-    /// Ends a run with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
-    /// the model is dropped. Running calls are cancelled, and their round is added to the transcript
-    /// with the results so far. As always, a sync tool and an `after` hook run to their end.
+    /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
+    /// running calls are cancelled. The time is that of one call of [`run`](Agent::run), which can be
+    /// called again to go on. Needs the timers of the registry's [`Runtime`](crate::Runtime).
+    pub fn max_duration(mut self, time: Duration) -> Self {
+        self.max_duration = Some(time);
+        self
+    }
+
+    /// Ends its runs with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
+    /// the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
+    /// always, a sync tool and an `after` hook run to their end.
     ///
     /// ```
-    /// use std::convert::Infallible;
-    /// use serde_json::Value;
-    /// use tool_core::agent::{Agent, Model, Request, RunOutcome, Transcript};
+    /// use tool_core::agent::{Agent, Request};
     /// use tool_core::dialect::Anthropic;
+    /// use tool_core::run::{Run, RunOutcome};
     /// use tool_core::{CancellationToken, Registry};
     ///
-    /// /// Never responds.
-    /// struct Silent;
-    ///
-    /// impl Model for Silent {
-    ///     type Error = Infallible;
-    ///
-    ///     async fn ask(&self, _: Request<'_>) -> Result<Value, Infallible> {
-    ///         std::future::pending().await
-    ///     }
-    /// }
-    ///
+    /// let silent = |_: Request| std::future::pending();
     /// let stop = CancellationToken::new();
-    /// let agent = Agent::new(Registry::new(), Anthropic::default()).cancel_with(&stop);
-    /// let thread = std::thread::spawn(move || {
-    ///     agent.run_blocking(&Silent, &mut Transcript::new()).unwrap()
-    /// });
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), silent).cancel_with(&stop);
+    /// let thread = std::thread::spawn(move || agent.run_blocking(&mut Run::new("run-1")).unwrap());
     /// stop.cancel();
     /// assert_eq!(thread.join().unwrap(), RunOutcome::Cancelled);
     /// ```
@@ -184,16 +153,19 @@ impl<D: Dialect> Agent<D> {
     }
 
     /// Applies a function to every call before it runs, such as to add the current user, or a token
-    /// that cancels this call alone. Clone an agent to serve several users.
+    /// that cancels this call alone. Clone an agent to serve several users. A call that is repeated
+    /// after a decision or an interruption passes through the function again. If the function panics,
+    /// the call ends as if its tool had panicked.
     ///
     /// ```
     /// use tool_core::Registry;
     /// use tool_core::agent::Agent;
     /// use tool_core::dialect::Anthropic;
+    /// use tool_core::testing::ScriptedModel;
     ///
     /// struct User(&'static str);
     ///
-    /// let agent = Agent::new(Registry::new(), Anthropic::default());
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
     /// let agent_for_ada = agent.clone().each_call(|call| call.with(User("Ada")));
     /// # let _ = agent_for_ada;
     /// ```
@@ -201,7 +173,38 @@ impl<D: Dialect> Agent<D> {
         mut self,
         prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
     ) -> Self {
-        self.prepare = Some(Arc::new(prepare));
+        let prepare = Guarded::new(prepare);
+        self.prepare = Some(Arc::new(move |call| prepare(call)));
+        self
+    }
+
+    /// Runs calls through a tower service in place of the [registry](Registry), such as the registry
+    /// in layers. An error of a layer becomes an error result.
+    #[cfg(feature = "tower")]
+    pub fn call_service<S>(mut self, service: S) -> Self
+    where
+        S: tower_service::Service<ToolCall, Response = ToolResult> + Clone + Send + Sync + 'static,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+    {
+        self.call_service = Some(Arc::new(move |call| {
+            let mut service = service.clone();
+            let head = call.head();
+            Box::pin(async move {
+                let ready = poll_fn(|cx| service.poll_ready(cx))
+                    .await
+                    .map_err(Into::into);
+                let result = match ready {
+                    Ok(()) => service.call(call).await.map_err(Into::into),
+                    Err(error) => Err(error),
+                };
+                result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
+                    let text = error.to_string();
+                    let error = ToolError::failed(&head.name, &text, Some(Source::new(error)));
+                    ToolResult::failed(head, error)
+                })
+            })
+        }));
         self
     }
 
@@ -211,8 +214,31 @@ impl<D: Dialect> Agent<D> {
     }
 
     /// Returns the dialect.
-    pub fn dialect(&self) -> &D {
-        &self.dialect
+    pub fn dialect(&self) -> &dyn Dialect {
+        &*self.dialect
+    }
+
+    /// Asks the model one question and returns its answer. For a conversation, use a [`Run`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Unfinished`] if there is no answer.
+    pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
+        let mut run = Run::new(random_id());
+        run.push(self.dialect.user_message(question))?;
+        match self.run(&mut run).await? {
+            RunOutcome::Answered(text) => Ok(text),
+            outcome => Err(AgentError::Unfinished(Box::new(outcome))),
+        }
+    }
+
+    /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`ask`](Agent::ask).
+    pub fn ask_blocking(&self, question: &str) -> Result<String, AgentError> {
+        block_on(self.ask(question))
     }
 
     /// Runs [`run`](Agent::run) on this thread, for programs without an async runtime.
@@ -220,96 +246,270 @@ impl<D: Dialect> Agent<D> {
     /// # Errors
     ///
     /// Returns the errors of [`run`](Agent::run).
-    pub fn run_blocking<M: Model>(
-        &self,
-        model: &M,
-        transcript: &mut Transcript,
-    ) -> Result<RunOutcome, AgentError> {
-        block_on(self.run(model, transcript))
+    pub fn run_blocking(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
+        block_on(self.run(run))
     }
 
-    /// Sends requests and runs the calls of each response concurrently, until the model calls no
-    /// more tools and has not [paused](Dialect::is_paused). Each round is added to the transcript.
+    /// Sends requests and runs calls until the run is done or waits for a decision.
     ///
-    /// Dropping the future stops the run. The transcript then ends with a complete round, in which
-    /// every call has a result.
+    /// Dropping the future stops the run. What is known by then is in it; another call of this method
+    /// goes on, and [resumes](Run::resume) what was interrupted.
     ///
     /// # Errors
     ///
-    /// Returns an error if a request fails or the dialect can't read the response. The transcript
-    /// is then as after the last complete round, and the run can be repeated.
-    pub async fn run<M: Model>(
+    /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't
+    /// be saved. The run is then as after the last complete step and can go on.
+    pub async fn run(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
+        self.drive(run, None).await
+    }
+
+    /// Drives a run like [`run`](Agent::run), and returns what happens as a stream.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::agent::{Agent, Event};
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::run::Run;
+    /// use tool_core::testing::ScriptedModel;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}),
+    /// ]);
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(agent.dialect().user_message("Hello?"))?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let mut events = agent.events(&mut run);
+    /// while let Some(event) = events.next().await {
+    ///     match event? {
+    ///         Event::Text(text) => print!("{text}"),
+    ///         Event::Call(call) => println!("calls {}", call.name),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok::<(), tool_core::agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn events<'a>(&'a self, run: &'a mut Run) -> Events<'a> {
+        let queue = EventQueue::default();
+        Events::new(queue.clone(), self.drive(run, Some(queue)))
+    }
+
+    /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run can't be loaded.
+    pub async fn load(&self, id: &str) -> Result<Option<Run>, AgentError> {
+        let Some(journal) = &self.journal else {
+            return Ok(None);
+        };
+        let increments = journal.load(id).await?;
+        if increments.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Run::replay(increments)?))
+    }
+
+    /// Saves what changed in a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does
+    /// this after every step; it is needed after [`Run::push`] and [`Run::decide`] if the run does not
+    /// go on at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the journal.
+    pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
+        let increments = run.take_increments();
+        if let Some(journal) = &self.journal
+            && !increments.is_empty()
+        {
+            journal.append(run.id(), increments).await?;
+        }
+        Ok(())
+    }
+
+    async fn drive(
         &self,
-        model: &M,
-        transcript: &mut Transcript,
+        run: &mut Run,
+        events: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let token = self.cancellation.clone().unwrap_or_default();
-        for _ in 0..self.max_rounds {
-            if token.is_cancelled() {
-                return Ok(RunOutcome::Cancelled);
+        let emit = |event: Event| {
+            if let Some(events) = &events {
+                events.push(event);
             }
-            let tools = self.registry.render(&self.dialect);
-            let response = model.ask(Request {
-                messages: transcript.messages(),
-                tools: &tools,
-            });
-            let Some(response) = until_cancelled(&token, response).await else {
-                return Ok(RunOutcome::Cancelled);
-            };
-            let response = response.map_err(|error| AgentError::Model(error.into()))?;
-            let calls = self.dialect.calls(&response)?;
-            let is_last = calls.is_empty() && !self.dialect.is_paused(&response);
-            let running = calls.iter().map(|call| self.call(call.clone(), &token));
-            let results = join_all(running).await;
-            let follow_up = self.dialect.follow_up(&response, &results);
-            let text = self.dialect.text(&response);
-            transcript.messages.extend(follow_up);
-            let answer = is_last.then(|| text.clone());
-            transcript.rounds.push(Round {
-                calls,
-                results,
-                text,
-            });
-            if let Some(answer) = answer {
-                return Ok(RunOutcome::Answered(answer));
+        };
+        let dialect = &*self.dialect;
+        let token = self.cancellation.clone().unwrap_or_default();
+        // Cancels the calls when the time is over, too.
+        let stop = token.child();
+        let mut out_of_time = pin!(self.out_of_time().fuse());
+        let mut is_out_of_time = false;
+        let mut running = FuturesUnordered::new();
+        run.resume(dialect, &self.registry);
+        loop {
+            if token.is_cancelled() {
+                run.cancel(dialect);
+            }
+            self.save(run).await?;
+            match run.next() {
+                Step::Request(_) | Step::Call(_) if is_out_of_time && running.is_empty() => {
+                    return Ok(RunOutcome::OutOfTime);
+                }
+                Step::Request(messages) => {
+                    let tools = self.registry.render(dialect);
+                    let request = Request::new(Arc::clone(messages), tools);
+                    let asking = until_cancelled(&token, self.model.ask(request));
+                    let response = match select(pin!(asking), &mut out_of_time).await {
+                        Either::Left((Some(response), _)) => response.map_err(AgentError::Model)?,
+                        Either::Left((None, _)) => continue,
+                        Either::Right((ended, _)) => {
+                            ended?;
+                            is_out_of_time = true;
+                            continue;
+                        }
+                    };
+                    run.respond(dialect, &self.registry, response)?;
+                    emit_response(run, &emit);
+                }
+                Step::Call(calls) if !is_out_of_time => {
+                    run.start(&calls);
+                    self.save(run).await?;
+                    for call in calls {
+                        emit(Event::Call(call.clone()));
+                        running.push(self.call(call, &stop, events.clone()));
+                    }
+                }
+                Step::Call(_) | Step::Running => {
+                    let result = match select(running.next(), &mut out_of_time).await {
+                        Either::Left((result, _)) => result,
+                        Either::Right((ended, _)) => {
+                            ended?;
+                            is_out_of_time = true;
+                            stop.cancel();
+                            continue;
+                        }
+                    };
+                    let Some(result) = result else {
+                        // The caller started calls without running them.
+                        run.resume(dialect, &self.registry);
+                        continue;
+                    };
+                    let id = result.call_id().to_owned();
+                    run.finish(dialect, result.clone())?;
+                    let pending = run.pending();
+                    match pending.into_iter().find(|pending| pending.call().id == id) {
+                        Some(pending) => emit(Event::Held(pending)),
+                        None => emit(Event::Result(result)),
+                    }
+                }
+                Step::Wait(pending) => return Ok(RunOutcome::Waiting(pending)),
+                Step::Done(outcome) => return Ok(outcome),
             }
         }
-        Ok(if token.is_cancelled() {
-            RunOutcome::Cancelled
-        } else {
-            RunOutcome::OutOfRounds
-        })
+    }
+
+    /// Completes when the time is over, or with an error if there are no timers.
+    async fn out_of_time(&self) -> Result<(), AgentError> {
+        let Some(time) = self.max_duration else {
+            return pending().await;
+        };
+        let runtime = self.registry.runtime().ok_or(NoRuntime);
+        let sleep = runtime.and_then(|runtime| runtime.sleep(time));
+        sleep.map_err(AgentError::NoRuntime)?.await;
+        Ok(())
     }
 
     /// Runs one call, cancelled by the token of the run and by its own.
-    fn call(&self, call: ToolCall, token: &CancellationToken) -> impl Future<Output = ToolResult> {
-        let mut call = match &self.prepare {
-            Some(prepare) => prepare(call),
-            None => call,
-        };
-        let own = call.take_cancellation();
-        let both = if own.is_some() {
-            token.child()
-        } else {
-            token.clone()
-        };
-        let running = match self.cancellation {
-            None if own.is_none() => self.registry.call(call),
-            _ => self.registry.call(call.cancel_with(&both)),
+    fn call(
+        &self,
+        call: ToolCall,
+        stop: &CancellationToken,
+        events: Option<EventQueue>,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        let head = call.head();
+        let registry = self.registry.clone();
+        let service = self.call_service.clone();
+        let stop = stop.clone();
+        // To report a panic of the application's code.
+        let has_own_code = self.prepare.is_some() || service.is_some();
+        let unprepared = has_own_code.then(|| call.clone());
+        let prepared = match &self.prepare {
+            Some(prepare) => catch(|| prepare(call)),
+            None => Ok(call),
         };
         async move {
-            let Some(own) = own else {
-                return running.await;
+            let panicked = |panic| match unprepared {
+                Some(call) => registry.panicked(call, panic),
+                None => ToolResult::failed(head.clone(), ToolError::panicked(&head.name, panic)),
             };
-            match select(own.cancelled(), pin!(running)).await {
-                Either::Left(((), running)) => {
-                    both.cancel();
-                    running.await
-                }
-                Either::Right((result, _)) => result,
+            let mut call = match prepared {
+                Ok(call) => call,
+                Err(panic) => return panicked(panic),
+            };
+            if let Some(events) = events {
+                call = with_progress(call, events);
+            }
+            let own = call.take_cancellation();
+            let both = if own.is_some() { stop.child() } else { stop };
+            let call = call.cancel_with(&both);
+            let running: BoxFuture<ToolResult> = match &service {
+                None => Box::pin(registry.call(call)),
+                Some(service) => match catch(|| service(call)) {
+                    Ok(running) => running,
+                    Err(panic) => return panicked(panic),
+                },
+            };
+            // Layers are code of the application.
+            let running = Caught::new(running);
+            let finished = match own {
+                None => running.await,
+                Some(own) => match select(own.cancelled(), running).await {
+                    Either::Left(((), running)) => {
+                        both.cancel();
+                        running.await
+                    }
+                    Either::Right((finished, _)) => finished,
+                },
+            };
+            match finished {
+                // A layer may return the result of another call.
+                Ok(result) => result.with_head(head),
+                Err(panic) => panicked(panic),
             }
         }
     }
+}
+
+/// Emits the events of the last response.
+fn emit_response(run: &Run, emit: &dyn Fn(Event)) {
+    let Some(round) = run.rounds().last() else {
+        return;
+    };
+    if !round.text().is_empty() {
+        emit(Event::Text(round.text().to_owned()));
+    }
+    emit(Event::Response {
+        usage: round.usage(),
+        stop_reason: round.stop_reason().map(str::to_owned),
+    });
+}
+
+/// Adds the progress of a call to the events. A closure of the application gets it as well.
+fn with_progress(mut call: ToolCall, events: EventQueue) -> ToolCall {
+    let call_id = call.id.clone();
+    let own = call.take_progress();
+    call.on_progress(move |progress| {
+        if let Some(own) = &own {
+            own.send(progress);
+        }
+        events.push(Event::Progress {
+            call_id: call_id.clone(),
+            progress: progress.clone(),
+        });
+    })
 }
 
 /// Waits for the future, or returns `None` when the token is cancelled.
@@ -323,73 +523,12 @@ async fn until_cancelled<T>(
     }
 }
 
-impl<D: fmt::Debug> fmt::Debug for Agent<D> {
+impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
             .field("registry", &self.registry)
-            .field("dialect", &self.dialect)
-            .field("max_rounds", &self.max_rounds)
+            .field("provider", &self.dialect.provider())
             .finish_non_exhaustive()
-    }
-}
-
-/// A conversation: its messages, and the calls and results of each round.
-///
-/// ```
-/// use serde_json::json;
-/// use tool_core::agent::Transcript;
-///
-/// let mut transcript = Transcript::new();
-/// transcript.push(json!({"role": "user", "content": "What time is it?"}));
-/// assert_eq!(transcript.messages().len(), 1);
-/// assert!(transcript.rounds().is_empty());
-/// ```
-#[derive(Debug, Default)]
-pub struct Transcript {
-    messages: Vec<Value>,
-    rounds: Vec<Round>,
-}
-
-/// One request with its response and results.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Round {
-    /// The calls of the response; empty if the model answered or the provider paused.
-    pub calls: Vec<ToolCall>,
-    /// The results, in the order of the calls.
-    pub results: Vec<ToolResult>,
-    /// The text of the response.
-    pub text: String,
-}
-
-impl Transcript {
-    /// Creates an empty conversation.
-    pub fn new() -> Transcript {
-        Transcript::default()
-    }
-
-    /// Adds a message in the provider's format, such as the user's next question.
-    pub fn push(&mut self, message: Value) {
-        self.messages.push(message);
-    }
-
-    /// Returns the messages of the next request, in the provider's format.
-    pub fn messages(&self) -> &[Value] {
-        &self.messages
-    }
-
-    /// Returns the rounds of all runs, in order.
-    pub fn rounds(&self) -> &[Round] {
-        &self.rounds
-    }
-}
-
-impl FromIterator<Value> for Transcript {
-    fn from_iter<I: IntoIterator<Item = Value>>(messages: I) -> Self {
-        Transcript {
-            messages: messages.into_iter().collect(),
-            rounds: Vec::new(),
-        }
     }
 }
 
@@ -398,31 +537,67 @@ impl FromIterator<Value> for Transcript {
 #[non_exhaustive]
 pub enum AgentError {
     /// The request failed.
-    Model(Box<dyn Error + Send + Sync>),
-    /// The dialect can't read the response.
-    Response(ResponseError),
-}
-
-impl From<ResponseError> for AgentError {
-    fn from(error: ResponseError) -> Self {
-        AgentError::Response(error)
-    }
+    Model(ModelError),
+    /// The dialect can't read the response, or the run was changed from outside.
+    Run(RunError),
+    /// The run can't be saved or loaded.
+    Journal(JournalError),
+    /// The increments in the journal are not those of a run.
+    Replay(ReplayError),
+    /// There are no timers for [`Agent::max_duration`].
+    NoRuntime(NoRuntime),
+    /// The run of [`Agent::ask`] ended without an answer.
+    Unfinished(Box<RunOutcome>),
 }
 
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AgentError::Model(error) => write!(f, "the request to the model failed: {error}"),
-            AgentError::Response(error) => error.fmt(f),
-        }
+        let reason = match self {
+            AgentError::Model(error) => {
+                return write!(f, "the request to the model failed: {error}");
+            }
+            AgentError::Run(error) => return error.fmt(f),
+            AgentError::Journal(error) => return error.fmt(f),
+            AgentError::Replay(error) => {
+                return write!(f, "the run can't be loaded: {error}");
+            }
+            AgentError::NoRuntime(error) => return error.fmt(f),
+            AgentError::Unfinished(outcome) => outcome,
+        };
+        f.write_str(match &**reason {
+            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`",
+            RunOutcome::Cancelled => "the run was cancelled before the model answered",
+            _ => "the run reached a limit before the model answered",
+        })
     }
 }
 
 impl Error for AgentError {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            AgentError::Model(error) => Some(&**error),
-            AgentError::Response(_) => None,
+            AgentError::Model(error) => error.source(),
+            AgentError::Run(error) => error.source(),
+            AgentError::Journal(error) => error.source(),
+            AgentError::Replay(_) | AgentError::NoRuntime(_) | AgentError::Unfinished(_) => None,
         }
+    }
+}
+
+impl From<RunError> for AgentError {
+    fn from(error: RunError) -> AgentError {
+        AgentError::Run(error)
+    }
+}
+
+impl From<JournalError> for AgentError {
+    fn from(error: JournalError) -> AgentError {
+        AgentError::Journal(error)
+    }
+}
+
+impl From<ReplayError> for AgentError {
+    fn from(error: ReplayError) -> AgentError {
+        AgentError::Replay(error)
     }
 }

@@ -90,7 +90,7 @@ impl Input {
     /// Replaces the arguments.
     pub(crate) fn set_text(&mut self, text: String) {
         self.text = text;
-        self.normalised = OnceLock::new();
+        self.normalised.take();
     }
 
     /// Validates and normalises the arguments of a tool without running it. `decode` invokes the
@@ -105,7 +105,10 @@ impl Input {
             let normalised = normalise(&schema, &self.text, self.is_lenient)?;
             // Without a text, decoding takes the slow path, which uses the normalised text.
             self.text.clear();
-            self.normalised = Box::new(normalised).into();
+            // Not an assignment: a second place that drops a lock would keep the first, which every
+            // call runs, from being inlined.
+            self.normalised.take();
+            let _ = self.normalised.set(Box::new(normalised));
         }
         self.is_dry_run = true;
         let end = decode(self);
@@ -153,6 +156,11 @@ impl Input {
     }
 
     /// Sets the permit under which calls made through the context run.
+    #[inline]
+    pub(crate) fn set_depth(&mut self, depth: u32) {
+        self.context.depth = depth;
+    }
+
     pub(crate) fn set_permit(&mut self, permit: Weak<dyn Any + Send + Sync>) {
         self.context.set_permit(permit);
     }

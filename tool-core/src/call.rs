@@ -6,6 +6,7 @@ pub(crate) mod boundary;
 pub(crate) mod context;
 pub(crate) mod error;
 mod head;
+mod hold;
 mod result;
 mod truncate;
 
@@ -16,12 +17,16 @@ use crate::call::context::{CallExtensions, CancellationToken, Progress, Progress
 
 pub use arguments::Arguments;
 pub(crate) use head::{CallHead, WireId};
+pub use hold::{Answer, Decision, Hold};
+pub(crate) use hold::{AnswerOutput, Decided, Ruling};
 pub use result::ToolResult;
 
 /// A call made by a model.
 ///
-/// Equality compares what the model sent and ignores what the application attached.
+/// Equality compares what the model sent and ignores what the application attached. With the feature
+/// `agent`, serde saves what is compared.
 #[derive(Clone)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolCall {
     /// The provider's id of the call. The result carries it too.
     pub id: String,
@@ -33,6 +38,7 @@ pub struct ToolCall {
     /// Set when the model's response ended before the arguments were complete.
     pub(crate) is_truncated: bool,
     /// Boxed, because most calls have none and all are moved.
+    #[cfg_attr(feature = "agent", serde(skip))]
     pub(crate) extensions: Option<Box<CallExtensions>>,
 }
 
@@ -176,6 +182,12 @@ impl ToolCall {
     #[cfg(feature = "agent")]
     pub(crate) fn take_cancellation(&mut self) -> Option<CancellationToken> {
         self.extensions.as_mut()?.cancellation.take()
+    }
+
+    /// Removes the closure that receives progress.
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_progress(&mut self) -> Option<ProgressSink> {
+        self.extensions.as_mut()?.progress.take()
     }
 
     pub(crate) fn extensions_mut(&mut self) -> &mut CallExtensions {

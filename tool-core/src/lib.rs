@@ -11,7 +11,8 @@
 // provider    dialects and rules of the providers
 // runtime     timers and threads; `telemetry` emits spans and events
 // registry    looks up, lists, renders and runs tools
-// agent, budget, docs, dynamic, lock, testing    features on top of a registry
+// run         a conversation as a value; `agent` drives it
+// budget, docs, dynamic, lock, testing    features on top of a registry
 // __private   what generated code uses
 
 extern crate self as tool_core;
@@ -24,6 +25,8 @@ pub mod budget;
 pub mod docs;
 #[cfg(feature = "docs")]
 pub mod lock;
+#[cfg(feature = "agent")]
+pub mod run;
 pub mod schema;
 pub mod testing;
 
@@ -50,13 +53,13 @@ pub mod __private;
 
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
 pub use call::error::{ToolError, ToolErrorKind, Transient};
-pub use call::{Arguments, ToolCall, ToolResult};
+pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
-    Answer, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
+    ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
     RegistryChange, RegistryError,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};

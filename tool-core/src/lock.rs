@@ -36,6 +36,8 @@
 //! readers. An additional property is compatible, as JSON readers ignore properties that they don't
 //! know.
 //!
+//! Tags are not in the file, because they affect neither calls nor results.
+//!
 //! Keywords that can't be compared in detail (`oneOf`, `not`, `if`, patterns, external references)
 //! are breaking if they differ at all. "Compatible" is never a guess.
 

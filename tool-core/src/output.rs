@@ -1,5 +1,6 @@
 //! Converts the return value of a tool's function to the result that the model reads.
 
+mod answer;
 mod text;
 
 use std::convert::Infallible;

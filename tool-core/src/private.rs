@@ -14,10 +14,13 @@ pub use crate::output::{Outcome, Output, Returned};
 pub use crate::registry::LINKED;
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain, flatten};
+pub use crate::schema::{Property, Schema, Text, check, constrain, flatten, prose};
 pub use crate::spec::{Details, StaticSpec};
 pub use crate::tool::json_texts::assert_schema;
-pub use crate::tool::{AsyncStart, Invoke, StaticTool, SyncResult, Tool, Toolset};
+pub use crate::tool::{
+    AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticTool, SyncResult, Tool,
+    number_the_other_blocks_of_this_type__write_toolset_block_2,
+};
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
 
@@ -48,6 +51,9 @@ pub const fn entry<T: Tool>() -> &'static StaticTool {
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
     T::ENTRY
 }
+
+/// Stops the build if the first block of a toolset does not list block `NUMBER`.
+pub const fn listed<T: ListsBlock<NUMBER>, const NUMBER: u32>() {}
 
 /// Boxes the future of a call.
 pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {

@@ -5,7 +5,7 @@
 //! | one per provider | its profile (rules, limits, accepted subset of JSON Schema) and its dialects |
 //! | [`profile`] | what a profile consists of |
 //! | [`portable`] | the rules that are always on |
-//! | [`dialect`] | the trait `Dialect`; with `chat`, `hosted_tool`, `rendered`, `response` and `writer`, which dialects share |
+//! | [`dialect`] | the trait `Dialect`; with `chat`, `hosted_tool`, `rendered`, `response`, `stream` and `writer`, which dialects share |
 //! | [`reshape`] | writes a schema in a provider's subset of JSON Schema |
 //! | [`check`] | checks tools against the rules, mostly at compile time |
 //! | [`rules`] | the public table of rules, and the checks of a whole request |
@@ -30,7 +30,9 @@ mod rendered;
 mod reshape;
 mod response;
 pub mod rules;
+mod stream;
 mod subset;
+mod usage;
 mod writer;
 mod xai;
 

@@ -1,5 +1,6 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
+mod arguments;
 mod builder;
 mod error;
 mod hooks;
@@ -27,17 +28,21 @@ use self::run::CallPath;
 use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
 use crate::call::context::{Host, TypeMap};
+use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, Rendered};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
+#[cfg(feature = "agent")]
+use crate::runtime::Runtime;
 use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::{StaticTool, ToolEntry};
 
+pub use arguments::ArgumentsReader;
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
-pub use hooks::{Answer, Gate, HookCall};
+pub use hooks::{Gate, HookCall};
 pub use listeners::{ChangeListener, RegistryChange};
 
 /// Every `#[tool]` that is linked into the program.
@@ -346,6 +351,39 @@ impl Registry {
         Registry::from_parts(snapshot, policy)
     }
 
+    /// Returns a registry of the tools that have at least one of these [tags](crate::ToolSpec::tags);
+    /// see [`select`](Registry::select). Hosted tools have no tags and are not included.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Bans a user.
+    /// #[tool(tags = ["admin"])]
+    /// fn ban(user: &str) {
+    ///     # let _ = user;
+    /// }
+    ///
+    /// /// Lists the users.
+    /// #[tool(tags = ["admin", "support"])]
+    /// fn list_users() {}
+    ///
+    /// /// Opens a ticket.
+    /// #[tool(tags = ["support"])]
+    /// fn open_ticket() {}
+    ///
+    /// let registry = Registry::builder().tools(tools![ban, list_users, open_ticket]).build()?;
+    /// assert_eq!(registry.select_tags(["support"]).len(), 2);
+    /// assert_eq!(registry.select_tags(["admin", "support"]).len(), 3);
+    /// // Tools with both tags.
+    /// assert_eq!(registry.select_tags(["admin"]).select_tags(["support"]).len(), 1);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn select_tags<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Registry {
+        let tags: Vec<_> = tags.into_iter().collect();
+        self.select(|tool| tool.tags().any(|tag| tags.contains(&tag)))
+            .without_hosted()
+    }
+
     /// Returns a registry of the same tools without the [hosted tools](HostedTool); see
     /// [`select`](Registry::select).
     ///
@@ -440,7 +478,8 @@ impl Registry {
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
-    /// become errors that the model can act on.
+    /// become errors that the model can act on. Only a value that panics when it is dropped while
+    /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
     /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
@@ -461,6 +500,42 @@ impl Registry {
         }
     }
 
+    /// Validates a call without running it: no hook and no tool sees it, and context values may be
+    /// missing. Returns the arguments as JSON text, as the tool would get them.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Sets the volume.
+    /// #[tool]
+    /// fn set_volume(#[param(range = 0..=100)] percent: u8) {
+    ///     println!("volume {percent} %");
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![set_volume]).build()?;
+    /// let call = ToolCall::new("call_1", "set_volume", r#"{ "percent": 40.0 }"#);
+    /// assert_eq!(registry.validate(&call).unwrap(), r#"{ "percent": 40 }"#);
+    /// let call = ToolCall::new("call_2", "set_volume", r#"{"percent":400}"#);
+    /// assert_eq!(registry.validate(&call).unwrap_err().violations()[0].path(), "percent");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the call would end with.
+    pub fn validate(&self, call: &ToolCall) -> Result<String, ToolError> {
+        match self.find(&call.name) {
+            Ok(tool) => run::validate_call(&self.0, &tool, call.clone()).map_err(|error| *error),
+            Err(snapshot) => Err(ToolError::unknown_tool(&call.name, snapshot.names())),
+        }
+    }
+
+    /// Returns the timers of the registry.
+    #[cfg(feature = "agent")]
+    pub(crate) fn runtime(&self) -> Option<&Arc<dyn Runtime>> {
+        self.0.policy.runtime.as_ref()
+    }
+
     /// Returns the tool with this name, or the snapshot that lacks it.
     #[inline]
     fn find(&self, name: &str) -> Result<ToolEntry, Arc<Snapshot>> {
@@ -469,6 +544,12 @@ impl Registry {
             Some(tool) => Ok(tool.clone()),
             None => Err(Arc::clone(&current)),
         }
+    }
+
+    /// Returns the result of a call whose preparation panicked.
+    #[cfg(feature = "agent")]
+    pub(crate) fn panicked(&self, call: ToolCall, panic: String) -> ToolResult {
+        run::panicked(&self.0, call, panic)
     }
 
     /// Runs calls concurrently and returns their results in the order of the calls.

@@ -46,6 +46,7 @@ mod parts;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;
+pub mod prose;
 pub(crate) mod references;
 pub(crate) mod sets;
 pub(crate) mod stats;

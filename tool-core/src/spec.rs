@@ -58,6 +58,7 @@ pub struct Details {
     pub title: Option<Cow<'static, str>>,
     pub when_to_use: Option<Cow<'static, str>>,
     pub returns: Option<Cow<'static, str>>,
+    pub tags: Cow<'static, [Cow<'static, str>]>,
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
@@ -68,6 +69,7 @@ impl Details {
         title: None,
         when_to_use: None,
         returns: None,
+        tags: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
     };
@@ -79,6 +81,17 @@ impl ToolSpec {
         self.details()?.title.as_deref()
     }
 
+    /// Returns `true` if calls may run concurrently with others of the same response: the tool is
+    /// `read_only`.
+    pub fn is_parallel(&self) -> bool {
+        self.annotations.read_only == Some(true)
+    }
+
+    /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
+    pub fn is_repeatable(&self) -> bool {
+        [self.annotations.read_only, self.annotations.idempotent].contains(&Some(true))
+    }
+
     /// Returns the `# When to use` section of the doc comment.
     pub fn when_to_use(&self) -> Option<&str> {
         self.details()?.when_to_use.as_deref()
@@ -87,6 +100,25 @@ impl ToolSpec {
     /// Returns the `# Returns` section of the doc comment.
     pub fn returns(&self) -> Option<&str> {
         self.details()?.returns.as_deref()
+    }
+
+    /// Returns the tags, which an application uses to
+    /// [select](crate::Registry::select_tags) tools. Models never see them.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Bans a user.
+    /// #[tool(tags = ["admin", "users"])]
+    /// fn ban(user: &str) {
+    ///     # let _ = user;
+    /// }
+    ///
+    /// assert!(ban::SPEC.tags().eq(["admin", "users"]));
+    /// ```
+    pub fn tags(&self) -> impl ExactSizeIterator<Item = &str> {
+        let tags = self.details().map_or(&[][..], |details| &details.tags);
+        tags.iter().map(|tag| &**tag)
     }
 
     /// Returns the schema of the arguments: an object.

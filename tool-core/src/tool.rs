@@ -70,7 +70,51 @@ pub trait Tool: Sized {
 pub trait Toolset: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const TOOLS: &'static [&'static StaticTool];
+    #[doc(hidden)]
+    const MORE: &'static [&'static [&'static StaticTool]];
 }
+
+impl<T: FirstBlock<number_the_other_blocks_of_this_type__write_toolset_block_2>> Toolset for T {
+    const TOOLS: &'static [&'static StaticTool] = T::TOOLS;
+    const MORE: &'static [&'static [&'static StaticTool]] = T::MORE;
+}
+
+/// The first `impl` block of a type with `#[toolset]`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a toolset",
+    note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
+)]
+pub trait FirstBlock<Advice>: Sized + Send + Sync + 'static {
+    const TOOLS: &'static [&'static StaticTool];
+    /// The tools of the further blocks.
+    const MORE: &'static [&'static [&'static StaticTool]] = &[];
+}
+
+/// Its name is in the message of rustc if two blocks of one type have no number.
+#[doc(hidden)]
+#[allow(non_camel_case_types, missing_debug_implementations)]
+pub struct number_the_other_blocks_of_this_type__write_toolset_block_2 {}
+
+/// A further `impl` block of a type.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no block {NUMBER} with `#[toolset]` for all of its types",
+    note = "add `#[toolset(block = {NUMBER})]` to an `impl` block with the same bounds, or correct `blocks`"
+)]
+pub trait FurtherBlock<const NUMBER: u32> {
+    const TOOLS: &'static [&'static StaticTool];
+    /// Fails if the first block does not list this one, whose tools would be missing then.
+    const LISTED: ();
+}
+
+/// Marks the further blocks that the first one lists.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the first block of `{Self}` with `#[toolset]` does not list block {NUMBER}",
+    note = "write `#[toolset(blocks = {NUMBER})]` there, and the same bounds"
+)]
+pub trait ListsBlock<const NUMBER: u32> {}
 
 /// The data that `#[tool]` adds to a program for each tool.
 #[doc(hidden)]

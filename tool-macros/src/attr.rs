@@ -6,6 +6,6 @@ mod keys;
 mod parameter;
 
 pub(crate) use block::{Block, Member};
-pub(crate) use function::Function;
-pub(crate) use keys::Keys;
+pub(crate) use function::{Function, with_self_replaced};
+pub(crate) use keys::{Keys, TextOrConstant};
 pub(crate) use parameter::{ParameterKind, is_conditional};

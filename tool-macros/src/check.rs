@@ -240,7 +240,7 @@ fn duplicates<'n>(
 
 /// Checks an `impl` block and the tools in it.
 pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
-    concrete_type(block, errors);
+    owned_type(block, errors);
     let methods = block.members.iter().filter_map(|member| match member {
         Member::Tool(method) => Some(&method.function),
         _ => None,
@@ -268,30 +268,19 @@ pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
     }
 }
 
-/// Returns `true` if a block belongs to one type that a registry could own.
-pub(crate) fn is_one_type(block: &Block) -> bool {
+/// Returns `true` if a block belongs to a type that a registry could own.
+pub(crate) fn is_owned_type(block: &Block) -> bool {
     let mut errors = Errors::default();
-    concrete_type(block, &mut errors);
+    owned_type(block, &mut errors);
     errors.is_empty()
 }
 
-fn concrete_type(block: &Block, errors: &mut Errors) {
-    if let Some(of_trait) = &block.of_trait {
-        errors.at(
-            of_trait,
-            "`#[toolset]` cannot be applied to a trait implementation; move it to an inherent \
-             `impl` block, and call the trait from there",
-        );
-    }
+fn owned_type(block: &Block, errors: &mut Errors) {
     let borrows = "a toolset cannot borrow because a registry owns it; store owned values, or \
                    share them in an `Arc`";
-    let generic = "a toolset cannot be generic because each of its tools exists once; write a \
-                   concrete type, such as `impl Home<Sensor>`";
     for parameter in &block.generics.params {
-        match parameter {
-            GenericParam::Lifetime(lifetime) => errors.at(&lifetime.lifetime, borrows),
-            GenericParam::Type(ty) => errors.at(&ty.ident, generic),
-            GenericParam::Const(constant) => errors.at(&constant.ident, generic),
+        if let GenericParam::Lifetime(lifetime) = parameter {
+            errors.at(&lifetime.lifetime, borrows);
         }
     }
     if let Some(lifetime) = anonymous_lifetime(block.ty.to_token_stream()) {

@@ -51,7 +51,8 @@ pub(crate) fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream 
         let toolset = emit::toolset(&model);
         quote!(#block #toolset)
     } else {
-        let fallback = check::is_one_type(&block).then(|| emit::toolset_fallback(&model));
+        let has_fallback = check::is_owned_type(&block) && model.is_numbered;
+        let fallback = has_fallback.then(|| emit::toolset_fallback(&model));
         let block = block.plain(std::iter::empty());
         let errors = errors.into_tokens();
         quote!(#block #fallback #errors)

@@ -7,8 +7,9 @@ use examples::folder::Temporary;
 use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, RunOutcome, Transcript};
+use tool_core::agent::Agent;
 use tool_core::dialect::{OpenAiChat, OpenAiResponses};
+use tool_core::run::{Run, RunOutcome};
 use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind, testing};
 
 mod confinement;
@@ -131,22 +132,19 @@ fn the_loop_sends_complete_requests() {
         let provider = Scripted::serve(responses).expect("a port");
         let api = model::Api::Responses;
         let model = model::OpenAi::new(&provider.url(), "none", api, "scripted", prompt);
-        let agent = Agent::new(registry, OpenAiResponses::default());
-        let mut transcript = Transcript::new();
-        transcript.push(json!({"role": "user", "content": "Read my plan."}));
+        let agent = Agent::new(registry, OpenAiResponses::default(), model);
+        let mut run = Run::new("run-1");
+        let question = agent.dialect().user_message("Read my plan.");
+        run.push(question).expect("no open calls");
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let ended = runtime
-            .expect("a runtime")
-            .block_on(agent.run(&model, &mut transcript));
+        let ended = runtime.expect("a runtime").block_on(agent.run(&mut run));
         let answer = "Proofs are due on Friday; I wrote it down.".to_owned();
         assert_eq!(ended.expect("an answer"), RunOutcome::Answered(answer));
-        assert_eq!(transcript.rounds().len(), 3);
-        let results = &transcript.rounds()[1].results;
-        let kinds = results
-            .iter()
-            .map(|result| result.error().map(ToolError::kind));
+        assert_eq!(run.rounds().len(), 3);
+        let results = run.rounds()[1].calls().filter_map(|(_, result)| result);
+        let kinds = results.map(|result| result.error().map(ToolError::kind));
         let failed = Some(ToolErrorKind::Failed);
         assert_eq!(kinds.collect::<Vec<_>>(), [None, failed, failed, None]);
 
@@ -182,15 +180,14 @@ fn the_older_api_gets_the_system_prompt_in_a_message() {
         "scripted",
         prompt,
     );
-    let agent = Agent::new(Registry::new(), OpenAiChat::default());
+    let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
     let question = json!({"role": "user", "content": "Are you there?"});
-    let mut transcript = Transcript::from_iter([question.clone()]);
+    let mut run = Run::new("run-1");
+    run.push(question.clone()).expect("no open calls");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let ended = runtime
-        .expect("a runtime")
-        .block_on(agent.run(&model, &mut transcript));
+    let ended = runtime.expect("a runtime").block_on(agent.run(&mut run));
     assert_eq!(
         ended.expect("an answer"),
         RunOutcome::Answered("Yes.".into())

@@ -178,6 +178,49 @@ impl Thermostat {
     }
 }
 
+const COUNTED: &str = "What is \"counted\".";
+
+/// Something of a size.
+pub trait Measured {
+    /// The size.
+    fn measure(&self) -> usize;
+}
+
+/// A counter of anything.
+#[derive(Debug, Default)]
+pub struct Counter<T, const N: usize>(pub Vec<T>);
+
+#[toolset(blocks = 2)]
+impl<T: ToolType + Clone + Serialize + fmt::Debug + Send + Sync, const N: usize> Counter<T, N>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    /// Counts.
+    #[doc = concat!("Also ", "more.")]
+    #[must_use]
+    #[tool(tags = ["counting", "v1"])]
+    pub const fn count(
+        &self,
+        #[param(description = COUNTED, length = ..=3)] more: &[T],
+        #[param(description = COUNTED, range = 1..=2)] times: usize,
+    ) -> usize {
+        (self.0.len() + more.len()) * N * times
+    }
+}
+
+#[toolset(block = 2)]
+impl<T: ToolType + Clone + Serialize + fmt::Debug + Send + Sync, const N: usize> Measured
+    for Counter<T, N>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    /// Measures.
+    #[tool]
+    fn measure(&self) -> usize {
+        N
+    }
+}
+
 /// The tools of this module.
 #[must_use]
 pub fn list() -> Vec<tool_core::ToolEntry> {
@@ -264,6 +307,17 @@ mod tests {
         assert_eq!(call("hall_set", r#"{"degrees":1}"#), "20");
         assert_eq!(call("hall_wait", r#"{"near":"a"}"#), r#"5 Some("a")"#);
         assert_eq!(call("hall_scale-of-all", ""), "celsius");
+    }
+
+    #[test]
+    fn generic_types_work_in_this_edition() {
+        let tools = Registry::builder()
+            .toolset("", super::Counter::<u8, 2>(vec![1]))
+            .build()
+            .expect("unique names");
+        let call = ToolCall::new("id", "count", r#"{"more":[1,2],"times":2}"#);
+        assert_eq!(tools.call_blocking(call).content(), "12");
+        assert_eq!(tools.select_tags(["v1"]).len(), 1);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::cell::{Cell, RefCell};
 use jsonschema::Validator;
 use serde_json::Value;
 use tool_core::{
-    Arguments, Gate, HookCall, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult,
+    Arguments, ArgumentsReader, Gate, HookCall, Registry, ToolCall, ToolEntry, ToolErrorKind,
+    ToolResult,
 };
 
 thread_local! {
@@ -171,6 +172,21 @@ impl Subject {
             assert_eq!(runs, 1, "{name} accepted {text} and ran {runs} times");
         }
         result
+    }
+
+    /// Returns a reader for arguments that arrive in pieces.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the registry does not have the tool.
+    pub fn reader(&self, is_lenient: bool) -> ArgumentsReader {
+        let registry = if is_lenient {
+            &self.lenient
+        } else {
+            &self.strict
+        };
+        let reader = registry.arguments(self.row.name);
+        reader.expect("the registry has the tool")
     }
 
     /// Returns `true` if the tool accepts these arguments.

@@ -1,54 +1,85 @@
 //! The agent loop, in every dialect that a model is asked in.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, AgentError, Model, Request, RunOutcome, Transcript};
+use tool_core::agent::{Agent, AgentError, Model, ModelError, ModelFuture, Request};
 use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
-use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
+use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
+use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 use super::{dialects, registry, sample_responses};
 
-/// A model that returns prepared responses and records its requests.
-struct Scripted {
+/// A model that returns prepared responses and records its requests. Clones share both.
+#[derive(Clone)]
+struct Scripted(Arc<Script>);
+
+struct Script {
     responses: Mutex<VecDeque<Result<Value, String>>>,
     asked: Mutex<Vec<(Vec<Value>, String)>>,
-    before: fn(&Registry),
-    registry: Registry,
+    before: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Scripted {
     fn new(responses: impl IntoIterator<Item = Result<Value, String>>) -> Scripted {
-        Scripted {
+        Scripted::with(responses, || ())
+    }
+
+    fn with(
+        responses: impl IntoIterator<Item = Result<Value, String>>,
+        before: impl Fn() + Send + Sync + 'static,
+    ) -> Scripted {
+        Scripted(Arc::new(Script {
             responses: Mutex::new(responses.into_iter().collect()),
             asked: Mutex::default(),
-            before: |_| (),
-            registry: Registry::new(),
-        }
+            before: Box::new(before),
+        }))
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<(Vec<Value>, String)>> {
+        self.0.asked.lock().unwrap()
     }
 }
 
 impl Model for Scripted {
-    type Error = String;
-
-    async fn ask(&self, request: Request<'_>) -> Result<Value, String> {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
         let asked = (request.messages.to_vec(), request.tools.as_str().to_owned());
-        self.asked.lock().unwrap().push(asked);
-        (self.before)(&self.registry);
-        let response = self.responses.lock().unwrap().pop_front();
-        response.unwrap_or_else(|| Err("asked too often".into()))
+        self.asked().push(asked);
+        (self.0.before)();
+        let response = self.0.responses.lock().unwrap().pop_front();
+        let response = response.unwrap_or_else(|| Err("asked too often".into()));
+        Box::pin(std::future::ready(response.map_err(ModelError::other)))
     }
+}
+
+fn calls(round: &Round) -> Vec<(&ToolCall, &ToolResult)> {
+    let calls = round.calls();
+    calls
+        .map(|(call, result)| (call, result.unwrap()))
+        .collect()
+}
+
+fn kinds(round: &Round) -> Vec<Option<ToolErrorKind>> {
+    let errors = calls(round).into_iter().map(|(_, result)| result.error());
+    errors
+        .map(|error| error.map(tool_core::ToolError::kind))
+        .collect()
 }
 
 fn said(text: &str) -> Value {
     json!({"choices": [{"message": {"role": "assistant", "content": text}}]})
 }
 
-fn question() -> Transcript {
-    [json!({"role": "user", "content": "Weather, and the rest?"})]
-        .into_iter()
-        .collect()
+fn question() -> Run {
+    question_with(RunSettings::default())
+}
+
+fn question_with(settings: RunSettings) -> Run {
+    let mut run = Run::with_settings("run-1", settings);
+    let message = json!({"role": "user", "content": "Weather, and the rest?"});
+    run.push(message).unwrap();
+    run
 }
 
 /// The texts of the sample responses, and a response with two texts and no calls, for each dialect
@@ -96,51 +127,62 @@ fn a_model_is_asked_until_it_makes_no_call() {
     for (at, ((dialect, calling), (beside, answer))) in asked.into_iter().zip(answers()).enumerate()
     {
         let model = Scripted::new([Ok(calling.clone()), Ok(answer.clone())]);
-        let mut transcript = question();
+        let mut run = question();
         let (turn, last) = (dialect.turn(&calling), dialect.turn(&answer));
-        let agent = Agent::new(registry(), dialect);
-        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        let agent = Agent::new(registry(), dialect, model.clone());
+        let ended = agent.run_blocking(&mut run).unwrap();
         assert_eq!(ended, RunOutcome::Answered("Sunny.".into()), "{at}");
 
-        let [first, second] = transcript.rounds() else {
-            panic!("{at}: {} rounds", transcript.rounds().len());
+        let [first, second] = run.rounds() else {
+            panic!("{at}: {} rounds", run.rounds().len());
         };
-        assert_eq!(first.text, beside, "{at}");
-        assert_eq!((first.calls.len(), first.results.len()), (5, 5), "{at}");
-        for (call, result) in first.calls.iter().zip(&first.results) {
+        assert_eq!(first.text(), beside, "{at}");
+        assert_eq!(first.calls().len(), 5, "{at}");
+        for (call, result) in calls(first) {
             assert_eq!((&*call.id, &*call.name), (result.call_id(), result.name()));
         }
-        assert!(second.calls.is_empty() && second.text == "Sunny.", "{at}");
+        assert!(
+            second.calls().len() == 0 && second.text() == "Sunny.",
+            "{at}"
+        );
 
+        let results: Vec<_> = calls(first)
+            .into_iter()
+            .map(|(_, result)| result.clone())
+            .collect();
         // The second request repeats the model's turn and adds the results.
         let mut messages = question().messages().to_vec();
         messages.extend(turn);
-        messages.extend(agent.dialect().results(&first.results));
-        let asked = model.asked.lock().unwrap();
+        messages.extend(agent.dialect().results(&results));
+        let asked = model.asked();
         assert_eq!(asked.len(), 2, "{at}");
         assert_eq!(asked[1].0, messages, "{at}");
         messages.extend(last);
-        assert_eq!(transcript.messages(), messages, "{at}");
+        assert_eq!(run.messages(), messages, "{at}");
     }
 }
 
 #[test]
 fn a_run_stops_at_its_round_limit_with_all_results_in_the_transcript() {
     let model = Scripted::new((0..3).map(|_| Ok(sample_responses::chat())));
-    let mut transcript = question();
-    let agent = Agent::new(registry(), OpenAiChat::default()).rounds(2);
-    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    let mut settings = RunSettings::default();
+    settings.max_rounds = 2;
+    let mut run = question_with(settings);
+    let agent = Agent::new(registry(), OpenAiChat::default(), model.clone());
+    let ended = agent.run_blocking(&mut run).unwrap();
     assert_eq!(ended, RunOutcome::OutOfRounds);
-    assert_eq!(model.asked.lock().unwrap().len(), 2);
+    assert_eq!(model.asked().len(), 2);
     // The question, and twice the turn with five results.
-    assert_eq!(transcript.messages().len(), 1 + 2 * 6);
+    assert_eq!(run.messages().len(), 1 + 2 * 6);
 
     // The conversation can continue.
-    transcript.push(json!({"role": "user", "content": "And?"}));
+    run.push(json!({"role": "user", "content": "And?"}))
+        .unwrap();
     let model = Scripted::new([Ok(said("Done."))]);
-    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    let agent = Agent::new(registry(), OpenAiChat::default(), model);
+    let ended = agent.run_blocking(&mut run).unwrap();
     assert_eq!(ended, RunOutcome::Answered("Done.".into()));
-    assert_eq!(transcript.rounds().len(), 3);
+    assert_eq!(run.rounds().len(), 3);
 }
 
 /// Came later.
@@ -155,19 +197,20 @@ fn tools_added_between_rounds_are_in_the_next_request() {
         {"id": "1", "type": "function", "function": {"name": "late", "arguments": "{}"}},
     ]}}]});
     let registry = registry();
-    let mut model = Scripted::new([Ok(call), Ok(said("7"))]);
-    model.registry = registry.clone();
-    model.before = |registry| match registry.get("late") {
-        None => registry.add(tools![late]).unwrap(),
-        Some(_) => drop(registry.remove("late")),
-    };
-    let mut transcript = question();
-    let agent = Agent::new(registry, OpenAiChat::default());
-    agent.run_blocking(&model, &mut transcript).unwrap();
-    let asked = model.asked.lock().unwrap();
+    let changed = registry.clone();
+    let model = Scripted::with([Ok(call), Ok(said("7"))], move || {
+        match changed.get("late") {
+            None => changed.add(tools![late]).unwrap(),
+            Some(_) => drop(changed.remove("late")),
+        }
+    });
+    let mut run = question();
+    let agent = Agent::new(registry, OpenAiChat::default(), model.clone());
+    agent.run_blocking(&mut run).unwrap();
+    let asked = model.asked();
     assert!(!asked[0].1.contains("Came later."));
     assert!(asked[1].1.contains("Came later."));
-    assert_eq!(transcript.rounds()[0].results[0].content(), "7");
+    assert_eq!(calls(&run.rounds()[0])[0].1.content(), "7");
     assert!(agent.registry().get("late").is_none());
 }
 
@@ -180,9 +223,9 @@ fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
         Ok(refused),
         Ok(said("Sunny.")),
     ]);
-    let mut transcript = question();
-    let agent = Agent::new(registry(), OpenAiChat::default());
-    let mut run = || agent.run_blocking(&model, &mut transcript);
+    let mut run = question();
+    let agent = Agent::new(registry(), OpenAiChat::default(), model.clone());
+    let mut run = || agent.run_blocking(&mut run);
 
     let error = run().unwrap_err();
     assert_eq!(
@@ -190,11 +233,14 @@ fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
         "the request to the model failed: connection refused"
     );
     let error = run().unwrap_err();
-    assert!(matches!(error, AgentError::Response(_)), "{error}");
+    assert!(
+        matches!(error, AgentError::Run(RunError::Response(_))),
+        "{error}"
+    );
     assert!(error.to_string().contains("Rate limit reached"), "{error}");
     assert_eq!(run().unwrap(), RunOutcome::Answered("Sunny.".into()));
 
-    let asked = model.asked.lock().unwrap();
+    let asked = model.asked();
     assert_eq!(asked[1].0.len(), 7);
     assert_eq!(asked[1].0, asked[2].0);
     assert_eq!(asked[1].0, asked[3].0);
@@ -203,12 +249,10 @@ fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
 #[test]
 fn a_run_can_move_between_threads() {
     fn is_send(_: impl Send) {}
-    let (agent, model) = (
-        Agent::new(registry(), OpenAiChat::default()),
-        Scripted::new([]),
-    );
-    let mut transcript = Transcript::new();
-    is_send(agent.run(&model, &mut transcript));
+    let agent = Agent::new(registry(), OpenAiChat::default(), Scripted::new([]));
+    let mut run = question();
+    is_send(agent.run(&mut run));
+    is_send(agent.events(&mut run));
 }
 
 /// Who is asking.
@@ -227,16 +271,16 @@ fn one_agent_serves_many_users() {
         .context_per_call::<User>()
         .build()
         .unwrap();
-    let agent = Agent::new(registry, OpenAiChat::default());
     let calling = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
         {"id": "1", "type": "function", "function": {"name": "whoami", "arguments": "{}"}},
     ]}}]});
     for name in ["Ada", "Bob"] {
         let model = Scripted::new([Ok(calling.clone()), Ok(said("So be it."))]);
-        let mut transcript = question();
-        let agent = agent.clone().each_call(move |call| call.with(User(name)));
-        agent.run_blocking(&model, &mut transcript).unwrap();
-        assert_eq!(transcript.rounds()[0].results[0].content(), name);
+        let mut run = question();
+        let agent = Agent::new(registry.clone(), OpenAiChat::default(), model);
+        let agent = agent.each_call(move |call| call.with(User(name)));
+        agent.run_blocking(&mut run).unwrap();
+        assert_eq!(calls(&run.rounds()[0])[0].1.content(), name);
     }
 }
 
@@ -248,11 +292,11 @@ fn a_turn_that_the_provider_paused_continues() {
     let answer =
         json!({"content": [{"type": "text", "text": "Sunny."}], "stop_reason": "end_turn"});
     let model = Scripted::new([Ok(paused), Ok(answer)]);
-    let mut transcript = question();
+    let mut run = question();
     let dialect: Box<dyn Dialect> = Box::new(Anthropic::default());
-    let ended = Agent::new(registry(), dialect).run_blocking(&model, &mut transcript);
+    let ended = Agent::new(registry(), dialect, model.clone()).run_blocking(&mut run);
     assert_eq!(ended.unwrap(), RunOutcome::Answered("Sunny.".into()));
-    let asked = model.asked.lock().unwrap();
+    let asked = model.asked();
     let repeated = json!({"role": "assistant", "content": searching});
     assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);
 }
@@ -286,43 +330,41 @@ fn calling(names: &[&str]) -> Value {
     json!({"choices": [{"message": {"role": "assistant", "tool_calls": calls}}]})
 }
 
-fn stoppable(token: &CancellationToken) -> Agent<OpenAiChat> {
+fn stoppable(token: &CancellationToken, model: impl Model + 'static) -> Agent {
     let registry = Registry::builder()
         .tools(tools![hang, quick, stop])
         .context(token.clone())
         .build()
         .unwrap();
-    Agent::new(registry, OpenAiChat::default()).cancel_with(token)
+    Agent::new(registry, OpenAiChat::default(), model).cancel_with(token)
 }
 
 /// Waits for the first request, then for its token or a response that never comes.
 struct Silent(CancellationToken);
 
 impl Model for Silent {
-    type Error = String;
-
-    async fn ask(&self, _: Request<'_>) -> Result<Value, String> {
+    fn ask(&self, _: Request) -> ModelFuture<'_> {
         self.0.cancel();
-        std::future::pending().await
+        Box::pin(std::future::pending())
     }
 }
 
 #[test]
 fn a_cancelled_run_ends_while_the_model_is_asked() {
     let token = CancellationToken::new();
-    let mut transcript = question();
-    let agent = stoppable(&token);
+    let mut run = question();
+    let agent = stoppable(&token, Silent(token.clone()));
     for _ in 0..2 {
-        let model = Silent(token.clone());
-        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        let ended = agent.run_blocking(&mut run).unwrap();
         assert_eq!(ended, RunOutcome::Cancelled);
     }
-    assert_eq!(transcript.messages(), question().messages());
+    assert_eq!(run.messages(), question().messages());
     // With a cancelled token, no model is asked.
     let model = Scripted::new([]);
-    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    let agent = stoppable(&token, model.clone());
+    let ended = agent.run_blocking(&mut run).unwrap();
     assert_eq!(ended, RunOutcome::Cancelled);
-    assert!(model.asked.lock().unwrap().is_empty());
+    assert!(model.asked().is_empty());
 }
 
 /// A function for `each_call`.
@@ -340,26 +382,22 @@ fn a_cancelled_run_keeps_the_round_whose_calls_it_ends() {
     for prepare in prepares {
         let token = CancellationToken::new();
         let model = Scripted::new([Ok(calling(&["hang", "quick", "stop", "hang"]))]);
-        let mut transcript = question();
         // The last round, so that nothing else ends the run.
-        let agent = stoppable(&token).each_call(prepare).rounds(1);
-        let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+        let mut settings = RunSettings::default();
+        settings.max_rounds = 1;
+        settings.parallel = Some(true);
+        let mut run = question_with(settings);
+        let agent = stoppable(&token, model.clone()).each_call(prepare);
+        let ended = agent.run_blocking(&mut run).unwrap();
         assert_eq!(ended, RunOutcome::Cancelled);
-        assert_eq!(model.asked.lock().unwrap().len(), 1);
-        let [round] = transcript.rounds() else {
-            panic!("{:?}", transcript.rounds());
+        assert_eq!(model.asked().len(), 1);
+        let [round] = run.rounds() else {
+            panic!("{:?}", run.rounds());
         };
-        let kinds = round.results.iter().map(|result| {
-            let error = result.error();
-            error.map(tool_core::ToolError::kind)
-        });
         let cancelled = Some(ToolErrorKind::Cancelled);
-        assert_eq!(
-            kinds.collect::<Vec<_>>(),
-            [cancelled, None, cancelled, cancelled]
-        );
+        assert_eq!(kinds(round), [cancelled, None, cancelled, cancelled]);
         // The turn and four results follow the question, so the conversation can continue.
-        assert_eq!(transcript.messages().len(), 1 + 1 + 4);
+        assert_eq!(run.messages().len(), 1 + 1 + 4);
     }
     assert!(!other.is_cancelled());
 }
@@ -369,10 +407,10 @@ fn a_token_of_one_call_does_not_end_the_run() {
     let (token, own) = (CancellationToken::new(), CancellationToken::new());
     own.cancel();
     let model = Scripted::new([Ok(calling(&["hang"])), Ok(said("So be it."))]);
-    let mut transcript = question();
-    let agent = stoppable(&token).each_call(move |call| call.cancel_with(&own));
-    let ended = agent.run_blocking(&model, &mut transcript).unwrap();
+    let mut run = question();
+    let agent = stoppable(&token, model).each_call(move |call| call.cancel_with(&own));
+    let ended = agent.run_blocking(&mut run).unwrap();
     assert_eq!(ended, RunOutcome::Answered("So be it.".into()));
-    let error = transcript.rounds()[0].results[0].error().unwrap();
+    let error = calls(&run.rounds()[0])[0].1.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Cancelled);
 }

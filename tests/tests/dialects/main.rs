@@ -10,6 +10,7 @@ mod malformed_responses;
 mod oracles;
 mod results;
 mod sample_responses;
+mod streams;
 mod strict;
 mod tools_field;
 mod truncated;

@@ -15,7 +15,7 @@ use tool_core::dialect::{
     OpenAiResponses, XAi,
 };
 
-use super::{registry, sample_responses, strict};
+use super::{registry, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -64,6 +64,46 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
             .raw(&json!(dialect.follow_up(response, &results)).to_string());
     });
     format!("{}:{}", json!(name), out.into_string())
+}
+
+/// Runs a script with this input. Returns what it prints.
+fn run(script: &str, input: &str) -> String {
+    let mut oracle = Command::new(python())
+        .arg(folder().join(script))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    oracle
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = oracle.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{said}");
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// The packages of Anthropic and OpenAI put a stream together themselves.
+#[test]
+fn provider_packages_read_the_recorded_streams() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let cases = streams::recorded::cases().into_iter().map(|case| {
+        let response = streams::read(&*case.dialect, &case.stream)
+            .response
+            .unwrap();
+        let value = json!({"events": case.stream, "response": response});
+        (case.name.to_owned(), value)
+    });
+    let cases: Value = cases.collect::<serde_json::Map<_, _>>().into();
+    let said = run("streams.py", &cases.to_string());
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    assert_eq!(counts.as_object().unwrap().len(), 8);
 }
 
 #[test]
@@ -115,19 +155,7 @@ fn provider_packages_accept_what_the_dialects_write() {
         ("mcp", &Mcp::default(), sample_responses::mcp()),
     ];
     let cases = dialects.map(|(name, dialect, response)| case(name, dialect, &response));
-    let mut oracle = Command::new(python())
-        .arg(folder().join("check.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = oracle.stdin.take().unwrap();
-    write!(input, "{{{}}}", cases.join(",")).unwrap();
-    drop(input);
-    let output = oracle.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
-    assert!(output.status.success(), "{said}");
+    let said = run("check.py", &format!("{{{}}}", cases.join(",")));
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     let counts = counts.as_object().unwrap();
     assert_eq!(counts.len(), 13);

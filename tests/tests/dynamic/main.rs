@@ -6,6 +6,8 @@ mod calling;
 mod messages;
 mod rendering;
 mod unions;
+#[path = "../../support/watchdog.rs"]
+mod watchdog;
 
 use std::convert::Infallible;
 

@@ -8,7 +8,7 @@ fn mistyped() {}
 #[tool(description: "Weather of a city.", name: "forecast")]
 fn with_a_colon() {}
 
-#[tool(description = concat!("Weather", "of a city."))]
+#[tool(description = Weather of a city)]
 fn computed() {}
 
 fn main() {

@@ -24,10 +24,31 @@ impl Home {
     fn air(&self) {}
 }
 
+#[toolset(block = 1)]
+impl Home {
+    /// Paints.
+    #[tool]
+    fn paint(&self) {}
+}
+
+#[toolset(block = 3, blocks = "three")]
+impl Home {
+    /// Sells.
+    #[tool]
+    fn sell(&self) {}
+}
+
+#[toolset(block = 2, blocks = 2)]
+impl Home {
+    /// Buys.
+    #[tool]
+    fn buy(&self) {}
+}
+
 fn main() {
     Home.heat();
     Home.cool();
     Home.dry();
     Home.air();
 }
-// 5 errors
+// 8 errors

@@ -1,18 +1,9 @@
-//! `#[toolset]` on items that are not inherent `impl` blocks.
+//! `#[toolset]` on items that are not `impl` blocks.
 
 use tool_core::toolset;
 
 #[toolset]
 struct Home;
-
-#[toolset]
-impl Clone for Home {
-    /// Doubles the home.
-    #[tool]
-    fn clone(&self) -> Home {
-        Home
-    }
-}
 
 #[toolset]
 trait Heated {
@@ -27,7 +18,7 @@ const fn home() -> impl Sized {}
 pub mod rooms {}
 
 fn main() {
-    let _ = Home.clone();
+    let _ = Home;
     home();
 }
-// 5 errors
+// 4 errors

@@ -7,6 +7,7 @@ const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 
 /// The arguments of a call: JSON text or a JSON value.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {
     /// Text that should be a JSON object.
     Text(String),

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::call::truncate::floor_char_boundary;
@@ -44,7 +45,13 @@ impl<T> Guarded<T> {
         Guarded(Some(value))
     }
 
-    /// Returns the value. It is absent only while it is dropped.
+    /// Holds no value. Unlike an `Option` of a guarded value, it needs no space for a tag.
+    #[inline]
+    pub(crate) const fn none() -> Guarded<T> {
+        Guarded(None)
+    }
+
+    /// Returns the value. It is absent if there was none, and while it is dropped.
     #[inline]
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_ref()
@@ -55,6 +62,7 @@ impl<T> Guarded<T> {
         self.0.take()
     }
 
+    #[cold]
     fn clear(&mut self) {
         // The panic hook has reported the panic.
         let _ = catch(|| self.0 = None);
@@ -69,7 +77,14 @@ impl<T> Deref for Guarded<T> {
     }
 }
 
+impl<T> From<Option<T>> for Guarded<T> {
+    fn from(value: Option<T>) -> Guarded<T> {
+        Guarded(value)
+    }
+}
+
 impl<T> Drop for Guarded<T> {
+    #[inline]
     fn drop(&mut self) {
         if self.0.is_some() {
             self.clear();
@@ -116,25 +131,27 @@ impl<F: Future + Unpin> Future for Caught<F> {
 /// The longest text in bytes that is kept of an error for the operator.
 pub(crate) const OPERATOR_TEXT: usize = 64 << 10;
 
-/// The error of a tool, as the application reads it.
-pub struct Source(Guarded<Box<dyn Error + Send + Sync>>);
+/// The error of a tool, as the application reads it. A pointer, because every call moves the space
+/// for one.
+#[derive(Clone)]
+pub struct Source(Arc<Guarded<Box<dyn Error + Send + Sync>>>);
 
 impl Source {
     pub(crate) fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Source {
-        Source(Guarded::new(error.into()))
+        Source(Arc::new(Guarded::new(error.into())))
     }
 
     pub(crate) fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &**self.0
+        &***self.0
     }
 
-    /// Returns the error if it is of this type, which must not panic when dropped.
+    /// Returns the error if it is of this type and not shared. The type must not panic when dropped.
     pub(crate) fn downcast<E: Error + 'static>(self) -> Result<Box<E>, Source> {
         if !self.error().is::<E>() {
             return Err(self);
         }
-        let error = self
-            .0
+        let guarded = Arc::try_unwrap(self.0).map_err(Source)?;
+        let error = guarded
             .into_inner()
             .expect("it is only absent while dropped");
         error.downcast().map_err(Source::new)

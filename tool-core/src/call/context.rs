@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use crate::call::boundary::Guarded;
 use crate::call::head::CallHead;
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{Decided, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 use crate::runtime::block_on::block_on;
 
@@ -121,6 +121,8 @@ pub(crate) struct CallExtensions {
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) parent: Option<ParentCall>,
+    pub(crate) decided: Decided,
+    pub(crate) idempotency_key: Option<Arc<str>>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
@@ -151,6 +153,14 @@ impl CallContext {
     /// Returns the tool name that the model called.
     pub fn tool_name(&self) -> &str {
         &self.head.name
+    }
+
+    /// Returns a key that identifies the work of this call, for systems that do a request with the
+    /// same key only once. A call that a `run::Run` repeats after an interruption has
+    /// the same key again. `None` outside of a run, unless
+    /// [`ToolCall::idempotency_key`](crate::ToolCall::idempotency_key) set one.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.extensions.as_ref()?.idempotency_key.as_deref()
     }
 
     /// Returns the context value of this type: the call's if there is one, else the registry's.

@@ -3,10 +3,11 @@
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
 use crate::schema::messages::{self, nearest, push};
@@ -14,6 +15,8 @@ use crate::schema::violation::{Violation, Violations};
 
 /// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ToolErrorKind {
     /// The registry has no tool with this name.
@@ -30,8 +33,12 @@ pub enum ToolErrorKind {
     TimedOut,
     /// The application cancelled the call.
     Cancelled,
-    /// A hook denied the call.
+    /// A hook, or the person who decided on a held call, denied the call.
     Denied,
+    /// A hook holds the call until somebody decides on it.
+    Held,
+    /// The program stopped while the tool ran. It may have had an effect.
+    Interrupted,
     /// A context value or the async runtime is missing.
     Unavailable,
 }
@@ -49,6 +56,8 @@ impl ToolErrorKind {
             ToolErrorKind::TimedOut => "timed_out",
             ToolErrorKind::Cancelled => "cancelled",
             ToolErrorKind::Denied => "denied",
+            ToolErrorKind::Held => "held",
+            ToolErrorKind::Interrupted => "interrupted",
             ToolErrorKind::Unavailable => "unavailable",
         }
     }
@@ -65,18 +74,22 @@ impl fmt::Display for ToolErrorKind {
 /// The model sees [`message`](ToolError::message) (also `Display`): the tool's name, what is wrong,
 /// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
 /// logged under the same reference.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolError {
     id: Reference,
     kind: ToolErrorKind,
     message: String,
     /// The message before the application replaced it.
     original: Option<String>,
+    #[cfg_attr(feature = "agent", serde(skip))]
     detail: String,
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
-    source: Option<Arc<Source>>,
+    #[cfg_attr(feature = "agent", serde(skip))]
+    source: Option<Source>,
     is_retryable: bool,
+    hold: Option<Box<Hold>>,
 }
 
 /// Appended to the message of a retryable error.
@@ -126,6 +139,11 @@ impl ToolError {
         &self.violations
     }
 
+    /// Returns what somebody has to decide on, if the call is [held](crate::Gate::hold).
+    pub fn hold(&self) -> Option<&Hold> {
+        self.hold.as_deref()
+    }
+
     /// Creates an error whose message is the headline, the reference and the body.
     fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
         let mut error = ToolError::with_headline(kind, headline, body[0].len() + body[1].len());
@@ -152,6 +170,7 @@ impl ToolError {
             violations: Vec::new(),
             source: None,
             is_retryable: false,
+            hold: None,
         }
     }
 
@@ -184,7 +203,7 @@ impl ToolError {
         if let Some(source) = &self.source
             && is_huge(source.error())
         {
-            self.source = Some(Arc::new(Source::new(OwnedError::of(source.error()))));
+            self.source = Some(Source::new(OwnedError::of(source.error())));
         }
     }
 
@@ -266,7 +285,7 @@ impl ToolError {
             Some(nested) => nested.into_error(tool, invites_retry),
             None => ToolError::new(ToolErrorKind::Failed, [tool, " failed"], [": ", message]),
         };
-        error.source = source.map(Arc::new);
+        error.source = source;
         if error.message.len() < message.len() && message.len() > OPERATOR_TEXT {
             // The texts of the calls in between are left out, so `truncate` does not see them.
             error.shrink_source();
@@ -313,6 +332,25 @@ impl ToolError {
         )
     }
 
+    pub(crate) fn held(hold: Hold) -> ToolError {
+        let mut error = ToolError::new(
+            ToolErrorKind::Held,
+            [hold.tool(), " was not run"],
+            [": it waits for approval: ", hold.reason()],
+        );
+        error.hold = Some(Box::new(hold));
+        error
+    }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn interrupted(tool: &str) -> ToolError {
+        ToolError::new(
+            ToolErrorKind::Interrupted,
+            [tool, " was interrupted"],
+            [": the program stopped while it ran", NO_RETRY],
+        )
+    }
+
     pub(crate) fn unavailable(tool: &str, detail: String) -> ToolError {
         ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
     }
@@ -344,7 +382,7 @@ impl ToolError {
 
     /// Sets the error that this one replaces as its source.
     pub(crate) fn set_replaced(&mut self, replaced: ReplacedError) {
-        self.source = Some(Arc::new(Source::new(replaced)));
+        self.source = Some(Source::new(replaced));
     }
 }
 
@@ -357,7 +395,7 @@ impl fmt::Display for ToolError {
 impl Error for ToolError {
     /// Returns the error of the tool. If a hook panicked, returns the error passed to the hook.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 
@@ -437,7 +475,7 @@ impl<'t> Nested<'t> {
 pub(crate) struct ReplacedError {
     message: String,
     detail: String,
-    source: Option<Arc<Source>>,
+    source: Option<Source>,
 }
 
 impl fmt::Display for ReplacedError {
@@ -452,7 +490,7 @@ impl fmt::Display for ReplacedError {
 
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source.error() as _)
+        self.source.as_ref().map(|source| source.error() as _)
     }
 }
 
@@ -500,8 +538,30 @@ impl Error for Transient {
 }
 
 /// Six characters of Crockford's base 32, which omits those that are easily confused.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "agent", serde(try_from = "String", into = "String"))]
 struct Reference([u8; 6]);
+
+#[cfg(feature = "agent")]
+impl From<Reference> for String {
+    fn from(reference: Reference) -> String {
+        reference.as_str().into()
+    }
+}
+
+#[cfg(feature = "agent")]
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Reference, &'static str> {
+        let bytes = text.as_bytes().try_into();
+        match bytes.map(Reference) {
+            Ok(reference) if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Ok(reference),
+            _ => Err("not the reference of an error"),
+        }
+    }
+}
 
 impl Reference {
     const SUFFIX_LEN: usize = " [ref ABC123]".len();

@@ -10,6 +10,7 @@ pub(crate) struct CallHead {
 
 /// The form of a call's id in the provider's message. The result uses the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum WireId {
     /// A string.
     #[default]

@@ -8,7 +8,11 @@ use crate::call::truncate::truncate;
 use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
-#[derive(Debug)]
+///
+/// With the feature `agent`, serde saves it, apart from what only the operator may see: the
+/// [details](ToolError::detail) and the source of an error.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolResult {
     call_id: String,
     name: String,
@@ -43,6 +47,12 @@ impl ToolResult {
             coercions,
             wire_id: call.wire_id,
         }
+    }
+
+    /// Creates the result of a call that failed.
+    #[cfg(feature = "agent")]
+    pub(crate) fn failed(call: CallHead, error: ToolError) -> ToolResult {
+        ToolResult::new(call, Err(Box::new(error)), Vec::new())
     }
 
     /// Returns the id of the call.
@@ -156,6 +166,16 @@ impl ToolResult {
         match &mut self.error {
             Some(error) => error.truncate(cap),
             None => self.is_json &= !truncate(&mut self.content, cap),
+        }
+    }
+
+    /// Returns the call of the result.
+    #[cfg(feature = "agent")]
+    pub(crate) fn head(&self) -> CallHead {
+        CallHead {
+            id: self.call_id.clone(),
+            name: self.name.clone(),
+            wire_id: self.wire_id,
         }
     }
 

@@ -25,6 +25,7 @@ pub(super) struct Section {
     pub(super) when_to_use: Option<String>,
     pub(super) returns: Option<String>,
     pub(super) hints: Vec<&'static str>,
+    pub(super) tags: Vec<String>,
     pub(super) parameters: Fields,
     /// The result, if the tool has an output schema.
     pub(super) output: Option<Fields>,
@@ -101,6 +102,7 @@ impl Section {
             when_to_use: tool.when_to_use().map(str::to_owned),
             returns: tool.returns().map(str::to_owned),
             hints: hints(tool),
+            tags: tool.tags().map(str::to_owned).collect(),
             parameters,
             output: tool
                 .output_json()
@@ -117,6 +119,9 @@ impl Section {
         if let Some(text) = &self.when_to_use {
             out.heading("When to use");
             out.paragraphs(text);
+        }
+        if !self.tags.is_empty() {
+            out.sentence(&format!("Tags: {}.", self.tags.join(", ")));
         }
         if self.parameters.rows.is_empty() {
             out.sentence("No parameters.");

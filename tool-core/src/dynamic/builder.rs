@@ -29,6 +29,7 @@ pub struct DynamicToolBuilder {
     description: String,
     when_to_use: Option<String>,
     returns: Option<String>,
+    tags: Vec<String>,
     annotations: Annotations,
     timeout: Option<Duration>,
     parameters: SchemaInput,
@@ -43,6 +44,7 @@ impl DynamicToolBuilder {
             description: String::new(),
             when_to_use: None,
             returns: None,
+            tags: Vec::new(),
             annotations: Annotations::default(),
             timeout: None,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
@@ -71,6 +73,29 @@ impl DynamicToolBuilder {
     /// Describes the result.
     pub fn returns(mut self, returns: impl Into<String>) -> Self {
         self.returns = Some(returns.into());
+        self
+    }
+
+    /// Adds tags, which an application uses to [select](crate::Registry::select_tags) tools. A tag
+    /// consists of ASCII letters, digits, `_`, `-`, `.` and `:`.
+    ///
+    /// ```
+    /// use tool_core::{DynamicTool, Registry};
+    ///
+    /// let tool = DynamicTool::builder("ban")
+    ///     .description("Bans a user.")
+    ///     .tags(["admin"])
+    ///     .build(async |_, _| Ok::<_, String>(()))?;
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// assert_eq!(registry.select_tags(["admin"]).len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        for tag in tags.into_iter().map(Into::into) {
+            if !self.tags.contains(&tag) {
+                self.tags.push(tag);
+            }
+        }
         self
     }
 
@@ -211,6 +236,7 @@ impl DynamicToolBuilder {
         run: impl FnOnce(Option<Arc<CompiledSchema>>) -> Run,
     ) -> Result<DynamicTool, DynamicToolError> {
         let mut problems = check::name_and_description(&self.name, &self.description);
+        check::tags(&self.tags, &mut problems);
         let parameters = check::schema(self.parameters, Audience::Model, &mut problems);
         let output = self.output.take();
         let output = output.map(|schema| check::schema(schema, Audience::Client, &mut problems));
@@ -236,6 +262,7 @@ impl DynamicToolBuilder {
                     title: self.title.map(Into::into),
                     when_to_use: self.when_to_use.map(Into::into),
                     returns: self.returns.map(Into::into),
+                    tags: self.tags.into_iter().map(Into::into).collect(),
                     timeout: self.timeout,
                     ..Details::EMPTY
                 },
@@ -299,7 +326,7 @@ impl DynamicToolError {
 
 impl Display for DynamicToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid tool `{}`:", self.tool)?;
+        write!(f, "invalid tool `{}`:", self.tool.escape_debug())?;
         for problem in &self.problems {
             write!(f, "\n- {problem}")?;
         }

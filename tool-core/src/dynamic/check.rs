@@ -52,6 +52,18 @@ pub(super) fn name_and_description(name: &str, description: &str) -> Vec<String>
     problems
 }
 
+/// Reports the tags that `#[tool]` would reject too.
+pub(super) fn tags(tags: &[String], problems: &mut Vec<String>) {
+    let may_have = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
+    let is_tag = |tag: &str| (1..=64).contains(&tag.len()) && tag.bytes().all(may_have);
+    for tag in tags.iter().filter(|tag| !is_tag(tag)) {
+        problems.push(format!(
+            "its tag `{}` is invalid; use 1 to 64 ASCII letters, digits, `_`, `-`, `.` or `:`",
+            tag.escape_debug()
+        ));
+    }
+}
+
 /// Checks and compiles a schema, and returns it with its JSON text. Each problem is reported with
 /// its place, a JSON pointer.
 pub(super) fn schema(

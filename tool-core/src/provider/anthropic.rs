@@ -8,6 +8,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
 use crate::tool::ToolEntry;
 
@@ -219,6 +220,10 @@ impl Dialect for Anthropic {
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let blocks = FORMAT.array(response, "content")?;
         FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::anthropic::Messages::new(&FORMAT))
     }
 
     /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.

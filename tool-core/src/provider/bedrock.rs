@@ -8,6 +8,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 const TOOLS_MIN: Rule = Rule::limit(
@@ -121,6 +122,12 @@ impl Dialect for Bedrock {
         })
     }
 
+    /// Each event is an object with one key, the type of the event (`:event-type` in the headers of the
+    /// AWS event stream), as the SDKs of AWS return it.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::bedrock::ConverseStream::new(&FORMAT))
+    }
+
     /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
         let message = &response["output"]["message"];
@@ -131,7 +138,17 @@ impl Dialect for Bedrock {
     }
 
     fn text(&self, response: &Value) -> String {
-        content_text(&response["output"]["message"]["content"])
+        let blocks = response["output"]["message"]["content"].as_array();
+        let texts = blocks.into_iter().flatten().map(|block| {
+            // Text with citations.
+            let cited = content_text(&block["citationsContent"]["content"]);
+            cited + block["text"].as_str().unwrap_or_default()
+        });
+        texts.collect()
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": [{"text": text}]})
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

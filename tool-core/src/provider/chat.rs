@@ -17,7 +17,8 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     name: "function.name",
     arguments: "function.arguments",
     stop_reason: "finish_reason",
-    truncated: &["length", "content_filter"],
+    // "error" is what OpenRouter and Mistral send for a response that failed on its way.
+    truncated: &["length", "content_filter", "error"],
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.

@@ -9,6 +9,7 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new(
@@ -58,7 +59,8 @@ pub struct Cohere {}
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
-    truncated: &["MAX_TOKENS"],
+    // The SDK's `ChatFinishReason`.
+    truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
     ..chat::FORMAT
 };
 
@@ -80,6 +82,10 @@ impl Dialect for Cohere {
                 Err(FORMAT.error("`message` is missing"))
             }
         }
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::cohere::Chat::new(&FORMAT))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -41,14 +41,16 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::reshape;
 use crate::provider::rules::{BrokenRule, Target};
+use crate::provider::stream::{self, Unsupported};
 use crate::provider::subset::Subset;
+use crate::provider::usage;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
@@ -56,6 +58,8 @@ pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::RefusedTool;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
+pub use crate::provider::stream::{StreamEvent, StreamReader};
+pub use crate::provider::usage::Usage;
 pub use crate::provider::writer::JsonWriter;
 
 /// The format in which a provider expects tools and results, and sends calls.
@@ -96,7 +100,7 @@ pub use crate::provider::writer::JsonWriter;
 ///
 /// assert_eq!(Custom.calls(&json!({"call": "add"})).unwrap()[0].name, "add");
 /// ```
-pub trait Dialect {
+pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
@@ -112,7 +116,8 @@ pub trait Dialect {
         "this provider"
     }
 
-    /// Returns the calls in a whole response (not a chunk of a stream), in order. There may be none.
+    /// Returns the calls in a whole response, in order. [`stream`](Dialect::stream) reads events of a
+    /// stream. There may be none.
     ///
     /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
     /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
@@ -124,6 +129,34 @@ pub trait Dialect {
     /// messages, contains a call without a name or id, or has no answer because the provider blocked
     /// the prompt or could not read a call.
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError>;
+
+    /// Returns a reader for one streamed response, which emits text and calls as they arrive and
+    /// returns the whole response at the end. By default, a dialect has none: the reader returns an
+    /// error.
+    ///
+    /// The reader takes the JSON of each event. Splitting the body of an HTTP response into server-sent
+    /// events is the task of a library, such as `eventsource-stream`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    ///
+    /// let dialect = OpenAiChat::default();
+    /// let mut reader = dialect.stream();
+    /// let chunk = |delta, stop| {
+    ///     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+    /// };
+    /// let events = reader.event(&chunk(json!({"role": "assistant", "content": "Hel"}), None))?;
+    /// assert_eq!(events, [StreamEvent::Text("Hel".into())]);
+    /// reader.event(&chunk(json!({"content": "lo"}), None))?;
+    /// reader.event(&chunk(json!({}), Some("stop")))?;
+    /// let response = reader.finish()?;
+    /// assert_eq!(dialect.text(&response), "Hello");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(Unsupported)
+    }
 
     /// Returns the part of a response that the next request must repeat unchanged: the model's turn,
     /// with its reasoning and signatures.
@@ -149,8 +182,31 @@ pub trait Dialect {
         false
     }
 
+    /// Returns how many tokens a response used, if it says so.
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        Usage::find(response)
+    }
+
+    /// Returns why the model stopped, in the provider's words.
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        usage::stop_reason(response)
+    }
+
     /// Returns the results as messages or items of the next request.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Returns a message of the user with this text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Gemini};
+    ///
+    /// let message = Gemini::default().user_message("Hello!");
+    /// assert_eq!(message, json!({"role": "user", "parts": [{"text": "Hello!"}]}));
+    /// ```
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": text})
+    }
 
     /// Returns everything that the next request adds to the conversation: the turn, then the results.
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {
@@ -183,6 +239,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).calls(response)
     }
 
+    fn stream(&self) -> Box<dyn StreamReader> {
+        (**self).stream()
+    }
+
     fn turn(&self, response: &Value) -> Vec<Value> {
         (**self).turn(response)
     }
@@ -195,8 +255,20 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).is_paused(response)
     }
 
+    fn usage(&self, response: &Value) -> Option<Usage> {
+        (**self).usage(response)
+    }
+
+    fn stop_reason(&self, response: &Value) -> Option<String> {
+        (**self).stop_reason(response)
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         (**self).results(results)
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        (**self).user_message(text)
     }
 
     fn follow_up(&self, response: &Value, results: &[ToolResult]) -> Vec<Value> {

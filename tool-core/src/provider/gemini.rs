@@ -9,6 +9,7 @@ use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::Subset;
 use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
@@ -281,6 +282,13 @@ impl Dialect for Gemini {
         Ok(calls)
     }
 
+    /// Each event is a chunk of `streamGenerateContent`.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::gemini::Content::new(&FORMAT, |response| {
+            Gemini::default().calls(response)
+        }))
+    }
+
     /// Returns the model's content with its thought signatures. The API rejects one without parts, so
     /// that it is omitted.
     fn turn(&self, response: &Value) -> Vec<Value> {
@@ -293,6 +301,10 @@ impl Dialect for Gemini {
 
     fn text(&self, response: &Value) -> String {
         content_text(&response["candidates"][0]["content"]["parts"])
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "parts": [{"text": text}]})
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

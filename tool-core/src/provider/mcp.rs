@@ -7,6 +7,7 @@ use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::stream::{self, StreamReader};
 use crate::schema::{Kind, Schema};
 use crate::spec::Annotations;
 use crate::tool::ToolEntry;
@@ -21,6 +22,9 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 
 /// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
 /// `tools/call` requests, and writes JSON-RPC responses.
+///
+/// A tool with [tags](crate::ToolSpec::tags) has them in its metadata:
+/// `"_meta":{"tool-core/tags":["admin"]}`.
 ///
 /// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
@@ -101,6 +105,7 @@ impl Dialect for Mcp {
                         out.word("outputSchema").raw(schema);
                     }
                     write_annotations(tool.annotations, out);
+                    write_tags(tool, out);
                 });
             }
         });
@@ -130,6 +135,15 @@ impl Dialect for Mcp {
         FORMAT.calls(response, messages, |message| {
             message["method"] == "tools/call"
         })
+    }
+
+    /// Each event is a message of the client. The response is an array of all messages, and its end is
+    /// not marked.
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let dialect = *self;
+        stream::reader(stream::messages::WholeMessages::new(move |message| {
+            dialect.calls(message)
+        }))
     }
 
     /// Returns nothing: requests are independent.
@@ -193,6 +207,21 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
                 out.key(name).boolean(hint);
             }
         }
+    });
+}
+
+/// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",
+/// `_meta`).
+fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
+    if tool.tags().len() == 0 {
+        return;
+    }
+    out.word("_meta").object(|out| {
+        out.word("tool-core/tags").array(|out| {
+            for tag in tool.tags() {
+                out.string(tag);
+            }
+        });
     });
 }
 

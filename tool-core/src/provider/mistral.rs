@@ -8,6 +8,7 @@ use crate::provider::dialect::{Dialect, JsonWriter};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
 
 pub(crate) const PROFILE: Profile = Profile {
@@ -96,6 +97,12 @@ impl Dialect for Mistral {
             pending.extend(calls.filter(|call| !answered(call)));
         }
         Ok(pending)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| Mistral {}.calls(response);
+        let chunks = stream::chat::Chunks::new(&FORMAT, calls);
+        stream::reader(chunks.with_hosted_calls())
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -9,6 +9,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, has_lookaround};
 use crate::tool::ToolEntry;
 
@@ -217,6 +218,11 @@ impl Dialect for OpenAiChat {
         chat::calls(&chat::FORMAT, response)
     }
 
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| chat::calls(&chat::FORMAT, response);
+        stream::reader(stream::chat::Chunks::new(&chat::FORMAT, calls))
+    }
+
     fn turn(&self, response: &Value) -> Vec<Value> {
         chat::turn(response)
     }
@@ -337,6 +343,10 @@ impl Dialect for OpenAiResponses {
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let items = RESPONSES.array(response, "output")?;
         RESPONSES.calls(response, items, |item| is_type(item, "function_call"))
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        stream::reader(stream::responses::ResponseStream::new(&RESPONSES))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

@@ -123,7 +123,7 @@ impl ResponseFormat {
     /// Reads the call at `index`.
     ///
     /// Invalid arguments are no error here: the tool rejects them, in a result that the model reads.
-    fn call(&self, index: usize, item: &Value) -> Result<ToolCall, ResponseError> {
+    pub(crate) fn call(&self, index: usize, item: &Value) -> Result<ToolCall, ResponseError> {
         let Some(name) = find(item, self.name).as_str() else {
             return Err(self.incomplete(self.name));
         };

@@ -10,6 +10,7 @@ use crate::provider::profile::{Construct, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
+use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_anchored, is_simple};
 use crate::tool::ToolEntry;
 
@@ -140,6 +141,11 @@ impl Dialect for XAi {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&FORMAT, response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        let calls = |response: &Value| chat::calls(&FORMAT, response);
+        stream::reader(stream::chat::Chunks::new(&FORMAT, calls))
     }
 
     fn turn(&self, response: &Value) -> Vec<Value> {

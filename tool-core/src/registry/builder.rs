@@ -102,7 +102,8 @@ impl RegistryBuilder {
         let value: Shared = Arc::new(Guarded::new(value));
         let group = prefix.trim_end_matches(['_', '-']);
         let group: Option<Arc<str>> = (!group.is_empty()).then(|| group.into());
-        let tools = T::TOOLS.iter().map(|tool| {
+        let more = T::MORE.iter().copied().flatten();
+        let tools = T::TOOLS.iter().chain(more).map(|tool| {
             let mut tool = LiveTool {
                 receiver: Some(value.clone()),
                 group: group.clone(),

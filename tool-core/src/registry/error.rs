@@ -103,7 +103,8 @@ impl fmt::Display for RegistryError {
 impl fmt::Display for Duplicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.locations.len();
-        writeln!(f, "{count} tools are named `{}`:", self.name)?;
+        let name = self.name.escape_debug();
+        writeln!(f, "{count} tools are named `{name}`:")?;
         for location in &self.locations {
             writeln!(f, "  {location}")?;
         }
@@ -119,6 +120,7 @@ impl fmt::Display for ToolProblem {
             detail,
             ..
         } = self;
+        let tool = tool.escape_debug();
         if detail.is_empty() {
             writeln!(f, "  `{tool}`, {location}")
         } else {
@@ -151,11 +153,16 @@ impl MissingTools {
 
 impl fmt::Display for MissingTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self
+            .missing
+            .iter()
+            .map(|name| name.escape_debug().to_string());
+        let names: Vec<_> = names.collect();
         write!(
             f,
             "these tools are not in the registry: {}; the linker drops a crate that the program \
              never references, so reference it, for example with `use weather_tools as _;`",
-            self.missing.join(", ")
+            names.join(", ")
         )
     }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::call::context::{TypeMap, get_value};
-use crate::call::{Arguments, ToolCall, ToolResult};
-use crate::output::Outcome;
+use crate::call::{Answer, Arguments, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
@@ -57,12 +56,24 @@ pub enum Gate {
     Change(Arguments),
     /// Does not run the tool: the call ends with this output.
     Answer(Answer),
+    /// Does not run the tool until somebody decides on the call.
+    Hold(String),
 }
 
 impl Gate {
     /// Rejects the call. The model sees the reason.
     pub fn deny(reason: impl Into<String>) -> Gate {
         Gate::Deny(reason.into())
+    }
+
+    /// Holds the call until somebody decides on it. They see the reason.
+    ///
+    /// A `run::Run` (feature `agent`) keeps the call for hours or days, in another process too, goes on
+    /// with the other calls, and then waits. A call without a run ends with an error of the kind
+    /// [`Held`](crate::ToolErrorKind::Held); call it again with the
+    /// [decision](crate::ToolCall::decided).
+    pub fn hold(reason: impl Into<String>) -> Gate {
+        Gate::Hold(reason.into())
     }
 
     /// Runs the call with these arguments, which are validated too.
@@ -114,49 +125,12 @@ impl Gate {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn answer(output: impl Serialize) -> Gate {
-        Gate::Answer(Answer(match Outcome::value(&output) {
-            Outcome::Text(text) => Output::Text(text),
-            Outcome::Json(json) => Output::Json(json),
-            Outcome::Failed { message, source } => Output::Failed {
-                message,
-                cause: source.map(|source| source.to_string()),
-            },
-        }))
+        Gate::Answer(Answer::new(&output))
     }
 
     /// Ends the call with the error [`Failed`](crate::ToolErrorKind::Failed), as if the tool had
     /// returned it. The model sees the message.
     pub fn fail(message: impl Into<String>) -> Gate {
-        Gate::Answer(Answer(Output::Failed {
-            message: message.into(),
-            cause: None,
-        }))
-    }
-}
-
-/// The output of a call whose tool does not run; see [`Gate::answer`] and [`Gate::fail`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer(Output);
-
-#[derive(Clone, Debug, PartialEq)]
-enum Output {
-    Text(String),
-    Json(String),
-    Failed {
-        message: String,
-        cause: Option<String>,
-    },
-}
-
-impl Answer {
-    pub(super) fn into_outcome(self) -> Outcome {
-        match self.0 {
-            Output::Text(text) => Outcome::Text(text),
-            Output::Json(json) => Outcome::Json(json),
-            Output::Failed { message, cause } => Outcome::Failed {
-                message,
-                source: cause.map(Into::into),
-            },
-        }
+        Gate::Answer(Answer::failed(message.into()))
     }
 }

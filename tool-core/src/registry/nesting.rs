@@ -41,6 +41,17 @@ pub(super) fn at_depth<T>(depth: u32, run: impl FnOnce() -> T) -> T {
     run()
 }
 
+/// Runs a call that never panics at the depth after that of the innermost one, which is passed to it.
+/// Without a guard, which would cost each call of a sync tool a second look-up of the variable.
+#[inline]
+pub(super) fn one_deeper<T>(run: impl FnOnce(u32) -> T) -> T {
+    let outer = DEPTH.get();
+    DEPTH.set(outer + 1);
+    let value = run(outer + 1);
+    DEPTH.set(outer);
+    value
+}
+
 /// The future of a call. It is polled and dropped at its depth and inside its span, and dropping it
 /// never panics.
 pub(super) struct CallFuture<F> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, HookCall};
-use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth};
+use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
@@ -19,7 +19,7 @@ use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
-use crate::call::{Arguments, CallHead, TRUNCATED, ToolCall, ToolResult};
+use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::violation::Coercion;
@@ -40,6 +40,7 @@ enum CallFailure {
     TimedOut(Timeout),
     Cancelled,
     Denied(String),
+    Held(Hold),
     Unavailable(String),
 }
 
@@ -79,8 +80,13 @@ pub(super) fn run_sync(
     call: ToolCall,
 ) -> ToolResult {
     let telemetry = Telemetry::new(&call, Some(&tool));
-    let mut input = input(inner, &tool, call, depth() + 1);
-    let outcome = telemetry.run(|| invoke_sync(invoke, &input));
+    let mut input = input(inner, &tool, call, 0);
+    let outcome = telemetry.run(|| {
+        one_deeper(|depth| {
+            input.set_depth(depth);
+            invoke_sync(invoke, &input)
+        })
+    });
     let coercions = input.finish();
     let result = to_result(input.take_head(), coercions, outcome);
     telemetry.finish(&result);
@@ -123,24 +129,55 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let mut result = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
-            map_message(&inner.policy, &mut result);
-            truncate(&inner.policy, &mut result);
-            result
+            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
+            without_hooks(&inner.policy, failed)
         });
         telemetry.finish(&result);
         result
     })
 }
 
+/// Validates a call of a tool without running it. Returns the arguments as the tool would get them.
+pub(super) fn validate_call(
+    inner: &Arc<Inner>,
+    tool: &ToolEntry,
+    call: ToolCall,
+) -> Result<String, Box<ToolError>> {
+    let failure = if call.is_truncated {
+        CallFailure::Arguments(ArgumentError::Malformed(TRUNCATED.into()))
+    } else {
+        let mut input = input(Arc::clone(inner), tool, call, 1);
+        // Context values may be missing: the call runs later, or elsewhere.
+        let failure = match dry_run(tool, &mut input) {
+            Ok(()) | Err(CallFailure::Arguments(ArgumentError::MissingContext(_))) => {
+                return Ok(input.normalised_text().to_owned());
+            }
+            Err(failure) => failure,
+        };
+        input.finish();
+        failure
+    };
+    Err(to_error(&tool.name, failure))
+}
+
 /// Answers a call of a tool that does not exist.
 #[cold]
 pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
     let error = ToolError::unknown_tool(&call.name, snapshot.names());
-    let mut result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
-    map_message(&inner.policy, &mut result);
-    truncate(&inner.policy, &mut result);
+    not_run(inner, call, error)
+}
+
+/// Answers a call whose preparation panicked.
+#[cfg(feature = "agent")]
+pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResult {
+    let error = ToolError::panicked(&call.name, panic);
+    not_run(inner, call, error)
+}
+
+fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
+    let telemetry = Telemetry::new(&call, None);
+    let result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
+    let result = without_hooks(&inner.policy, result);
     telemetry.finish(&result);
     result
 }
@@ -166,14 +203,14 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
     )
 }
 
+/// Runs a sync tool, at its depth.
 #[inline]
 fn invoke_sync(invoke: SyncFn, input: &Input) -> CallOutcome {
-    let depth = input.depth();
-    if depth > MAX_DEPTH {
+    if input.depth() > MAX_DEPTH {
         return too_deep();
     }
     // Not `catch`, which would move the outcome once more.
-    match at_depth(depth, || catch_unwind(AssertUnwindSafe(|| invoke(input)))) {
+    match catch_unwind(AssertUnwindSafe(|| invoke(input))) {
         Ok(outcome) => outcome.map_err(CallFailure::Arguments),
         Err(payload) => Err(CallFailure::Panicked(panic_text(payload))),
     }
@@ -242,6 +279,7 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         }) => ToolError::timed_out(tool, after, may_retry, may_continue),
         CallFailure::Cancelled => ToolError::cancelled(tool),
         CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
+        CallFailure::Held(hold) => ToolError::held(hold),
         CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
     })
 }
@@ -321,7 +359,7 @@ async fn until_cancelled(
 async fn run_gated(
     inner: &Arc<Inner>,
     tool: ToolEntry,
-    call: ToolCall,
+    mut call: ToolCall,
     hook_call: Option<&mut HookCall>,
     scope: Scope,
     depth: u32,
@@ -334,13 +372,29 @@ async fn run_gated(
         let error = ArgumentError::Malformed(TRUNCATED.into());
         return fail(CallFailure::Arguments(error));
     }
-    let extensions = call.extensions.as_ref();
-    let parent = extensions.and_then(|extensions| extensions.parent.clone());
+    let mut parent = None;
+    let mut decided = Decided::default();
+    let mut is_changed = false;
+    if let Some(extensions) = &mut call.extensions {
+        parent.clone_from(&extensions.parent);
+        decided = std::mem::take(&mut extensions.decided);
+        match decided.ruling() {
+            Ruling::Proceed => {}
+            Ruling::Deny(reason) => return fail(CallFailure::Denied(reason)),
+            Ruling::Answer(answer) => return (Ok(answer.into_outcome()), Vec::new()),
+            Ruling::Change(arguments) => {
+                call.arguments = arguments;
+                is_changed = true;
+            }
+        }
+    }
     let mut input = input(Arc::clone(inner), &tool, call, depth);
-    if let Some(hook_call) = hook_call
-        && let Err(outcome) = run_before_hooks(policy, &tool, &mut input, hook_call).await
-    {
-        return (outcome, input.finish());
+    if let Some(hook_call) = hook_call {
+        let decided = (&decided, is_changed);
+        let outcome = run_before_hooks(policy, &tool, &mut input, hook_call, decided).await;
+        if let Err(outcome) = outcome {
+            return (outcome, input.finish());
+        }
     }
     // Held until the tool ends, by the thread of a blocking tool too.
     let permit = Permit::acquire(policy, parent.as_ref(), !tool.has_context()).await;
@@ -384,9 +438,12 @@ async fn run_before_hooks(
     tool: &ToolEntry,
     input: &mut Input,
     hook_call: &mut HookCall,
+    (decided, is_changed): (&Decided, bool),
 ) -> Result<(), CallOutcome> {
     // First, so that nobody is asked to approve a call that can't run.
     validate(tool, input, hook_call)?;
+    let changed = is_changed.then(|| input.normalised_text().to_owned());
+    let mut holds = 0;
     for hook in &policy.before {
         match run_hook(|| hook(hook_call.clone())).await {
             Ok(Gate::Allow) => {}
@@ -396,6 +453,14 @@ async fn run_before_hooks(
                 validate(tool, input, hook_call)?;
             }
             Ok(Gate::Answer(answer)) => return Err(Ok(answer.into_outcome())),
+            Ok(Gate::Hold(reason)) => {
+                holds += 1;
+                let arguments = input.normalised_text();
+                if !decided.allows(holds, arguments, changed.as_deref()) {
+                    let hold = Hold::new(&tool.name, arguments, reason, holds);
+                    return Err(Err(CallFailure::Held(hold)));
+                }
+            }
             Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
         }
     }
@@ -408,6 +473,13 @@ fn validate(
     input: &mut Input,
     hook_call: &mut HookCall,
 ) -> Result<(), CallOutcome> {
+    dry_run(tool, input).map_err(Err)?;
+    hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
+    Ok(())
+}
+
+/// Decodes the arguments of a call without running it.
+fn dry_run(tool: &ToolEntry, input: &mut Input) -> Result<(), CallFailure> {
     // Decoding runs code of the parameters' types.
     let validated = catch(|| {
         input.validate(tool, |input| match tool.invoke() {
@@ -416,12 +488,8 @@ fn validate(
         })
     });
     match validated {
-        Ok(Ok(())) => {
-            hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
-            Ok(())
-        }
-        Ok(Err(error)) => Err(Err(CallFailure::Arguments(error))),
-        Err(panic) => Err(Err(CallFailure::Panicked(panic))),
+        Ok(validated) => validated.map_err(CallFailure::Arguments),
+        Err(panic) => Err(CallFailure::Panicked(panic)),
     }
 }
 
@@ -437,10 +505,9 @@ struct Timeout {
 
 impl Timeout {
     fn of(tool: &ToolEntry, after: Duration) -> Timeout {
-        let annotations = &tool.annotations;
         Timeout {
             after,
-            may_retry: [annotations.read_only, annotations.idempotent].contains(&Some(true)),
+            may_retry: tool.is_repeatable(),
             may_continue: matches!(tool.invoke(), Invoke::Blocking(_)),
         }
     }
@@ -513,7 +580,7 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
         if input.cancellation().is_cancelled() {
             return;
         }
-        let outcome = scope.run(|| invoke_sync(invoke, &input));
+        let outcome = at_depth(input.depth(), || scope.run(|| invoke_sync(invoke, &input)));
         let coercions = input.finish();
         *thread_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, coercions));
     }));
@@ -538,6 +605,14 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
     let outcome = with_timeout(Some(runtime), timeout, waiting).await;
     guard.is_armed = matches!(outcome, Err(CallFailure::TimedOut(_)));
     (outcome, coercions)
+}
+
+/// Applies the registry's policy to a failure that no `after` hook sees.
+#[cold]
+fn without_hooks(policy: &Policy, mut result: ToolResult) -> ToolResult {
+    map_message(policy, &mut result);
+    truncate(policy, &mut result);
+    result
 }
 
 /// Replaces the message of an error, if the application asks for it.

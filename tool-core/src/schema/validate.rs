@@ -4,6 +4,7 @@
 
 mod coerce;
 mod decoding;
+pub(crate) mod incremental;
 mod path;
 mod text;
 mod unions;
@@ -115,6 +116,8 @@ struct Validator<'t> {
     unions: usize,
     /// The most unions nested in one another so far.
     deepest_union: usize,
+    /// `true` once a budget was too small.
+    is_exhausted: bool,
 }
 
 impl<'t> Validator<'t> {
@@ -134,6 +137,7 @@ impl<'t> Validator<'t> {
             decode_budget: text.len().saturating_mul(512).saturating_add(1 << 16),
             unions: 0,
             deepest_union: 0,
+            is_exhausted: false,
         }
     }
 

@@ -10,6 +10,11 @@ const LISTED: usize = 20;
 
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "agent",
+    serde(from = "SavedViolation", into = "SavedViolation")
+)]
 pub struct Violation {
     /// The displayed text: the path, then the message.
     text: String,
@@ -80,6 +85,31 @@ impl fmt::Debug for Violation {
     }
 }
 
+/// The parts of a saved [`Violation`].
+#[cfg(feature = "agent")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SavedViolation {
+    path: String,
+    message: String,
+}
+
+#[cfg(feature = "agent")]
+impl From<SavedViolation> for Violation {
+    fn from(saved: SavedViolation) -> Violation {
+        Violation::new(saved.path, |out| out.push_str(&saved.message))
+    }
+}
+
+#[cfg(feature = "agent")]
+impl From<Violation> for SavedViolation {
+    fn from(violation: Violation) -> SavedViolation {
+        SavedViolation {
+            path: violation.path().into(),
+            message: violation.message().into(),
+        }
+    }
+}
+
 /// The first violations of a call, and the number of further ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Violations {
@@ -97,6 +127,11 @@ impl Violations {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
+    }
+
+    /// Returns the listed violations.
+    pub(crate) fn listed(&self) -> &[Violation] {
+        &self.listed
     }
 
     /// Returns the listed violations and the number of further ones.
@@ -124,7 +159,6 @@ impl Violations {
     }
 
     /// Counts further violations.
-    #[cfg(feature = "dynamic")]
     pub(crate) fn count(&mut self, more: usize) {
         self.more += more;
     }
@@ -152,6 +186,7 @@ pub(crate) struct Mark(usize, usize);
 
 /// A value in the arguments that a lenient registry converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct Coercion {
     path: String,
     got: String,

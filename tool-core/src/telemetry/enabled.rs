@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::mem;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
@@ -20,13 +21,13 @@ use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
 /// The telemetry of one call; empty if no subscriber is interested.
-pub(crate) struct Telemetry(Option<Guarded<Box<ActiveSpan>>>);
+pub(crate) struct Telemetry(Guarded<Box<ActiveSpan>>);
 
 /// The span of a call, for use elsewhere.
-pub(crate) struct Scope(Option<Guarded<Span>>);
+pub(crate) struct Scope(Guarded<Span>);
 
 struct ActiveSpan {
-    span: Span,
+    span: Guarded<Span>,
     /// The data of the event; `None` if no subscriber wants it.
     event: Option<EventData>,
     is_finished: Cell<bool>,
@@ -46,7 +47,7 @@ impl Scope {
     /// Runs a part of the call inside the span.
     #[inline]
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        match &self.0 {
+        match self.0.get() {
             Some(span) => in_span(span, run),
             None => run(),
         }
@@ -66,38 +67,46 @@ impl Telemetry {
     pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
         // One check instead of three, for a program without a subscriber.
         if LevelFilter::current() == LevelFilter::OFF {
-            return Telemetry(None);
+            return Telemetry(Guarded::none());
         }
         let active = catch(|| ActiveSpan::new(call, tool)).ok().flatten();
-        Telemetry(active.map(Guarded::new))
+        Telemetry(active.into())
     }
 
     /// Runs a sync tool inside the span.
     #[inline]
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        match &self.0 {
+        match self.0.get() {
             Some(active) => in_span(&active.span, run),
             None => run(),
         }
     }
 
     pub(crate) fn scope(&self) -> Scope {
-        let span = self.0.as_ref().map(|active| catch(|| active.span.clone()));
-        Scope(span.and_then(Result::ok).map(Guarded::new))
+        let span = self
+            .0
+            .get()
+            .map(|active| catch(|| Span::clone(&active.span)));
+        Scope(span.and_then(Result::ok).into())
     }
 
     /// Emits the event of the result.
     #[inline]
     pub(crate) fn finish(self, result: &ToolResult) {
-        if let Some(active) = self.0 {
-            finish(active, result);
+        if self.0.get().is_some() {
+            finish(self, result);
+        } else {
+            // Spares each call the question of what there is to drop.
+            mem::forget(self);
         }
     }
 }
 
 #[cold]
-fn finish(active: Guarded<Box<ActiveSpan>>, result: &ToolResult) {
-    let _ = catch(|| active.finish(result));
+fn finish(telemetry: Telemetry, result: &ToolResult) {
+    if let Some(active) = telemetry.0.get() {
+        let _ = catch(|| active.finish(result));
+    }
 }
 
 impl ActiveSpan {
@@ -105,7 +114,8 @@ impl ActiveSpan {
         let has_event = is_any_event_enabled();
         // Creating the span completes the question above; see `is_any_event_enabled`.
         let _ = tracing::span_enabled!(target: "tool_core", Level::INFO);
-        let span = tracing::info_span!(
+        // Guarded from here on: dropping it while a panic unwinds may panic again, which would abort.
+        let span = Guarded::new(tracing::info_span!(
             target: "tool_core",
             "execute_tool",
             "otel.name" = Empty,
@@ -116,7 +126,7 @@ impl ActiveSpan {
             "gen_ai.tool.type" = "function",
             "gen_ai.tool.description" = tool.map(|tool| line(&tool.description)).as_deref(),
             "error.type" = Empty,
-        );
+        ));
         // Not for names that a model made up: span names must have a low cardinality.
         if tool.is_some() && !span.is_disabled() {
             span.record("otel.name", ["execute_tool ", &name(call)].concat());
@@ -153,7 +163,7 @@ impl ActiveSpan {
             self.record_error(error.kind());
         }
         if let Some(data) = &self.event {
-            self.span.in_scope(|| match result.error() {
+            in_span(&self.span, || match result.error() {
                 Some(error) => failed(data, result, error),
                 None => succeeded(data, result),
             });
@@ -169,7 +179,7 @@ impl Drop for ActiveSpan {
         }
         self.record_error(ToolErrorKind::Cancelled);
         if let Some(data) = &self.event {
-            self.span.in_scope(|| dropped(data));
+            in_span(&self.span, || dropped(data));
         }
     }
 }
@@ -340,10 +350,13 @@ fn causes(error: &ToolError) -> Option<String> {
 
 /// Emits an event for each broken rule and for each tool that a dialect omits.
 pub(crate) fn rendered(rendered: &Rendered) {
-    for broken in rendered.broken_rules() {
-        tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", line(&broken.message));
-    }
-    for refused in rendered.refused() {
-        tracing::warn!(target: "tool_core", "{}", line(&refused.message));
-    }
+    let log = || {
+        for broken in rendered.broken_rules() {
+            tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", line(&broken.message));
+        }
+        for refused in rendered.refused() {
+            tracing::warn!(target: "tool_core", "{}", line(&refused.message));
+        }
+    };
+    let _ = catch(log);
 }

@@ -181,7 +181,8 @@ fn mentions_self(tokens: TokenStream) -> bool {
     })
 }
 
-fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> TokenStream {
+/// Replaces `Self` in tokens for code outside the block.
+pub(crate) fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> TokenStream {
     let mut replaced = TokenStream::new();
     let mut trees = tokens.into_iter().peekable();
     while let Some(tree) = trees.next() {

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{Attribute, LitBool, LitStr, Meta};
+use syn::{Attribute, Expr, Lit, LitBool, LitStr, Meta};
 
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
@@ -46,6 +46,13 @@ impl Key {
         }
         Some((parsed, name.span()))
     }
+}
+
+/// The value of a key that accepts a constant.
+pub(crate) enum TextOrConstant {
+    Text(LitStr),
+    /// An expression.
+    Constant(TokenStream),
 }
 
 /// The keys of all attributes of one kind on an item.
@@ -171,6 +178,28 @@ impl Keys {
     pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<LitStr> {
         let (text, _) = self.take(name)?.parse::<LitStr>("\"…\"", errors)?;
         Some(text)
+    }
+
+    /// Takes `name = "text"` or `name = expression`.
+    pub(crate) fn text_or_constant(
+        &mut self,
+        name: &'static str,
+        errors: &mut Errors,
+    ) -> Option<TextOrConstant> {
+        let key = self.take(name)?;
+        let is_literal = |input: ParseStream<'_>| {
+            let is_literal = input.is_empty() || input.peek(Lit);
+            input.parse::<TokenStream>()?;
+            Ok(is_literal)
+        };
+        let value = key.value.clone().unwrap_or_default();
+        if is_literal.parse2(value.clone()).is_ok_and(|is| !is)
+            && syn::parse2::<Expr>(value.clone()).is_ok()
+        {
+            return Some(TextOrConstant::Constant(value));
+        }
+        let (text, _) = key.parse("\"…\"", errors)?;
+        Some(TextOrConstant::Text(text))
     }
 
     /// Takes `name`, `name = true` or `name = false`.

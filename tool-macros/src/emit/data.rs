@@ -8,9 +8,10 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse_quote;
 
-use super::block;
 use super::property::{Member, describe};
+use super::{block, description};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
+use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
 use crate::util::tokens::text;
@@ -186,7 +187,7 @@ fn add_bounds(data: &Data, generics: &mut syn::Generics) {
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
+pub(super) fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(ident) => names.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), names),
@@ -212,7 +213,7 @@ fn constants(data: &Data) -> TokenStream {
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
 fn schema(data: &Emitter<'_>) -> TokenStream {
     let name = plain(&data.ident);
-    let schema = describe(shape(data, &data.shape), data.description.as_deref());
+    let schema = describe(shape(data, &data.shape), data.description.as_ref());
     let input_only = data.is_input_only;
     let named = quote!(__tool_core::named(#schema, #name, #input_only));
     if data.is_try_from {
@@ -324,11 +325,7 @@ fn strings(variants: &[&Variant]) -> TokenStream {
     let aliases = all.clone().flat_map(|variant| &variant.aliases);
     let aliases = aliases.chain(other.map(|variant| &variant.name));
     let is_open = all.clone().any(|variant| variant.is_other);
-    let notes = all.filter_map(|variant| {
-        let description = variant.description.as_ref()?;
-        Some(format!("{}: {description}", variant.name))
-    });
-    let notes = text(&notes.collect::<Vec<_>>().join("\n"));
+    let notes = notes(&all.copied().collect::<Vec<_>>());
     quote! {
         __tool_core::strings(
             const { &[#(#values),*] },
@@ -336,6 +333,29 @@ fn strings(variants: &[&Variant]) -> TokenStream {
             #is_open,
             #notes,
         )
+    }
+}
+
+/// The descriptions of unit variants, as `Text`.
+fn notes(variants: &[&Variant]) -> TokenStream {
+    let mut parts = Vec::new();
+    for variant in variants {
+        if let Some(description) = &variant.description {
+            let line = if parts.is_empty() { "" } else { "\n" };
+            parts.extend(
+                description
+                    .clone()
+                    .after(format!("{line}{}: ", variant.name)),
+            );
+        }
+    }
+    let literal = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    match parts.iter().map(literal).collect::<Option<String>>() {
+        Some(notes) => text(&notes),
+        None => description::text(&Description::Constant(parts)),
     }
 }
 
@@ -381,7 +401,7 @@ fn branch(
             }
         }
     };
-    describe(schema, variant.description.as_deref())
+    describe(schema, variant.description.as_ref())
 }
 
 /// The schema of a variant without a tag.
@@ -512,7 +532,7 @@ fn property(data: &Data, field: &Field) -> TokenStream {
 fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
-        description: field.description.as_deref(),
+        description: field.description.as_ref(),
         ty: field.ty.to_token_stream(),
         ends: ends(&field.ty),
         constraints: &field.constraints,

@@ -45,6 +45,9 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         )
     });
     let outcome = outcome(tool);
+    let owner = tool.owner.as_ref();
+    let generics = owner.map(|owner| owner.generics.split_for_impl());
+    let (parameters, conditions) = generics.map(|(one, _, other)| (one, other)).unzip();
     let (returned, outcome) = if tool.is_async {
         // With this span, "is not `Send`" underlines the function's name.
         let boxed = quote_spanned! {tool.ident.span()=>
@@ -55,7 +58,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         (quote!(__tool_core::SyncResult), outcome)
     };
     quote! {
-        fn __tool_invoke(__tool_input: &__tool_core::Input) -> #returned {
+        fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
             #(#slots)*
             __tool_input.read(&mut [#(#slot_references),*])?;
             #(#context)*
@@ -70,9 +73,18 @@ fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
         None => (quote!(#ident), None),
-        Some(Owner { ty, has_receiver }) => {
+        Some(Owner {
+            ty,
+            of_trait,
+            has_receiver,
+            ..
+        }) => {
             let receiver = quote!(__tool_core::Input::receiver::<#ty>(__tool_input),);
-            (quote!(<#ty>::#ident), has_receiver.then_some(receiver))
+            let of_trait = of_trait.as_ref().map(|of_trait| quote!(as #of_trait));
+            (
+                quote!(<#ty #of_trait>::#ident),
+                has_receiver.then_some(receiver),
+            )
         }
     };
     let mut arguments: Vec<_> = tool

@@ -15,6 +15,7 @@ use syn::{Attribute, Meta};
 
 use self::known_types::{is_optional, schema_members};
 use crate::model::constraints::{Constraint, SchemaOverride};
+use crate::model::description::{Description, Part};
 use crate::model::json_schema::Kind;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
 use crate::util::{json, markdown};
@@ -96,6 +97,14 @@ fn head(tool: &Tool) -> String {
     if !annotations.is_empty() {
         text.push_str(&format!(" It is {}.", annotations.join(", ")));
     }
+    if !tool.tags.is_empty() {
+        let tags: Vec<_> = tool
+            .tags
+            .iter()
+            .map(|tag| markdown::code(&tag.value()))
+            .collect();
+        text.push_str(&format!(" Its tags are {}.", tags.join(", ")));
+    }
     text.push_str(if tool.parameters.is_empty() {
         " It takes no arguments.\n"
     } else {
@@ -128,7 +137,13 @@ fn row(parameter: &Parameter) -> String {
         markdown::code(&parameter.key.value()),
         markdown::code(&ty),
         summaries.join(", "),
-        markdown::cell(parameter.description.as_deref().unwrap_or_default()),
+        markdown::cell(
+            &parameter
+                .description
+                .as_ref()
+                .map(shown)
+                .unwrap_or_default()
+        ),
     )
 }
 
@@ -145,13 +160,13 @@ fn may_be_absent(parameter: &Parameter) -> bool {
 
 /// The text and the schema that a model receives, folded.
 fn tail(tool: &Tool) -> String {
-    let mut prompt = tool.description.clone();
+    let mut prompt = shown(&tool.description);
     for (label, section) in [
         ("When to use", &tool.when_to_use),
         ("Returns", &tool.returns),
     ] {
         if let Some(section) = section {
-            prompt.push_str(&format!("\n\n{label}: {section}"));
+            prompt.push_str(&format!("\n\n{label}: {}", shown(section)));
         }
     }
     let prompt = markdown::block("text", &prompt);
@@ -162,7 +177,21 @@ fn tail(tool: &Tool) -> String {
     )
 }
 
-/// The JSON Schema of the arguments, or `None` if the name of a type does not determine it.
+/// A description with its constants as written, in braces.
+fn shown(description: &Description) -> String {
+    let parts = match description {
+        Description::Text(text) => return text.clone(),
+        Description::Constant(parts) => parts,
+    };
+    let parts = parts.iter().map(|part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Constant(tokens) | Part::Docs(tokens) => format!("{{{}}}", spelled(tokens.clone())),
+    });
+    parts.collect()
+}
+
+/// The JSON Schema of the arguments, or `None` if the name of a type or a constant does not determine
+/// it.
 fn schema(tool: &Tool) -> Option<String> {
     let mut properties = Vec::new();
     let mut required = Vec::new();
@@ -179,7 +208,10 @@ fn schema(tool: &Tool) -> Option<String> {
         };
         let mut members = schema_members(ty, &constraints.narrowings)?;
         if let Some(description) = &parameter.description {
-            members.push(("description".into(), quoted(description)));
+            let Description::Text(text) = description else {
+                return None;
+            };
+            members.push(("description".into(), quoted(text)));
         }
         if let WhenAbsent::Literal(literal, _) = &parameter.when_absent {
             members.push(("default".into(), literal.json()));

@@ -3,7 +3,9 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
+use super::description;
 use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
+use crate::model::description::Description;
 use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
@@ -12,7 +14,7 @@ use crate::util::tokens::text;
 /// A parameter or a field.
 pub(super) struct Member<'m> {
     pub(super) key: &'m str,
-    pub(super) description: Option<&'m str>,
+    pub(super) description: Option<&'m Description>,
     /// The type whose schema it has, unless the constraints override it.
     pub(super) ty: TokenStream,
     /// The spans of its first and its last token.
@@ -24,7 +26,7 @@ pub(super) struct Member<'m> {
     pub(super) is_optional: bool,
     /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
     /// accepts may break them.
-    pub(super) tool: Option<&'m str>,
+    pub(super) tool: Option<String>,
 }
 
 impl Member<'_> {
@@ -36,17 +38,25 @@ impl Member<'_> {
     //         )
     pub(super) fn property(&self) -> TokenStream {
         let name = self.key;
-        let description = self.description.unwrap_or_default();
+        let literal = match self.description {
+            None => Some(""),
+            Some(Description::Text(text)) => Some(&**text),
+            Some(Description::Constant(_)) => None,
+        };
         let is_same_in_json = |text: &str| json::escape(text) == text;
-        let tool = self.tool.map(|tool| quote!(#tool,));
+        let tool = self.tool.as_ref().map(|tool| quote!(#tool,));
         let mut property = match self.base() {
             // Most texts are the same in JSON. This form is cheaper to compile.
-            Base::Type(ty) if is_same_in_json(name) && is_same_in_json(description) => {
+            Base::Type(ty) if is_same_in_json(name) && literal.is_some_and(is_same_in_json) => {
                 let function = tool.as_ref().map_or("property", |_| "parameter");
-                self.call(function, Some(&ty), quote!(#tool #name, #description))
+                self.call(function, Some(&ty), quote!(#tool #name, #literal))
             }
             base => {
-                let (name, description) = (text(name), text(description));
+                let name = text(name);
+                let description = match self.description {
+                    None => text(""),
+                    Some(description) => description::text(description),
+                };
                 let texts = quote!(#name, #description);
                 let (property, check, ty) = match base {
                     Base::Type(ty) => {
@@ -239,12 +249,13 @@ fn json_schema(json: &JsonSchema) -> TokenStream {
     };
     let constraints = json.constraints.iter();
     let schema = constraints.fold(base, |base, one| constrained(&quote!(&#base), one));
-    describe(schema, json.description.as_deref())
+    let description = json.description.clone().map(Description::Text);
+    describe(schema, description.as_ref())
 }
 
 /// Adds a description to a schema.
-pub(super) fn describe(schema: TokenStream, description: Option<&str>) -> TokenStream {
-    match description.map(text) {
+pub(super) fn describe(schema: TokenStream, description: Option<&Description>) -> TokenStream {
+    match description.map(description::text) {
         Some(description) => quote!((#schema).describe(#description)),
         None => schema,
     }

@@ -1,10 +1,14 @@
 //! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{GenericParam, Generics};
 
+use super::data::mentions;
 use super::property::Member;
-use super::{block, invoke, with_cfgs};
+use super::{block, description, invoke, with_cfgs};
+use crate::model::constraints::SchemaOverride;
+use crate::model::description::Description;
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::tokens::option;
@@ -49,31 +53,60 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
 //                 impl Tool for __tool_handler; constants; fn __tool_invoke
 //                 entry::<__tool_handler>()
 //             };
-//             impl Toolset for Home { const TOOLS: &'static [&'static StaticTool] = &[__TOOL_0]; }
+//             impl FirstBlock<…> for Home { const TOOLS: &'static [&'static StaticTool] = &[__TOOL_0]; }
+//         };
+//
+// Input:  impl<T: Backend> Home<T> { #[tool] fn set(&self, …) { … } }
+// Output: const _: () = {
+//             impl<T: Backend> FirstBlock<…> for Home<T> where Home<T>: Send + Sync + 'static {
+//                 const TOOLS: &'static [&'static StaticTool] = &[{
+//                     struct __tool_handler<T>(PhantomData<T>);
+//                     impl<T: Backend> Tool for __tool_handler<Home<T>> where …; fn __tool_invoke<T: Backend>
+//                     entry::<__tool_handler<Home<T>>>()
+//                 }];
+//             }
 //         };
 pub(crate) fn toolset(set: &Toolset) -> TokenStream {
     let name = |at: usize| format_ident!("__TOOL_{at}");
-    let constants = set.tools.iter().enumerate().map(|(at, tool)| {
-        let name = name(at);
+    let is_generic = is_generic(&set.generics);
+    let ty = &set.ty;
+    let entries = set.tools.iter().map(|tool| {
         let handler = format_ident!("__tool_handler", span = tool.ident.span());
+        let (definition, handler) = if is_generic {
+            (
+                quote!(struct #handler<__Owner>(::core::marker::PhantomData<__Owner>);),
+                quote!(#handler<#ty>),
+            )
+        } else {
+            (quote!(struct #handler {}), quote!(#handler))
+        };
         let implementation = implementation(tool, &handler);
         let entry = entry(tool, &handler);
-        let constant = quote! {
-            const #name: &__tool_core::StaticTool = {
-                #[allow(non_camel_case_types, dead_code)]
-                struct #handler {}
+        quote!({
+            #[allow(non_camel_case_types, dead_code)]
+            #definition
 
-                #implementation
-                #entry
-            };
-        };
-        with_cfgs(&tool.cfgs, constant)
+            #implementation
+            #entry
+        })
     });
-    let names = set.tools.iter().enumerate().map(|(at, tool)| {
-        let name = name(at);
-        with_cfgs(&tool.cfgs, quote!(#name))
-    });
-    let implementation = toolset_implementation(set, &quote!(&[#(#names),*]));
+    // A constant for each, so that one build shows the errors of all. A constant cannot be generic.
+    let (constants, entries): (Vec<_>, Vec<_>) = entries
+        .zip(&set.tools)
+        .enumerate()
+        .map(|(at, (entry, tool))| {
+            if is_generic {
+                return (TokenStream::new(), with_cfgs(&tool.cfgs, entry));
+            }
+            let name = name(at);
+            let constant = quote!(const #name: &__tool_core::StaticTool = #entry;);
+            (
+                with_cfgs(&tool.cfgs, constant),
+                with_cfgs(&tool.cfgs, quote!(#name)),
+            )
+        })
+        .unzip();
+    let implementation = toolset_implementation(set, &quote!(&[#(#entries),*]), true);
     let items = quote! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
@@ -84,20 +117,64 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
     block(&set.krate, &set.cfgs, &items)
 }
 
+/// Returns `true` if a block has generics.
+fn is_generic(generics: &Generics) -> bool {
+    !generics.params.is_empty()
+}
+
 /// The implementation for a toolset that has errors. Without it, every use of the toolset would be
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
-    let implementation = toolset_implementation(set, &quote!(&[]));
+    let implementation = toolset_implementation(set, &quote!(&[]), false);
     block(&set.krate, &set.cfgs, &implementation)
 }
 
-fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
-    let ty = &set.ty;
+// Input:  #[toolset] impl Home
+// Output: impl FirstBlock<…> for Home { const TOOLS: … }
+//
+// Input:  #[toolset(blocks = 2)] impl Home
+// Output: impl FirstBlock<…> for Home { const TOOLS: …; const MORE: … = &[<Home as FurtherBlock<2>>::TOOLS]; }
+//         impl ListsBlock<2> for Home {}
+//
+// Input:  #[toolset(block = 2)] impl Home
+// Output: impl FurtherBlock<2> for Home { const TOOLS: …; const LISTED: () = { listed::<Home, 2>() }; }
+fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) -> TokenStream {
+    let Toolset {
+        ty,
+        number,
+        further,
+        ..
+    } = set;
+    let (parameters, _, conditions) = set.generics.split_for_impl();
+    let (block, more) = if let Some(number) = number {
+        let listed = is_checked.then(|| quote!(__tool_core::listed::<#ty, #number>()));
+        (
+            quote!(FurtherBlock<#number>),
+            Some(quote!(const LISTED: () = { #listed };)),
+        )
+    } else {
+        let more = (!further.is_empty()).then(|| {
+            quote! {
+                const MORE: &'static [&'static [&'static __tool_core::StaticTool]] =
+                    &[#(<#ty as __tool_core::FurtherBlock<#further>>::TOOLS),*];
+            }
+        });
+        (
+            quote!(
+                FirstBlock<
+                    __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
+                >
+            ),
+            more,
+        )
+    };
     quote! {
         #[automatically_derived]
-        impl __tool_core::Toolset for #ty {
+        impl #parameters __tool_core::#block for #ty #conditions {
             const TOOLS: &'static [&'static __tool_core::StaticTool] = #tools;
+            #more
         }
+        #(impl #parameters __tool_core::ListsBlock<#further> for #ty #conditions {})*
     }
 }
 
@@ -136,7 +213,7 @@ fn handler(tool: &Tool) -> TokenStream {
     }
 }
 
-fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
+fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
     let constants = constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
@@ -146,11 +223,15 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
         (false, true) => quote!(Blocking),
     };
     let details = details(tool);
+    let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
+    let generics = generics.unwrap_or_default();
+    let (parameters, arguments, conditions) = generics.split_for_impl();
+    let arguments = is_generic(&generics).then(|| arguments.as_turbofish());
     quote! {
         #[automatically_derived]
-        impl __tool_core::Tool for #handler {
+        impl #parameters __tool_core::Tool for #handler #conditions {
             const SOURCE: __tool_core::StaticSpec = #source;
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke);
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke #arguments);
             #details
         }
 
@@ -171,9 +252,8 @@ fn implementation(tool: &Tool, handler: &Ident) -> TokenStream {
 //             ..StaticSpec::EMPTY
 //         }
 fn source(tool: &Tool) -> TokenStream {
-    let Tool {
-        name, description, ..
-    } = tool;
+    let name = &tool.name;
+    let description = description::string(&tool.description);
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
         let annotations = tool.annotations.map(option);
@@ -216,10 +296,9 @@ fn parameters(tool: &Tool) -> TokenStream {
         return quote!(&[]);
     }
     let parameters = format_ident!("__tool_parameters", span = Span::mixed_site());
-    let name = tool.name.value();
     let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let key = parameter.key.value();
-        let property = member(at, parameter, &key, Some(&name)).property();
+        let property = member(tool, at, parameter, &key, true).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
             WhenAbsent::OfType => quote!(#property.optional()),
@@ -246,21 +325,41 @@ fn parameters(tool: &Tool) -> TokenStream {
 }
 
 fn member<'m>(
+    tool: &'m Tool,
     at: usize,
     parameter: &'m Parameter,
     key: &'m str,
-    tool: Option<&'m str>,
+    is_checked: bool,
 ) -> Member<'m> {
     Member {
         key,
-        description: parameter.description.as_deref(),
+        description: parameter.description.as_ref(),
         ty: parameter.erased.clone(),
         ends: parameter.ends,
         constraints: &parameter.constraints,
-        constant: Some(format_ident!("__TOOL_NARROW_{at}")),
+        constant: (!is_generic_parameter(tool, parameter))
+            .then(|| format_ident!("__TOOL_NARROW_{at}")),
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
-        tool,
+        tool: is_checked.then(|| tool.name.value()),
     }
+}
+
+/// Returns `true` if the type of a parameter may depend on the generics of its toolset.
+fn is_generic_parameter(tool: &Tool, parameter: &Parameter) -> bool {
+    let Some(owner) = &tool.owner else {
+        return false;
+    };
+    let names = owner.generics.params.iter().filter_map(|one| match one {
+        GenericParam::Type(ty) => Some(&ty.ident),
+        GenericParam::Const(constant) => Some(&constant.ident),
+        GenericParam::Lifetime(_) => None,
+    });
+    let names: Vec<_> = names.collect();
+    let other = match &parameter.constraints.schema_override {
+        Some(SchemaOverride::Type(ty)) => ty.to_token_stream(),
+        _ => TokenStream::new(),
+    };
+    mentions(parameter.erased.clone(), &names) || mentions(other, &names)
 }
 
 // Input:  #[param(range = 1..=14, default = 5, example = 7)] days: u8
@@ -268,48 +367,56 @@ fn member<'m>(
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(5), "…");
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
 fn constants(tool: &Tool) -> TokenStream {
-    let constants = tool
-        .parameters
-        .iter()
-        .enumerate()
-        .flat_map(|(at, parameter)| {
-            let key = parameter.key.value();
-            let member = member(at, parameter, &key, None);
-            let default = match &parameter.when_absent {
-                WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
-                _ => None,
-            };
-            let constants = member.definition().into_iter().chain(default);
-            let constants: Vec<_> = constants.chain(member.checks()).collect();
-            let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
-            constants.into_iter().map(with_cfgs)
-        });
+    let concrete = tool.parameters.iter().enumerate();
+    let concrete = concrete.filter(|(_, one)| !is_generic_parameter(tool, one));
+    let constants = concrete.flat_map(|(at, parameter)| {
+        let key = parameter.key.value();
+        let member = member(tool, at, parameter, &key, false);
+        let default = match &parameter.when_absent {
+            WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+            _ => None,
+        };
+        let constants = member.definition().into_iter().chain(default);
+        let constants: Vec<_> = constants.chain(member.checks()).collect();
+        let with_cfgs = |constant| with_cfgs(&parameter.cfgs, constant);
+        constants.into_iter().map(with_cfgs)
+    });
     constants.collect()
 }
 
-// Input:  #[tool(title = "Forecast", timeout = "30s")] fn f(#[param(context)] db: &Db)
+// Input:  #[tool(title = "Forecast", tags = ["weather"], timeout = "30s")] fn f(#[param(context)] db: &Db)
 // Output: const DETAILS: Option<&'static Details> = Some(&Details {
 //             title: Some(Cow::Borrowed("Forecast")),
+//             tags: Cow::Borrowed(&[Cow::Borrowed("weather")]),
 //             needs: &[Need::of::<Db>()],
 //             timeout: Some(Duration::new(30, 0)),
 //             ..Details::EMPTY
 //         });
 fn details(tool: &Tool) -> Option<TokenStream> {
     let title = tool.title.as_ref().map(syn::LitStr::value);
+    let section = |section: &Option<Description>| section.as_ref().map(description::string);
     let texts = [
-        ("title", &title),
-        ("when_to_use", &tool.when_to_use),
-        ("returns", &tool.returns),
+        ("title", title.map(|title| quote!(#title))),
+        ("when_to_use", section(&tool.when_to_use)),
+        ("returns", section(&tool.returns)),
     ];
     let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text.as_ref()?);
+        let (field, text) = (format_ident!("{field}"), text?);
         Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
     });
+    let tags = &tool.tags;
+    let tags = (!tags.is_empty()).then(
+        || quote!(tags: __tool_core::Cow::Borrowed(&[#(__tool_core::Cow::Borrowed(#tags)),*]),),
+    );
     let timeout = tool.timeout.map(|timeout| {
         let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
         quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let fields: TokenStream = texts.chain(needs(tool)).chain(timeout).collect();
+    let fields: TokenStream = texts
+        .chain(tags)
+        .chain(needs(tool))
+        .chain(timeout)
+        .collect();
     (!fields.is_empty()).then(|| {
         quote! {
             const DETAILS: __tool_core::Option<&'static __tool_core::Details> =
@@ -350,7 +457,7 @@ fn output(tool: &Tool) -> Option<TokenStream> {
 }
 
 /// The static entry of a tool.
-fn entry(tool: &Tool, handler: &Ident) -> TokenStream {
+fn entry(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
     // With this span, a provider limit that the whole tool exceeds underlines its name.
     quote_spanned!(tool.ident.span()=> __tool_core::entry::<#handler>())
 }

@@ -16,7 +16,8 @@ use syn::spanned::Spanned;
 use syn::{DeriveInput, GenericArgument, Generics, Path, PathArguments, Type, parse_quote};
 
 use super::constraints::Constraints;
-use super::{description, krate};
+use super::description::Description;
+use super::krate;
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -26,7 +27,7 @@ pub(crate) struct Data {
     pub(crate) krate: Path,
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) shape: Shape,
     /// Set by `#[serde(deny_unknown_fields)]`.
     pub(crate) denies_unknown: bool,
@@ -69,7 +70,7 @@ pub(crate) struct Variant {
     pub(crate) span: Span,
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) shape: Shape,
     /// Set by `#[serde(other)]`: it accepts all other tags.
     pub(crate) is_other: bool,
@@ -88,7 +89,7 @@ pub(crate) struct Field {
     pub(crate) span: Span,
     pub(crate) key: String,
     pub(crate) aliases: Vec<String>,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) ty: Type,
     pub(crate) constraints: Constraints,
     /// Set if serde has a default for it.
@@ -103,9 +104,10 @@ impl Data {
     pub(crate) fn new(input: &DeriveInput, errors: &mut Errors) -> Data {
         let mut keys = Keys::of_param(&input.attrs, errors);
         let krate = krate(&mut keys, errors);
-        let described = keys.text("description", errors);
+        let described = keys.text_or_constant("description", errors);
         keys.finish(errors);
-        let description = description(described, &docs::lines(&input.attrs), errors);
+        let docs = Description::of_docs(&docs::lines(&input.attrs));
+        let description = Description::read(described, docs, errors);
 
         let context = Ctxt::new();
         let private = Ident::new("__private", Span::call_site());
@@ -264,7 +266,7 @@ impl Reader<'_> {
         let attrs = &variant.attrs;
         let original = variant.original;
         let mut keys = Keys::of_param(&original.attrs, self.errors);
-        let described = keys.text("description", self.errors);
+        let described = keys.text_or_constant("description", self.errors);
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         if let Some(narrowing) = constraints.narrowings.first() {
@@ -281,6 +283,7 @@ impl Reader<'_> {
             );
         }
         self.is_input_only |= attrs.skip_serializing();
+        let docs = Description::of_docs(&docs::lines(&original.attrs));
         let (name, aliases) = self.names(attrs.name(), attrs.aliases());
         let is_skipped_newtype =
             matches!(variant.style, Style::Newtype) && variant.fields[0].attrs.skip_deserializing();
@@ -288,7 +291,7 @@ impl Reader<'_> {
             span: variant.ident.span(),
             name,
             aliases,
-            description: description(described, &docs::lines(&original.attrs), self.errors),
+            description: Description::read(described, docs, self.errors),
             shape: if is_skipped_newtype {
                 self.is_input_only |= !variant.fields[0].attrs.skip_serializing();
                 Shape::Unit
@@ -340,7 +343,7 @@ impl Reader<'_> {
         };
         let original = &field.original.attrs;
         let mut keys = Keys::of_param(original, self.errors);
-        let described = keys.text("description", self.errors);
+        let described = keys.text_or_constant("description", self.errors);
         let is_recursive = keys
             .flag("recursive", self.errors)
             .is_some_and(|(flag, _)| flag);
@@ -366,12 +369,13 @@ impl Reader<'_> {
             };
         }
         self.fields += 1;
+        let docs = Description::of_docs(&docs::lines(original));
         Field {
             number: self.fields,
             span,
             key,
             aliases,
-            description: description(described, &docs::lines(original), self.errors),
+            description: Description::read(described, docs, self.errors),
             ty,
             constraints,
             has_default: all_default || !attrs.default().is_none(),

@@ -2,6 +2,7 @@
 
 use proc_macro2::Span;
 
+use super::description::Description;
 use super::tool::{ContextParameter, Parameter};
 use crate::util::docs::{Line, Section, flow};
 use crate::util::errors::Errors;
@@ -25,8 +26,8 @@ const MISNAMED: [(&str, &str); 8] = [
 #[derive(Default)]
 pub(super) struct DocSections {
     pub(super) arguments: Vec<Argument>,
-    pub(super) when_to_use: Option<String>,
-    pub(super) returns: Option<String>,
+    pub(super) when_to_use: Option<Description>,
+    pub(super) returns: Option<Description>,
     /// The span of the heading `# Returns`.
     returns_span: Option<Span>,
     seen: Vec<String>,
@@ -35,11 +36,15 @@ pub(super) struct DocSections {
 impl DocSections {
     pub(super) fn add(&mut self, section: Section, errors: &mut Errors) {
         let Section { title, span, lines } = section;
-        let text = || Some(flow(&lines)).filter(|text| !text.is_empty());
+        let text = || Description::of_function(&lines);
         match &*title {
             "arguments" => {
                 let items = items(&lines);
-                if items.is_empty() && text().is_some() {
+                if let Some(constant) = lines.iter().find_map(|line| line.constant.as_ref()) {
+                    let message = "a macro cannot list parameters here because it is expanded \
+                                   later; write the items as a doc comment";
+                    errors.at(constant, message);
+                } else if items.is_empty() && text().is_some() {
                     errors.span(span, format!("this section must list parameters; {ITEM}"));
                 }
                 self.arguments.extend(arguments(items, errors));
@@ -234,6 +239,7 @@ mod tests {
         .map(|text| Line {
             text: text.into(),
             span: Span::call_site(),
+            constant: None,
         })
         .into();
         let items = items(&lines);

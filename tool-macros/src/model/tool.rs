@@ -3,15 +3,22 @@
 use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Attribute, LitStr, Path, ReturnType, Type, Visibility};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Generics, LitInt, LitStr, Path, ReturnType, Token, Type, Visibility};
 
 use super::constraints::Constraints;
+use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
+use super::krate;
 use super::types::{Passing, ends, peel, reference, without_lifetimes};
-use super::{description, krate};
-use crate::attr::{Block, Function, Keys, Member, ParameterKind};
+use crate::attr::{
+    Block, Function, Keys, Member, ParameterKind, TextOrConstant, with_self_replaced,
+};
 use crate::util::docs;
 use crate::util::errors::Errors;
+use crate::util::grammar::tag_error;
 use crate::util::literal::Literal;
 use crate::util::names::plain;
 
@@ -25,9 +32,10 @@ pub(crate) struct Tool {
     pub(crate) is_async: bool,
     pub(crate) name: LitStr,
     pub(crate) title: Option<LitStr>,
-    pub(crate) description: String,
-    pub(crate) when_to_use: Option<String>,
-    pub(crate) returns: Option<String>,
+    pub(crate) description: Description,
+    pub(crate) when_to_use: Option<Description>,
+    pub(crate) returns: Option<Description>,
+    pub(crate) tags: Vec<LitStr>,
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
@@ -52,6 +60,14 @@ pub(crate) struct Tool {
 pub(crate) struct Toolset {
     pub(crate) krate: Path,
     pub(crate) ty: Type,
+    /// The generics of the implementations for it; empty if the block has none.
+    pub(crate) generics: Generics,
+    /// `block = 2`, or `None` for the first block of a type.
+    pub(crate) number: Option<LitInt>,
+    /// Unset if the keys of the number are wrong, and nobody knows which block it is.
+    pub(crate) is_numbered: bool,
+    /// The numbers of the further blocks, in the first one: 2 up to `blocks = …`.
+    pub(crate) further: Vec<LitInt>,
     /// The `#[cfg]`s of the block, for everything that is generated.
     pub(crate) cfgs: Vec<Attribute>,
     /// In the order of the block.
@@ -66,7 +82,8 @@ pub(crate) enum Scope<'s> {
     /// An `impl` block with `#[toolset]`.
     Toolset {
         krate: &'s Path,
-        ty: &'s Type,
+        block: &'s Block,
+        generics: &'s Generics,
         attribute_span: Span,
     },
 }
@@ -74,6 +91,9 @@ pub(crate) enum Scope<'s> {
 /// The type of a toolset.
 pub(crate) struct Owner {
     pub(crate) ty: Type,
+    /// The implemented trait, if the function is one of a trait.
+    pub(crate) of_trait: Option<TokenStream>,
+    pub(crate) generics: Generics,
     /// Set if the function takes `&self`.
     pub(crate) has_receiver: bool,
 }
@@ -83,7 +103,7 @@ pub(crate) struct Parameter {
     pub(crate) ident: Ident,
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) key: LitStr,
-    pub(crate) description: Option<String>,
+    pub(crate) description: Option<Description>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
     /// The type behind the borrow, without the lifetimes of the function.
@@ -151,7 +171,8 @@ impl Tool {
             Scope::Module => (krate(&mut keys, errors), None, Span::call_site()),
             Scope::Toolset {
                 krate,
-                ty,
+                block,
+                generics,
                 attribute_span,
             } => {
                 for (name, message) in NOT_OF_METHODS {
@@ -160,7 +181,9 @@ impl Tool {
                     }
                 }
                 let owner = Owner {
-                    ty: ty.clone(),
+                    ty: block.ty.clone(),
+                    of_trait: block.of_trait.clone(),
+                    generics: generics.clone(),
                     has_receiver: function.is_method(),
                 };
                 (krate.clone(), Some(owner), attribute_span)
@@ -170,7 +193,8 @@ impl Tool {
             .text("name", errors)
             .unwrap_or_else(|| LitStr::new(&plain(&function.ident), function.ident.span()));
         let title = keys.text("title", errors);
-        let described = keys.text("description", errors);
+        let described = described(&mut keys, owner.as_ref(), errors);
+        let tags = tags(&mut keys, errors);
         let flags = ["read_only", "destructive", "idempotent", "open_world"]
             .map(|flag| keys.flag(flag, errors));
         if let [Some((true, _)), Some((true, span)), ..] = flags {
@@ -188,17 +212,12 @@ impl Tool {
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
         let first = sections.next().map(|section| section.lines);
-        let description = description(described, &first.unwrap_or_default(), errors);
+        let docs = Description::of_function(&first.unwrap_or_default());
+        let description = Description::read(described, docs, errors);
         if description.is_none() && !is_described {
-            if let Some(text) = docs::from_macro(&function.attrs) {
-                let message = "a tool requires a description, and `#[tool]` cannot expand this \
-                               macro; add a doc comment with the description";
-                errors.at(text, message);
-            } else {
-                let message = "a tool requires a description; add a doc comment that tells the \
-                               model when to call it";
-                errors.at(&function.ident, message);
-            }
+            let message = "a tool requires a description; add a doc comment that tells the \
+                           model when to call it";
+            errors.at(&function.ident, message);
         }
         let mut doc_sections = DocSections::default();
         for section in sections {
@@ -211,7 +230,8 @@ impl Tool {
         if output.as_ref().is_none_or(is_unit) {
             doc_sections.report_returns(errors);
         }
-        let (parameters, context) = parameters(function, &doc_sections.arguments, errors);
+        let (parameters, context) =
+            parameters(function, owner.as_ref(), &doc_sections.arguments, errors);
         doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
@@ -221,9 +241,10 @@ impl Tool {
             is_async: function.asyncness.is_some(),
             name,
             title,
-            description: description.unwrap_or_default(),
+            description: description.unwrap_or(Description::Text(String::new())),
             when_to_use: doc_sections.when_to_use,
             returns: doc_sections.returns,
+            tags,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked: unlinked.is_some_and(|(flag, _)| flag),
             handler,
@@ -243,7 +264,18 @@ impl Toolset {
     pub(crate) fn new(keys: Keys, block: &Block, errors: &mut Errors) -> Toolset {
         let mut keys = keys;
         let krate = krate(&mut keys, errors);
+        let has_no_number = !keys.has_similar("block") && !keys.has_similar("blocks");
+        let number = block_number(&mut keys, "block", errors);
+        let last = block_number(&mut keys, "blocks", errors);
+        if let (Some(number), Some(_)) = (&number, &last) {
+            errors.at(
+                number,
+                "only the first block of a type has `blocks`, and it has no `block`; remove one",
+            );
+        }
+        let is_numbered = has_no_number || number.is_some() != last.is_some();
         keys.finish(errors);
+        let generics = owned_generics(block);
         let mut tools = Vec::new();
         for member in &block.members {
             match member {
@@ -254,7 +286,8 @@ impl Toolset {
                     function.replace_self(&block.ty);
                     let scope = Scope::Toolset {
                         krate: &krate,
-                        ty: &block.ty,
+                        block,
+                        generics: &generics,
                         attribute_span: method.tool_span(),
                     };
                     tools.push(Tool::new(keys, &function, scope, errors));
@@ -266,10 +299,59 @@ impl Toolset {
         Toolset {
             krate,
             ty: block.ty.clone(),
+            further: last.map_or(Vec::new(), |last| numbers_up_to(&last)),
+            generics,
+            number,
+            is_numbered,
             cfgs: cfgs(&block.attrs),
             tools,
         }
     }
+}
+
+/// The most blocks of a type. Each has its own implementation.
+const MAX_BLOCKS: u32 = 100;
+
+/// `block = 2` or `blocks = 2`
+fn block_number(keys: &mut Keys, name: &'static str, errors: &mut Errors) -> Option<LitInt> {
+    let tokens = keys.tokens(name, "2", errors)?;
+    let number = syn::parse2::<LitInt>(tokens.clone()).ok();
+    let number = number.filter(|number| {
+        let value = number.base10_parse::<u32>();
+        number.suffix().is_empty() && value.is_ok_and(|value| (2..=MAX_BLOCKS).contains(&value))
+    });
+    if number.is_none() {
+        errors.at(
+            tokens,
+            format!("`{name}` must be a number from 2 to {MAX_BLOCKS}; write `{name} = 2`"),
+        );
+    }
+    number
+}
+
+/// 2 and so on, up to this number, with its span.
+fn numbers_up_to(last: &LitInt) -> Vec<LitInt> {
+    let end = last.base10_parse().unwrap_or(2_u32);
+    let number = |number: u32| LitInt::new(&number.to_string(), last.span());
+    (2..=end).map(number).collect()
+}
+
+/// The generics of a block for code outside of it, with the bounds of a value that a registry owns.
+fn owned_generics(block: &Block) -> Generics {
+    if block.generics.params.is_empty() {
+        return Generics::default();
+    }
+    let ty = &block.ty;
+    let own = ty.to_token_stream();
+    // Bounds may name `Self`.
+    let parameters = with_self_replaced(block.generics.to_token_stream(), &own);
+    let mut generics: Generics = syn::parse2(parameters).unwrap_or_default();
+    let clause = block.generics.where_clause.to_token_stream();
+    let clause = syn::parse2(with_self_replaced(clause, &own));
+    generics.where_clause = clause.unwrap_or_default();
+    let bounds = &mut generics.make_where_clause().predicates;
+    bounds.push(syn::parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+    generics
 }
 
 fn is_unit(ty: &Type) -> bool {
@@ -279,6 +361,53 @@ fn is_unit(ty: &Type) -> bool {
 pub(super) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     let is_cfg = |attr: &&Attribute| attr.path().is_ident("cfg");
     attrs.iter().filter(is_cfg).cloned().collect()
+}
+
+/// The key `description`. A constant of a method may be `Self::NAME`.
+fn described(
+    keys: &mut Keys,
+    owner: Option<&Owner>,
+    errors: &mut Errors,
+) -> Option<TextOrConstant> {
+    let described = keys.text_or_constant("description", errors)?;
+    Some(match (described, owner) {
+        (TextOrConstant::Constant(tokens), Some(owner)) => {
+            let ty = owner.ty.to_token_stream();
+            TextOrConstant::Constant(with_self_replaced(tokens, &ty))
+        }
+        (described, _) => described,
+    })
+}
+
+/// `tags = ["admin"]`
+fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
+    let list = |input: ParseStream<'_>| {
+        let content;
+        syn::bracketed!(content in input);
+        Punctuated::<LitStr, Token![,]>::parse_terminated(&content)
+    };
+    let Some(tokens) = keys.tokens("tags", "[\"…\"]", errors) else {
+        return Vec::new();
+    };
+    let tags: Vec<_> = match list.parse2(tokens.clone()) {
+        Ok(tags) => tags.into_iter().collect(),
+        Err(error) => {
+            let message = "`tags` must be a list of strings; write `tags = [\"…\"]`";
+            errors.span(error.span(), message);
+            return Vec::new();
+        }
+    };
+    if tags.is_empty() {
+        errors.at(tokens, "empty list of tags; add a tag, or remove `tags`");
+    }
+    for (at, tag) in tags.iter().enumerate() {
+        if let Some(error) = tag_error(&tag.value()) {
+            errors.at(tag, error);
+        } else if tags[..at].iter().any(|other| other.value() == tag.value()) {
+            errors.at(tag, "duplicate tag; remove one of the two");
+        }
+    }
+    tags
 }
 
 fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {
@@ -347,6 +476,7 @@ fn duration(text: &str) -> Option<Duration> {
 /// parameters without a name.
 fn parameters(
     function: &Function,
+    owner: Option<&Owner>,
     arguments: &[Argument],
     errors: &mut Errors,
 ) -> (Vec<Parameter>, Vec<ContextParameter>) {
@@ -362,7 +492,7 @@ fn parameters(
             context.extend(ContextParameter::new(ident, ty, cfgs, before, errors));
             continue;
         }
-        let described = keys.text("description", errors);
+        let described = described(&mut keys, owner, errors);
         let renamed = keys.text("rename", errors);
         let when_absent = match keys.literal("default", errors) {
             None => WhenAbsent::None,
@@ -374,7 +504,8 @@ fn parameters(
         let ParameterKind::Named(ident, ty) = &written.kind else {
             continue;
         };
-        let own = description(described, &docs::lines(&written.attrs), errors);
+        let docs = Description::of_docs(&docs::lines(&written.attrs));
+        let own = Description::read(described, docs, errors);
         let name = plain(ident);
         let listed = arguments.iter().find(|argument| argument.name == name);
         if let (Some(_), Some(listed)) = (&own, &listed) {
@@ -391,7 +522,7 @@ fn parameters(
             key: renamed.unwrap_or_else(|| LitStr::new(&name, ident.span())),
             ident: ident.clone(),
             cfgs: cfgs(&written.attrs),
-            description: own.or(listed.map(|listed| listed.text.clone())),
+            description: own.or(listed.map(|listed| Description::Text(listed.text.clone()))),
             erased: without_lifetimes(passing.inner()),
             ends: ends(passing.inner()),
             passing,

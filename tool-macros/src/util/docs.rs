@@ -1,6 +1,7 @@
 //! The lines, sections and text of doc comments.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
@@ -9,6 +10,8 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 pub(crate) struct Line {
     pub(crate) text: String,
     pub(crate) span: Span,
+    /// The macro whose text follows here.
+    pub(crate) constant: Option<TokenStream>,
 }
 
 /// The part of a doc comment under one heading.
@@ -19,57 +22,54 @@ pub(crate) struct Section {
     pub(crate) lines: Vec<Line>,
 }
 
-/// Returns the lines of all doc comments, except those that [`from_macro`] finds.
+/// Returns the lines of all doc comments. A macro such as `include_str!`, which rustc expands later,
+/// is a line without text.
 pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
     let mut lines = Vec::new();
-    for attr in attrs {
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attr.meta else {
             continue;
         };
-        let Expr::Lit(ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) = &pair.value
-        else {
-            continue;
-        };
-        if !attr.path().is_ident("doc") {
-            continue;
+        let mut value = &pair.value;
+        while let Expr::Group(group) = value {
+            value = &group.expr;
         }
+        let text = match value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => text,
+            Expr::Macro(_) => {
+                lines.push(Line {
+                    text: String::new(),
+                    span: value.span(),
+                    constant: Some(value.to_token_stream()),
+                });
+                continue;
+            }
+            _ => continue,
+        };
+        let line = |text: &str, span| Line {
+            text: text.to_owned(),
+            span,
+            constant: None,
+        };
         // Only the source distinguishes `/** … */` from an attribute whose text has stars.
         let source = attr.span().source_text().unwrap_or_default();
         let starred = source.starts_with("/**");
-        let value = text.value();
-        let each = value.lines().enumerate().map(|(at, line)| {
-            let line = match line.trim_start().strip_prefix('*') {
-                Some(rest) if starred && at > 0 => rest,
-                _ => line,
-            };
-            Line {
-                text: line.strip_prefix(' ').unwrap_or(line).to_owned(),
-                span: text.span(),
-            }
-        });
+        let (value, span) = (text.value(), text.span());
         if value.is_empty() {
-            lines.push(Line {
-                text: String::new(),
-                span: text.span(),
-            });
+            lines.push(line("", span));
         }
-        lines.extend(each);
+        lines.extend(value.lines().enumerate().map(|(at, text)| {
+            let text = match text.trim_start().strip_prefix('*') {
+                Some(rest) if starred && at > 0 => rest,
+                _ => text,
+            };
+            line(text.strip_prefix(' ').unwrap_or(text), span)
+        }));
     }
     lines
-}
-
-/// Returns the first docs from a macro such as `include_str!`, which rustc expands later.
-pub(crate) fn from_macro(attrs: &[Attribute]) -> Option<&Expr> {
-    attrs.iter().find_map(|attr| match &attr.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            text @ Expr::Macro(_) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    })
 }
 
 /// Splits at headings outside code blocks.
@@ -203,6 +203,7 @@ mod tests {
             .map(|text| Line {
                 text: text.into(),
                 span: Span::call_site(),
+                constant: None,
             })
             .collect()
     }

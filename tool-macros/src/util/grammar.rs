@@ -38,6 +38,18 @@ pub(crate) fn case_error<'n>(
     ))
 }
 
+/// Returns the error for an invalid tag. A `DynamicTool` has the same rule.
+pub(crate) fn tag_error(tag: &str) -> Option<&'static str> {
+    let may_have = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
+    if tag.is_empty() {
+        Some("empty tag; write a name, or remove it")
+    } else if tag.len() > 64 || !tag.bytes().all(may_have) {
+        Some("invalid tag; use at most 64 ASCII letters, digits, `_`, `-`, `.` or `:`")
+    } else {
+        None
+    }
+}
+
 fn is_name(name: &str, is_extra: impl Fn(u8) -> bool) -> bool {
     let may_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let may_follow = |byte: u8| may_start(byte) || byte.is_ascii_digit() || is_extra(byte);

@@ -145,8 +145,8 @@ impl Future for Cancelled {
             let replaced = waiters.wakers.insert(key, waker);
             drop(waiters);
             // The lock is released first: dropping a waker may drop a task, which may come back
-            // here.
-            drop(replaced);
+            // here, or panic.
+            let _ = catch(|| drop(replaced));
         }
         // Checked after the wakers are in place, so that no cancellation is missed.
         if token.is_cancelled() {
@@ -162,7 +162,7 @@ impl Drop for Cancelled {
         for (state, key) in self.token.ancestors().zip(&self.keys) {
             let waker = state.waiters().wakers.remove(key);
             // Outside the lock, as above.
-            drop(waker);
+            let _ = catch(|| drop(waker));
         }
     }
 }

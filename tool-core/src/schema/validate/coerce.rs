@@ -21,6 +21,7 @@ impl Validator<'_> {
             validator.budget = self.budget / 2;
             validator.value(schema, path, depth);
             self.note(path, text, "converted a string to the value it contains");
+            self.is_exhausted |= validator.is_exhausted;
             self.violations.append(validator.violations);
             self.coercions.append(&mut validator.coercions);
             if let Some(rewritten) = validator.output {

@@ -73,6 +73,7 @@ impl Validator<'_> {
     }
 
     pub(super) fn report_too_complex(&mut self, path: &Path<'_>) {
+        self.is_exhausted = true;
         let message = "too complex to check; simplify it";
         self.report(path, |out| out.push_str(message));
     }

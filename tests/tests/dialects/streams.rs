@@ -1,0 +1,468 @@
+//! Streamed responses: each equals the response as if it had not been streamed.
+
+pub(super) mod recorded;
+mod split;
+
+use properties::random::Random;
+use serde_json::{Value, json};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, ResponseError, StreamEvent, XAi,
+};
+use tool_core::{Arguments, HostedTool, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+
+/// What a reader returned: all events, and the end.
+pub(super) struct Read {
+    events: Vec<StreamEvent>,
+    pub(super) response: Result<Value, ResponseError>,
+}
+
+pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
+    let mut reader = dialect.stream();
+    let mut events = Vec::new();
+    for event in stream {
+        match reader.event(event) {
+            Ok(more) => events.extend(more),
+            Err(error) => {
+                // Every later method returns the same error.
+                assert_eq!(reader.event(event).unwrap_err(), error);
+                assert_eq!(reader.finish().unwrap_err(), error);
+                let response = Err(error);
+                return Read { events, response };
+            }
+        }
+    }
+    let response = reader.finish();
+    Read { events, response }
+}
+
+impl Read {
+    fn calls(&self) -> Vec<&ToolCall> {
+        let calls = self.events.iter().filter_map(|event| match event {
+            StreamEvent::Call(call) => Some(call),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn text(&self) -> String {
+        let texts = self.events.iter().filter_map(|event| match event {
+            StreamEvent::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    fn error(&self) -> String {
+        self.response.as_ref().unwrap_err().to_string()
+    }
+}
+
+/// Returns everything about a call that its tool and its result see. Arguments compare as values.
+fn shown(call: &ToolCall) -> (String, String, Result<Value, String>, bool) {
+    let arguments = call.arguments.to_object().map(Value::Object);
+    let arguments = arguments.map_err(|_| match &call.arguments {
+        Arguments::Text(text) => text.clone(),
+        Arguments::Json(value) => value.to_string(),
+    });
+    (
+        call.id.clone(),
+        call.name.clone(),
+        arguments,
+        call.is_truncated(),
+    )
+}
+
+/// Checks the events of a stream against the response as if it had not been streamed.
+fn check(name: &str, dialect: &dyn Dialect, stream: &[Value], expected: &Value) {
+    let read = read(dialect, stream);
+    let response = read.response.as_ref();
+    let response = response.unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(response, expected, "{name}");
+    let calls = dialect.calls(response).unwrap();
+    let mut emitted: Vec<_> = read.calls().into_iter().map(shown).collect();
+    let mut whole: Vec<_> = calls.iter().map(shown).collect();
+    // A call without arguments is emitted late.
+    emitted.sort_by(|one, other| one.0.cmp(&other.0));
+    whole.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(emitted, whole, "{name}");
+    assert_eq!(read.text(), dialect.text(response), "{name}");
+    check_pieces(name, &read);
+}
+
+/// Checks that calls start before they are complete, and that the pieces are their arguments.
+fn check_pieces(name: &str, read: &Read) {
+    let mut started: Vec<(String, String)> = Vec::new();
+    for event in &read.events {
+        match event {
+            StreamEvent::CallStarted { index, id, .. } => {
+                assert_eq!(*index, started.len(), "{name}");
+                started.push((id.clone(), String::new()));
+            }
+            StreamEvent::Arguments { index, piece } => started[*index].1.push_str(piece),
+            StreamEvent::Call(call) => {
+                let mut known = started.iter().filter(|(id, _)| *id == call.id);
+                let pieces = known.next().unwrap_or_else(|| panic!("{name}: {call:?}"));
+                if let (Arguments::Text(text), false) = (&call.arguments, call.is_truncated()) {
+                    assert_eq!(*text, pieces.1, "{name}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_recorded_stream_gives_the_response_as_if_it_had_not_been_streamed() {
+    for case in recorded::cases() {
+        check(case.name, &*case.dialect, &case.stream, &case.response);
+        let read = read(&*case.dialect, &case.stream);
+        assert_eq!(read.calls().len(), case.calls, "{}", case.name);
+        let has = |is: fn(&StreamEvent) -> bool| read.events.iter().any(is);
+        let name = case.name;
+        assert!(has(|event| matches!(event, StreamEvent::Text(_))), "{name}");
+        if !name.starts_with("mcp") {
+            assert!(has(|event| matches!(event, StreamEvent::Stop(_))), "{name}");
+            let usage = read.events.iter().rev().find_map(|event| match event {
+                StreamEvent::Usage(usage) => Some(*usage),
+                _ => None,
+            });
+            let usage = usage.unwrap();
+            assert_eq!((usage.input, usage.output), (82, 17), "{name}");
+        }
+        assert!(
+            !has(|event| matches!(event, StreamEvent::Unknown(_))),
+            "{name}: {:?}",
+            read.events
+        );
+    }
+}
+
+#[test]
+fn a_call_is_emitted_as_soon_as_it_is_complete() {
+    for case in recorded::cases() {
+        let mut reader = case.dialect.stream();
+        let mut first = None;
+        for (at, event) in case.stream.iter().enumerate() {
+            let events = reader.event(event).unwrap();
+            if events
+                .iter()
+                .any(|event| matches!(event, StreamEvent::Call(_)))
+            {
+                first.get_or_insert(at);
+            }
+        }
+        assert_eq!(first, Some(case.first_call), "{}", case.name);
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_an_error_and_runs_no_half_call() {
+    for case in recorded::cases() {
+        let whole = read(&*case.dialect, &case.stream);
+        let whole: Vec<_> = whole.calls().into_iter().map(shown).collect();
+        for end in 0..case.stream.len() {
+            let read = read(&*case.dialect, &case.stream[..end]);
+            for call in read.calls() {
+                assert!(
+                    whole.contains(&shown(call)),
+                    "{} {end}: {call:?}",
+                    case.name
+                );
+            }
+            match read.response {
+                // Some streams go on with usage after the response has ended.
+                Ok(response) => {
+                    assert!(end >= case.is_complete_at, "{} {end}", case.name);
+                    let calls = case.dialect.calls(&response).unwrap();
+                    assert_eq!(calls.len(), whole.len(), "{}", case.name);
+                }
+                Err(error) => {
+                    assert!(end < case.is_complete_at, "{} {end}: {error}", case.name);
+                    let error = error.to_string();
+                    assert!(error.starts_with("the stream broke off"), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_events_and_pings_are_passed_over() {
+    let mut random = Random::new(1);
+    for case in recorded::cases() {
+        for at in 0..=case.stream.len() {
+            let mut stream = case.stream.clone();
+            let unknown = random.pick(&case.unknown).clone();
+            stream.insert(at, unknown);
+            let read = read(&*case.dialect, &stream);
+            assert_eq!(
+                read.response.as_ref(),
+                Ok(&case.response),
+                "{} {at}",
+                case.name
+            );
+            assert_eq!(read.calls().len(), case.calls, "{} {at}", case.name);
+        }
+    }
+}
+
+#[test]
+fn an_error_inside_of_a_stream_ends_it() {
+    for case in recorded::cases() {
+        for (error, expected) in &case.errors {
+            for at in 0..case.stream.len() {
+                let mut stream = case.stream[..at].to_vec();
+                stream.push(error.clone());
+                let read = read(&*case.dialect, &stream);
+                assert!(
+                    read.error().contains(expected),
+                    "{} {at}: {}",
+                    case.name,
+                    read.error()
+                );
+            }
+        }
+    }
+}
+
+/// Every event repeated, dropped or swapped with its neighbour: an error or a response, but no panic,
+/// and no call whose arguments are only part of what was sent.
+#[test]
+fn a_stream_in_disorder_runs_no_half_call() {
+    for case in recorded::cases() {
+        let whole = read(&*case.dialect, &case.stream);
+        let whole: Vec<_> = whole.calls().into_iter().map(shown).collect();
+        for at in 0..case.stream.len() {
+            let mut repeated = case.stream.clone();
+            repeated.insert(at, case.stream[at].clone());
+            let mut dropped = case.stream.clone();
+            dropped.remove(at);
+            let mut swapped = case.stream.clone();
+            swapped.swap(at, (at + 1).min(case.stream.len() - 1));
+            for (stream, is_dropped) in [(repeated, false), (dropped, true), (swapped, false)] {
+                for call in read(&*case.dialect, &stream).calls() {
+                    // What is run is an object that was sent, or is rejected.
+                    let (id, _, arguments, is_truncated) = shown(call);
+                    let known = whole.iter().find(|(known, ..)| *known == id);
+                    let is_same = known.is_none_or(|(_, _, known, _)| *known == arguments);
+                    let is_rejected = is_truncated || arguments.is_err();
+                    // Nothing tells that the only piece is missing.
+                    let is_same = is_same || is_dropped && arguments == Ok(json!({}));
+                    assert!(
+                        is_same || is_rejected || case.sends_whole_calls,
+                        "{} {at}: {call:?}",
+                        case.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_that_a_limit_cut_off_is_marked() {
+    for (provider, dialect) in split::dialects() {
+        for (text, is_truncated) in [
+            ("", true),
+            ("{\"city\":\"Lis", true),
+            ("{\"days\":2}", false),
+        ] {
+            let sends_values = matches!(provider, "gemini");
+            if sends_values && text.starts_with("{\"city") {
+                continue;
+            }
+            let stream = split::cut_off(provider, text);
+            let read = read(&*dialect, &stream);
+            let response = read.response.as_ref();
+            let response = response.unwrap_or_else(|error| panic!("{provider}: {error}"));
+            let calls = read.calls();
+            assert_eq!(calls.len(), 2, "{provider}");
+            // A value may have been closed by the provider, but text shows that it is complete.
+            let is_truncated = is_truncated || sends_values;
+            assert_eq!(calls[1].is_truncated(), is_truncated, "{provider} {text:?}");
+            assert!(!calls[0].is_truncated(), "{provider}");
+            let whole = dialect.calls(response).unwrap();
+            assert!(
+                whole[1].is_truncated() >= is_truncated,
+                "{provider} {text:?}"
+            );
+            if is_truncated {
+                let result = super::registry().call_blocking(calls[1].clone());
+                assert_eq!(result.error().unwrap().kind(), ToolErrorKind::MalformedJson);
+            }
+        }
+    }
+}
+
+/// Random responses, split into events at random places.
+#[test]
+fn any_response_survives_being_split_into_events() {
+    let rounds = if std::env::var_os("TOOL_CORE_LONG").is_some() {
+        20_000
+    } else {
+        200
+    };
+    for (provider, dialect) in split::dialects() {
+        let mut random = Random::named(provider, 1);
+        for round in 0..rounds {
+            let (stream, response) = split::random(provider, &mut random);
+            let name = format!("{provider} {round}");
+            check(&name, &*dialect, &stream, &response);
+        }
+    }
+}
+
+#[test]
+fn a_dialect_without_a_reader_says_so() {
+    struct Custom;
+
+    impl Dialect for Custom {
+        fn write_tools(&self, _: &[ToolEntry], _: &[HostedTool], _: &mut JsonWriter) {}
+
+        fn calls(&self, _: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+            Ok(Vec::new())
+        }
+
+        fn turn(&self, _: &Value) -> Vec<Value> {
+            Vec::new()
+        }
+
+        fn results(&self, _: &[ToolResult]) -> Vec<Value> {
+            Vec::new()
+        }
+    }
+
+    let boxed: Box<dyn Dialect> = Box::new(Custom);
+    let error = read(&boxed, &[json!({})]).error();
+    assert!(error.contains("implement `Dialect::stream`"), "{error}");
+}
+
+#[test]
+fn streams_of_lenient_servers_are_read() {
+    let chunk = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
+    let call = |id: &str, arguments: &str| {
+        json!({"index": 0, "id": id, "type": "function",
+               "function": {"name": "list_alarms", "arguments": arguments}})
+    };
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let streams = [
+        // All calls are number 0.
+        vec![
+            chunk(json!({"tool_calls": [call("a", "{}")]})),
+            chunk(json!({"tool_calls": [call("b", "{}")]})),
+        ],
+        // No call has a number.
+        vec![chunk(json!({"tool_calls": [
+            {"id": "a", "function": {"name": "list_alarms", "arguments": "{}"}},
+            {"id": "b", "function": {"name": "list_alarms", "arguments": "{}"}},
+        ]}))],
+        // Role, id and name are repeated.
+        vec![
+            chunk(json!({"role": "assistant", "tool_calls": [call("a", "{")]})),
+            chunk(json!({"role": "assistant", "tool_calls": [call("a", "}")]})),
+            chunk(
+                json!({"role": "assistant", "tool_calls": [{"index": 1, "id": "b",
+                "function": {"name": "list_alarms", "arguments": "{"}}]}),
+            ),
+            chunk(
+                json!({"tool_calls": [{"index": 1, "id": "", "function": {"name": "", "arguments": "}"}}]}),
+            ),
+        ],
+    ];
+    for mut stream in streams {
+        stream.push(end.clone());
+        let read = read(&OpenAiChat::default(), &stream);
+        let calls: Vec<_> = read.calls().into_iter().map(shown).collect();
+        let call = |id: &str| (id.into(), "list_alarms".into(), Ok(json!({})), false);
+        assert_eq!(calls, [call("a"), call("b")], "{stream:?}");
+    }
+}
+
+#[test]
+fn a_call_that_goes_on_after_its_end_is_an_error() {
+    let chunk = |index: u64, arguments: &str| {
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": format!("c{index}"),
+            "function": {"name": "list_alarms", "arguments": arguments}}]}}]})
+    };
+    let stream = [chunk(0, "{}"), chunk(1, "{}"), chunk(0, "{\"a\":1}")];
+    let error = read(&OpenAiChat::default(), &stream).error();
+    assert!(error.contains("a call goes on"), "{error}");
+    // Interleaved pieces are put together.
+    let stream = [
+        chunk(0, "{\"id\""),
+        chunk(1, "{}"),
+        chunk(0, ":5}"),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ];
+    let calls = read(&OpenAiChat::default(), &stream);
+    assert_eq!(shown(calls.calls()[0]).2, Ok(json!({"id": 5})));
+}
+
+#[test]
+fn arguments_that_vertex_ai_streams_are_put_together() {
+    let chunk = |call: Value| json!({"candidates": [{"content": {"role": "model", "parts": [{"functionCall": call}]}}]});
+    let stream = [
+        chunk(json!({"name": "get_forecast", "willContinue": true})),
+        chunk(
+            json!({"partialArgs": [{"jsonPath": "$.city", "stringValue": "Lis", "willContinue": true}],
+                     "willContinue": true}),
+        ),
+        chunk(
+            json!({"partialArgs": [{"jsonPath": "$.city", "stringValue": "bon"}], "willContinue": true}),
+        ),
+        chunk(
+            json!({"partialArgs": [{"jsonPath": "$.stops[0].name", "stringValue": "x"},
+                                     {"jsonPath": "$['days']", "numberValue": 2}], "willContinue": true}),
+        ),
+        chunk(json!({})),
+        json!({"candidates": [{"finishReason": "STOP"}]}),
+    ];
+    let read = read(&Gemini::default(), &stream);
+    let response = read.response.as_ref().unwrap();
+    let arguments = json!({"city": "Lisbon", "days": 2, "stops": [{"name": "x"}]});
+    assert_eq!(
+        response["candidates"][0]["content"]["parts"],
+        json!([{"functionCall": {"name": "get_forecast", "args": arguments}}])
+    );
+    assert_eq!(shown(read.calls()[0]).2, Ok(arguments));
+    for end in 1..stream.len() {
+        let read = self::read(&Gemini::default(), &stream[..end]);
+        assert!(read.calls().is_empty() && read.response.is_err());
+    }
+}
+
+#[test]
+fn a_response_that_is_not_streamed_is_not_read_as_a_stream() {
+    for (dialect, response) in super::dialects() {
+        let read = read(&*dialect, std::slice::from_ref(&response));
+        // Gemini's and MCP's events are whole messages.
+        let name = dialect.provider();
+        if !matches!(name, "Gemini" | "the Model Context Protocol") {
+            assert!(read.response.is_err() && read.calls().is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_readers_are_those_of_every_dialect() {
+    let dialects: [Box<dyn Dialect>; 9] = [
+        Box::new(OpenAiChat::strict()),
+        Box::new(OpenAiResponses::strict()),
+        Box::new(Anthropic::strict()),
+        Box::new(Gemini::open_api()),
+        Box::new(Bedrock::default()),
+        Box::new(Cohere::default()),
+        Box::new(Mistral::default()),
+        Box::new(XAi::default()),
+        Box::new(Mcp::default()),
+    ];
+    for dialect in dialects {
+        if let Err(error) = dialect.stream().finish() {
+            assert!(
+                error.to_string().starts_with("the stream broke off"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Splits responses into events.
+
+use properties::random::Random;
+use serde_json::{Value, json};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+};
+
+pub(crate) fn dialects() -> [(&'static str, Box<dyn Dialect>); 8] {
+    [
+        ("openai-chat", Box::new(OpenAiChat::default())),
+        ("xai", Box::new(XAi::default())),
+        ("mistral", Box::new(Mistral::default())),
+        ("openai-responses", Box::new(OpenAiResponses::default())),
+        ("anthropic", Box::new(Anthropic::default())),
+        ("gemini", Box::new(Gemini::default())),
+        ("bedrock", Box::new(Bedrock::default())),
+        ("cohere", Box::new(Cohere::default())),
+    ]
+}
+
+/// A part of a response.
+enum Part {
+    Text(String),
+    Reasoning(String),
+    /// A name and the text of the arguments.
+    Call(&'static str, String),
+}
+
+/// A random text, with characters of several bytes.
+fn text(random: &mut Random) -> String {
+    let length = 1 + random.below(20);
+    let pick = |_| *random.pick(&['a', ' ', '"', '\\', '\n', 'é', '🌦', '{', '7']);
+    (0..length).map(pick).collect()
+}
+
+fn value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth > 2 { 4 } else { 6 }) {
+        0 => Value::Null,
+        1 => random.percent(50).into(),
+        2 => random.below(1000).into(),
+        3 => text(random).into(),
+        4 => (0..random.below(3))
+            .map(|_| value(random, depth + 1))
+            .collect(),
+        _ => object(random, depth + 1),
+    }
+}
+
+fn object(random: &mut Random, depth: usize) -> Value {
+    let members = (0..random.below(4)).map(|_| (text(random), value(random, depth)));
+    Value::Object(members.collect())
+}
+
+fn parts(random: &mut Random) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if random.percent(50) {
+        parts.push(Part::Reasoning(text(random)));
+    }
+    if random.percent(70) {
+        parts.push(Part::Text(text(random)));
+    }
+    for _ in 0..random.below(4) {
+        let name = *random.pick(&["get_forecast", "list_alarms"]);
+        let arguments = if random.percent(20) {
+            String::new()
+        } else {
+            object(random, 0).to_string()
+        };
+        parts.push(Part::Call(name, arguments));
+    }
+    parts
+}
+
+/// Splits a text at random places, possibly into empty pieces.
+fn pieces(text: &str, random: &mut Random) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for character in text.chars() {
+        while random.percent(30) {
+            pieces.push(String::new());
+        }
+        pieces.last_mut().unwrap().push(character);
+    }
+    pieces
+}
+
+/// Returns the events of a random response, and the response.
+pub(crate) fn random(provider: &str, random: &mut Random) -> (Vec<Value>, Value) {
+    let parts = parts(random);
+    write(provider, &parts, false, random)
+}
+
+/// Returns the events of a response with two calls, which a limit ends in the second.
+pub(crate) fn cut_off(provider: &str, arguments: &str) -> Vec<Value> {
+    let parts = [
+        Part::Call("list_alarms", "{}".into()),
+        Part::Call("get_forecast", arguments.into()),
+    ];
+    write(provider, &parts, true, &mut Random::new(1)).0
+}
+
+fn write(provider: &str, parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    match provider {
+        "anthropic" => anthropic(parts, cut, random),
+        "bedrock" => bedrock(parts, cut, random),
+        "openai-responses" => responses(parts, cut, random),
+        "gemini" => gemini(parts, cut, random),
+        "cohere" => cohere(parts, cut, random),
+        "mistral" => chat(parts, cut, true, random),
+        _ => chat(parts, cut, false, random),
+    }
+}
+
+fn parsed(arguments: &str) -> Value {
+    match arguments {
+        "" => json!({}),
+        text => serde_json::from_str(text).unwrap_or_else(|_| json!({"INVALID_JSON": text})),
+    }
+}
+
+fn anthropic(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [],
+        "stop_reason": null, "usage": {"input_tokens": 3, "output_tokens": 1}});
+    let mut events = vec![json!({"type": "message_start", "message": message})];
+    let mut content = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let (start, whole, deltas) = match part {
+            Part::Text(text) => (
+                json!({"type": "text", "text": ""}),
+                json!({"type": "text", "text": text}),
+                pieces(text, random)
+                    .into_iter()
+                    .map(|piece| json!({"type": "text_delta", "text": piece}))
+                    .collect(),
+            ),
+            Part::Reasoning(text) => {
+                let deltas = pieces(text, random).into_iter();
+                let deltas =
+                    deltas.map(|piece| json!({"type": "thinking_delta", "thinking": piece}));
+                let signature = json!({"type": "signature_delta", "signature": "EqQB"});
+                (
+                    json!({"type": "thinking", "thinking": "", "signature": ""}),
+                    json!({"type": "thinking", "thinking": text, "signature": "EqQB"}),
+                    deltas.chain([signature]).collect(),
+                )
+            }
+            Part::Call(name, arguments) => {
+                let head = json!({"type": "tool_use", "id": format!("t{index}"), "name": name, "input": {}});
+                let mut whole = head.clone();
+                whole["input"] = parsed(arguments);
+                let deltas = pieces(arguments, random).into_iter();
+                let deltas =
+                    deltas.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
+                (head, whole, deltas.collect::<Vec<_>>())
+            }
+        };
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            ),
+        );
+        events.push(json!({"type": "content_block_stop", "index": index}));
+        content.push(whole);
+    }
+    let stop = if cut { "max_tokens" } else { "tool_use" };
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 9}}));
+    events.push(json!({"type": "message_stop"}));
+    message["content"] = content.into();
+    message["stop_reason"] = stop.into();
+    message["usage"]["output_tokens"] = 9.into();
+    (events, message)
+}
+
+fn bedrock(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut events = vec![json!({"messageStart": {"role": "assistant"}})];
+    let mut content = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let deltas: Vec<Value> = match part {
+            Part::Text(text) => {
+                content.push(json!({"text": text}));
+                pieces(text, random)
+                    .into_iter()
+                    .map(|piece| json!({"text": piece}))
+                    .collect()
+            }
+            Part::Reasoning(text) => {
+                content.push(json!({"reasoningContent": {"reasoningText": {"text": text, "signature": "s"}}}));
+                let deltas = pieces(text, random)
+                    .into_iter()
+                    .map(|piece| json!({"reasoningContent": {"text": piece}}));
+                deltas
+                    .chain([json!({"reasoningContent": {"signature": "s"}})])
+                    .collect()
+            }
+            Part::Call(name, arguments) => {
+                let mut call = json!({"toolUseId": format!("t{index}"), "name": name});
+                events.push(json!({"contentBlockStart": {"contentBlockIndex": index, "start": {"toolUse": call}}}));
+                call["input"] = parsed(arguments);
+                content.push(json!({"toolUse": call}));
+                pieces(arguments, random)
+                    .into_iter()
+                    .map(|piece| json!({"toolUse": {"input": piece}}))
+                    .collect()
+            }
+        };
+        events.extend(deltas.into_iter().map(
+            |delta| json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}),
+        ));
+        events.push(json!({"contentBlockStop": {"contentBlockIndex": index}}));
+    }
+    let stop = if cut { "max_tokens" } else { "tool_use" };
+    let usage = json!({"inputTokens": 3, "outputTokens": 9, "totalTokens": 12});
+    events.push(json!({"messageStop": {"stopReason": stop}}));
+    events.push(json!({"metadata": {"usage": usage, "metrics": {"latencyMs": 7}}}));
+    let response = json!({"output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": stop, "usage": usage, "metrics": {"latencyMs": 7}});
+    (events, response)
+}
+
+fn responses(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut events = vec![
+        json!({"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}}),
+    ];
+    let mut output = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let (item, kind, deltas) = match part {
+            Part::Text(text) => (
+                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}),
+                "response.output_text.delta",
+                pieces(text, random),
+            ),
+            Part::Reasoning(text) => (
+                json!({"type": "reasoning", "encrypted_content": "g", "summary": [{"type": "summary_text", "text": text}]}),
+                "response.reasoning_summary_text.delta",
+                pieces(text, random),
+            ),
+            Part::Call(name, arguments) => (
+                json!({"type": "function_call", "call_id": format!("t{index}"), "name": name, "arguments": arguments}),
+                "response.function_call_arguments.delta",
+                pieces(arguments, random),
+            ),
+        };
+        let mut start = item.clone();
+        for key in ["content", "summary", "encrypted_content"] {
+            start.as_object_mut().unwrap().remove(key);
+        }
+        if start["type"] == "function_call" {
+            start["arguments"] = "".into();
+        }
+        events.push(
+            json!({"type": "response.output_item.added", "output_index": index, "item": start}),
+        );
+        events.extend(
+            deltas
+                .into_iter()
+                .map(|delta| json!({"type": kind, "output_index": index, "delta": delta})),
+        );
+        events.push(
+            json!({"type": "response.output_item.done", "output_index": index, "item": item}),
+        );
+        output.push(item);
+    }
+    let status = if cut { "incomplete" } else { "completed" };
+    let whole = json!({"id": "r", "status": status, "output": output, "usage": {"input_tokens": 3, "output_tokens": 9}});
+    let mut sent = whole.clone();
+    // Some servers leave it out.
+    if random.percent(30) {
+        sent["output"] = json!([]);
+    }
+    events.push(json!({"type": format!("response.{status}"), "response": sent}));
+    (events, whole)
+}
+
+fn gemini(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut sent = Vec::new();
+    let mut whole = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        match part {
+            Part::Text(text) => {
+                sent.extend(
+                    pieces(text, random)
+                        .into_iter()
+                        .map(|piece| json!({"text": piece})),
+                );
+                whole.push(json!({"text": text}));
+            }
+            Part::Reasoning(text) => {
+                sent.extend(
+                    pieces(text, random)
+                        .into_iter()
+                        .map(|piece| json!({"text": piece, "thought": true})),
+                );
+                whole.push(json!({"text": text, "thought": true}));
+            }
+            Part::Call(name, arguments) => {
+                let part = json!({"functionCall": {"id": format!("t{index}"), "name": name, "args": parsed(arguments)},
+                                  "thoughtSignature": "C"});
+                sent.push(part.clone());
+                whole.push(part);
+            }
+        }
+    }
+    let stop = if cut { "MAX_TOKENS" } else { "STOP" };
+    let mut events = Vec::new();
+    while !sent.is_empty() {
+        let count = 1 + random.below(3.min(sent.len()));
+        let parts: Vec<_> = sent.drain(..count).collect();
+        events.push(json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}));
+    }
+    events.push(
+        json!({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": stop}],
+                       "usageMetadata": {"promptTokenCount": 3}}),
+    );
+    let response = json!({"candidates": [{"content": {"role": "model", "parts": whole}, "finishReason": stop}],
+                          "usageMetadata": {"promptTokenCount": 3}});
+    (events, response)
+}
+
+fn cohere(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut events = vec![
+        json!({"id": "c", "type": "message-start", "delta": {"message": {"role": "assistant", "content": []}}}),
+    ];
+    let mut message = json!({"role": "assistant"});
+    let (mut content, mut calls) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Reasoning(text) => {
+                let key = if matches!(part, Part::Text(_)) {
+                    "text"
+                } else {
+                    "thinking"
+                };
+                let index = content.len();
+                let event = |kind: &str, content: Value| json!({"type": kind, "index": index, "delta": {"message": {"content": content}}});
+                events.push(event("content-start", json!({"type": key, key: ""})));
+                events.extend(
+                    pieces(text, random)
+                        .into_iter()
+                        .map(|piece| event("content-delta", json!({key: piece}))),
+                );
+                events.push(json!({"type": "content-end", "index": index}));
+                content.push(json!({"type": key, key: text}));
+            }
+            Part::Call(name, arguments) => {
+                let index = calls.len();
+                let mut call = json!({"id": format!("t{index}"), "type": "function",
+                                      "function": {"name": name, "arguments": ""}});
+                let event = |kind: &str, call: &Value| json!({"type": kind, "index": index, "delta": {"message": {"tool_calls": call}}});
+                events.push(event("tool-call-start", &call));
+                events.extend(pieces(arguments, random).into_iter().map(|piece| {
+                    event(
+                        "tool-call-delta",
+                        &json!({"function": {"arguments": piece}}),
+                    )
+                }));
+                events.push(json!({"type": "tool-call-end", "index": index}));
+                call["function"]["arguments"] = arguments.as_str().into();
+                calls.push(call);
+            }
+        }
+    }
+    let stop = if cut { "MAX_TOKENS" } else { "COMPLETE" };
+    events.push(json!({"type": "message-end", "delta": {"finish_reason": stop}}));
+    for (key, list) in [("content", content), ("tool_calls", calls)] {
+        if !list.is_empty() {
+            message[key] = list.into();
+        }
+    }
+    (
+        events,
+        json!({"id": "c", "finish_reason": stop, "message": message}),
+    )
+}
+
+fn chat(parts: &[Part], cut: bool, is_mistral: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let chunk = |delta: Value, stop: Option<&str>| {
+        json!({"id": "c", "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+    };
+    let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
+    let mut message = json!({"role": "assistant", "content": ""});
+    let mut calls = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => {
+                events.extend(
+                    pieces(text, random)
+                        .into_iter()
+                        .map(|piece| chunk(json!({"content": piece}), None)),
+                );
+                message["content"] = text.as_str().into();
+            }
+            Part::Reasoning(text) => {
+                events.extend(
+                    pieces(text, random)
+                        .into_iter()
+                        .map(|piece| chunk(json!({"reasoning_content": piece}), None)),
+                );
+                message["reasoning_content"] = text.as_str().into();
+            }
+            Part::Call(name, arguments) => {
+                let index = calls.len();
+                let mut call = json!({"id": format!("t{index}"), "type": "function",
+                                      "function": {"name": name, "arguments": ""}});
+                let mut first = call.clone();
+                first["index"] = index.into();
+                let pieces = if is_mistral {
+                    vec![arguments.clone()]
+                } else {
+                    pieces(arguments, random)
+                };
+                events.push(chunk(json!({"tool_calls": [first]}), None));
+                events.extend(pieces.into_iter().map(|piece| {
+                    chunk(
+                        json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}),
+                        None,
+                    )
+                }));
+                call["function"]["arguments"] = arguments.as_str().into();
+                if is_mistral {
+                    call["index"] = index.into();
+                }
+                calls.push(call);
+            }
+        }
+    }
+    let stop = if cut { "length" } else { "tool_calls" };
+    events.push(chunk(json!({}), Some(stop)));
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    let response = json!({"id": "c", "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "finish_reason": stop}]});
+    (events, response)
+}

@@ -1,0 +1,258 @@
+//! Runs that are saved and loaded, at every point.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_core::run::{Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step};
+use tool_core::{Decision, ToolCall, ToolResult};
+
+use super::{calling, dialect, holding, new_run, question, run_calls, saying};
+
+fn saved(run: &Run) -> Value {
+    serde_json::to_value(run).unwrap()
+}
+
+/// Passes a value through its saved form.
+fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+}
+
+/// One thing that a program does with a run.
+#[derive(Clone, Debug)]
+enum Action {
+    Push,
+    Respond(Vec<usize>),
+    Start(usize),
+    Finish(usize),
+    Decide(usize, usize),
+    Cancel,
+    Resume,
+    Settings(u32),
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let index = 0..4_usize;
+    prop_oneof![
+        Just(Action::Push),
+        proptest::collection::vec(0..3_usize, 0..4).prop_map(Action::Respond),
+        proptest::collection::vec(0..3_usize, 0..4).prop_map(Action::Respond),
+        index.clone().prop_map(Action::Start),
+        index.clone().prop_map(Action::Start),
+        index.clone().prop_map(Action::Finish),
+        index.clone().prop_map(Action::Finish),
+        (index.clone(), index).prop_map(|(call, decision)| Action::Decide(call, decision)),
+        Just(Action::Cancel),
+        Just(Action::Resume),
+        (1..5_u32).prop_map(Action::Settings),
+    ]
+}
+
+/// Does something with a run if its state permits. Returns the calls that run.
+fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
+    let registry = holding();
+    match action {
+        Action::Push => {
+            let _ = run.push(question());
+        }
+        Action::Respond(calls) => {
+            let tools = [
+                ("look_up", r#"{"key":"a"}"#),
+                ("delete_note", r#"{"id":7}"#),
+                ("unknown", "{"),
+            ];
+            let calls: Vec<_> = calls.into_iter().map(|tool| tools[tool]).collect();
+            let response = if calls.is_empty() {
+                saying("Done.")
+            } else {
+                calling(&calls)
+            };
+            let _ = run.respond(&dialect(), &registry, response);
+        }
+        Action::Start(count) => {
+            if let Step::Call(mut calls) = run.next() {
+                calls.truncate(count);
+                run.start(&calls);
+                running.extend(calls);
+            }
+        }
+        Action::Finish(index) => {
+            if index < running.len() {
+                let result = registry.call_blocking(running.remove(index));
+                run.finish(&dialect(), result).unwrap();
+            }
+        }
+        Action::Decide(index, decision) => {
+            let decisions = [
+                Decision::Allow,
+                Decision::deny("no"),
+                Decision::change(r#"{"id":9}"#),
+                Decision::answer(json!({"archived": true})),
+            ];
+            if let Some(pending) = run.pending().get(index) {
+                let decision = decisions[decision].clone();
+                run.decide(&registry, pending.fingerprint(), decision, "Ada")
+                    .unwrap();
+            }
+        }
+        Action::Cancel => run.cancel(&dialect()),
+        Action::Resume => {
+            // The process stopped.
+            running.clear();
+            run.resume(&dialect(), &registry);
+        }
+        Action::Settings(rounds) => {
+            let mut settings = RunSettings::default();
+            settings.max_rounds = rounds;
+            run.set_settings(settings);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(
+        if std::env::var_os("TOOL_CORE_LONG").is_some() { 20_000 } else { 300 }
+    ))]
+
+    /// After every action, the run, its saved form and its increments are the same run.
+    #[test]
+    fn a_run_is_the_sum_of_its_increments(actions in proptest::collection::vec(action(), 0..40)) {
+        let mut run = new_run();
+        let mut running = Vec::new();
+        let mut increments: Vec<Increment> = Vec::new();
+        for action in actions {
+            act(&mut run, &mut running, action);
+            increments.extend(run.take_increments().iter().map(through_json));
+            let replayed = Run::replay(increments.iter().cloned()).unwrap();
+            prop_assert_eq!(saved(&replayed), saved(&run));
+            let loaded = through_json(&run);
+            prop_assert_eq!(saved(&loaded), saved(&run));
+            prop_assert_eq!(format!("{:?}", replayed.next()), format!("{:?}", run.next()));
+            prop_assert_eq!(format!("{:?}", loaded.next()), format!("{:?}", run.next()));
+            // It goes on from there.
+            run = if increments.len() % 2 == 0 { replayed } else { loaded };
+            run.take_increments();
+        }
+        // Every call has one result, once the run ends.
+        run.cancel(&dialect());
+        for call in running.drain(..) {
+            run.finish(&dialect(), holding().call_blocking(call)).unwrap();
+        }
+        for round in run.rounds() {
+            prop_assert!(round.calls().all(|(_, result)| result.is_some()));
+        }
+    }
+}
+
+#[test]
+fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
+    let mut value = saved(&new_run());
+    value["version"] = json!(2);
+    let error = serde_json::from_value::<Run>(value)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("version 2") && error.contains("reads version 1"),
+        "{error}"
+    );
+    let mut value = saved(&new_run());
+    value["rounds"] = json!(7);
+    serde_json::from_value::<Run>(value).unwrap_err();
+
+    let mut run = new_run();
+    run.respond(&dialect(), &holding(), calling(&[("look_up", "{}")]))
+        .unwrap();
+    let increments = run.take_increments();
+    let error = Run::replay(increments[1..].iter().cloned())
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("increment 1 is missing"), "{error}");
+    Run::replay([]).unwrap_err();
+    // What a later version may write.
+    let mut later = serde_json::to_value(&increments[0]).unwrap();
+    later["change"]["Created"]["version"] = json!(9);
+    let later: Increment = serde_json::from_value(later).unwrap();
+    assert!(
+        Run::replay([later])
+            .unwrap_err()
+            .to_string()
+            .contains("version 9")
+    );
+    // Positions that do not exist.
+    let mut damaged = serde_json::to_value(&increments[2]).unwrap();
+    damaged["change"] = json!({"Started": [3]});
+    damaged["number"] = json!(4);
+    let damaged: Increment = serde_json::from_value(damaged).unwrap();
+    let error = Run::replay(increments.into_iter().chain([damaged])).unwrap_err();
+    assert_eq!(error.to_string(), "increment 4: there is no call 3");
+}
+
+#[test]
+fn two_programs_can_not_continue_one_run() {
+    let journal = MemoryJournal::new();
+    let mut run = new_run();
+    let append = |run: &mut Run| {
+        let appended = journal.append("run-1", run.take_increments());
+        futures_util::FutureExt::now_or_never(appended).unwrap()
+    };
+    append(&mut run).unwrap();
+    let loaded = futures_util::FutureExt::now_or_never(journal.load("run-1")).unwrap();
+    let mut other = Run::replay(loaded.unwrap()).unwrap();
+    for run in [&mut run, &mut other] {
+        run.respond(&dialect(), &holding(), saying("Done."))
+            .unwrap();
+    }
+    append(&mut run).unwrap();
+    assert!(matches!(append(&mut other), Err(JournalError::Conflict)));
+}
+
+#[test]
+fn results_keep_what_the_model_and_the_application_see() {
+    let registry = holding();
+    for (name, arguments) in [
+        ("look_up", r#"{"key":"a"}"#),
+        ("look_up", r#"{"kez":1}"#),
+        ("delete_note", r#"{"id":7}"#),
+        ("unknown", "{}"),
+        ("look_up", "{"),
+    ] {
+        let result = registry.call_blocking(ToolCall::new("call_1", name, arguments));
+        let loaded: ToolResult = through_json(&result);
+        assert_eq!(loaded.content(), result.content());
+        assert_eq!(loaded.structured(), result.structured());
+        assert_eq!(loaded.call_id(), result.call_id());
+        let parts = |result: &ToolResult| {
+            result.error().map(|error| {
+                let violations = error.violations().to_vec();
+                (
+                    error.kind(),
+                    error.id().to_owned(),
+                    violations,
+                    error.hold().cloned(),
+                )
+            })
+        };
+        assert_eq!(parts(&loaded), parts(&result));
+    }
+}
+
+#[test]
+fn a_run_of_many_rounds_is_saved_in_small_steps() {
+    let registry = holding();
+    let mut run = new_run();
+    let mut settings = RunSettings::default();
+    settings.max_rounds = u32::MAX;
+    run.set_settings(settings);
+    let mut sizes = Vec::new();
+    for _ in 0..200 {
+        run.take_increments();
+        run.respond(
+            &dialect(),
+            &registry,
+            calling(&[("look_up", r#"{"key":"a"}"#)]),
+        )
+        .unwrap();
+        run_calls(&mut run, &registry);
+        sizes.push(serde_json::to_string(&run.take_increments()).unwrap().len());
+    }
+    let (first, last) = (sizes[0], sizes[199]);
+    assert!(last < first + 20, "{first} grew to {last} bytes");
+}

@@ -1,0 +1,164 @@
+//! [`Model`]: asks a provider's API.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::provider::dialect::Rendered;
+
+/// The future of [`Model::ask`].
+pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Value, ModelError>> + Send + 'm>>;
+
+/// A model that answers requests: a provider's API, or a script in a test
+/// ([`ScriptedModel`](crate::testing::ScriptedModel)).
+///
+/// A closure is a model too:
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::agent::{Agent, ModelError, Request};
+/// use tool_core::dialect::Anthropic;
+///
+/// let model = async |request: Request| {
+///     let _body = json!({"model": "…", "messages": request.messages, "tools": request.tools});
+///     // Send it with the HTTP client of your choice.
+///     Ok(json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}))
+/// };
+/// let agent = Agent::new(Registry::new(), Anthropic::default(), move |request| model(request));
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+/// # Ok::<(), tool_core::agent::AgentError>(())
+/// ```
+pub trait Model: Send + Sync {
+    /// Sends a request and returns the provider's whole response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no response. The agent does not retry.
+    fn ask(&self, request: Request) -> ModelFuture<'_>;
+}
+
+impl<F, A> Model for F
+where
+    F: Fn(Request) -> A + Send + Sync,
+    A: Future<Output = Result<Value, ModelError>> + Send + 'static,
+{
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        Box::pin(self(request))
+    }
+}
+
+/// The agent's part of a request. A clone is cheap.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// The conversation, in the provider's format.
+    pub messages: Arc<Vec<Value>>,
+    /// The value of the request's `tools` field.
+    pub tools: Rendered,
+}
+
+impl Request {
+    pub(super) fn new(messages: Arc<Vec<Value>>, tools: Rendered) -> Request {
+        Request { messages, tools }
+    }
+}
+
+/// The error of a request to a model.
+#[derive(Debug)]
+pub struct ModelError {
+    kind: ModelErrorKind,
+    message: String,
+    retry_after: Option<Duration>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// The kinds of failures of a request to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// Too many requests or tokens in a time.
+    RateLimited,
+    /// The provider is overloaded or failed.
+    Overloaded,
+    /// The key is missing, wrong or lacks a permission.
+    Unauthorized,
+    /// The provider rejected the request; the message has its words.
+    Rejected,
+    /// There was no response in time.
+    TimedOut,
+    /// There was no connection, or it broke.
+    Connection,
+    /// The response is not what the provider documents, such as the page of a proxy.
+    Response,
+    /// Another error.
+    Other,
+}
+
+impl ModelError {
+    /// Creates an error.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
+        ModelError {
+            kind,
+            message: message.into(),
+            retry_after: None,
+            source: None,
+        }
+    }
+
+    /// Wraps the error of an HTTP client, as [`ModelErrorKind::Other`].
+    pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
+        let source = error.into();
+        ModelError::new(ModelErrorKind::Other, source.to_string()).with_source(source)
+    }
+
+    /// Sets the time after which the provider wants the request to be repeated.
+    pub fn retry_after(mut self, time: Duration) -> Self {
+        self.retry_after = Some(time);
+        self
+    }
+
+    /// Sets the source.
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns the kind of the failure.
+    pub fn kind(&self) -> ModelErrorKind {
+        self.kind
+    }
+
+    /// Returns the time after which the provider wants the request to be repeated, if it says so.
+    pub fn wait_before_retry(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Returns `true` if the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self.kind,
+            ModelErrorKind::RateLimited
+                | ModelErrorKind::Overloaded
+                | ModelErrorKind::TimedOut
+                | ModelErrorKind::Connection
+        )
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

@@ -1,0 +1,186 @@
+//! [`Hold`] and [`Decision`]: calls that wait for a person.
+
+use std::fmt;
+
+use super::{Arguments, ToolCall};
+
+/// A call that a `before` hook held, until somebody decides on it; see
+/// [`Gate::hold`](crate::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
+///
+/// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
+/// A decision applies to these arguments only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+pub struct Hold {
+    tool: String,
+    arguments: String,
+    reason: String,
+    /// The number of holds of this call so far, starting at 1.
+    number: u32,
+}
+
+impl Hold {
+    pub(crate) fn new(tool: &str, arguments: &str, reason: String, number: u32) -> Hold {
+        Hold {
+            tool: tool.into(),
+            arguments: arguments.into(),
+            reason,
+            number,
+        }
+    }
+
+    /// Returns the number of holds of this call so far, starting at 1.
+    #[cfg(feature = "agent")]
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns the name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Returns the arguments as JSON text: validated, and as the tool would get them.
+    pub fn arguments(&self) -> &str {
+        &self.arguments
+    }
+
+    /// Returns the reason that the hook gave.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+/// What a person decided on a call that is [held](crate::Gate::hold).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Decision {
+    /// Runs the call with the arguments that were held.
+    Allow,
+    /// Does not run the call. The model sees the reason.
+    Deny(String),
+    /// Runs the call with these arguments instead. They are validated, and all hooks see them.
+    Change(Arguments),
+    /// Does not run the tool: the call ends with this output.
+    Answer(Answer),
+}
+
+impl Decision {
+    /// Does not run the call. The model sees the reason.
+    pub fn deny(reason: impl Into<String>) -> Decision {
+        Decision::Deny(reason.into())
+    }
+
+    /// Runs the call with these arguments instead.
+    pub fn change(arguments: impl Into<Arguments>) -> Decision {
+        Decision::Change(arguments.into())
+    }
+}
+
+/// The output of a call whose tool does not run; see
+/// [`Gate::answer`](crate::Gate::answer) and [`Gate::fail`](crate::Gate::fail).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+pub struct Answer(pub(crate) AnswerOutput);
+
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum AnswerOutput {
+    Text(String),
+    Json(String),
+    Failed {
+        message: String,
+        cause: Option<String>,
+    },
+}
+
+/// The decisions on the holds of one call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decided(Vec<(Hold, Decision)>);
+
+/// What the decisions on a call say before it runs.
+pub(crate) enum Ruling {
+    /// The call goes on.
+    Proceed,
+    Deny(String),
+    Change(Arguments),
+    Answer(Answer),
+}
+
+impl Decided {
+    pub(crate) fn push(&mut self, hold: Hold, decision: Decision) {
+        self.0.push((hold, decision));
+    }
+
+    /// Returns what the last decision says, apart from allowing the call.
+    pub(crate) fn ruling(&self) -> Ruling {
+        let decisions = self.0.iter().rev().map(|(_, decision)| decision);
+        let mut decisions = decisions.filter(|decision| **decision != Decision::Allow);
+        match decisions.next() {
+            Some(Decision::Deny(reason)) => Ruling::Deny(reason.clone()),
+            Some(Decision::Change(arguments)) => Ruling::Change(arguments.clone()),
+            Some(Decision::Answer(answer)) => Ruling::Answer(answer.clone()),
+            Some(Decision::Allow) | None => Ruling::Proceed,
+        }
+    }
+
+    /// Returns `true` if a hold was decided on in favour of a call with these arguments. `changed` are
+    /// the arguments of a [`Decision::Change`], as the tool gets them.
+    pub(crate) fn allows(&self, number: u32, arguments: &str, changed: Option<&str>) -> bool {
+        self.0.iter().any(|(hold, decision)| match decision {
+            Decision::Allow => hold.number == number && hold.arguments == arguments,
+            // Whoever changes the arguments has decided on the earlier holds too.
+            Decision::Change(_) => number <= hold.number && changed == Some(arguments),
+            Decision::Deny(_) | Decision::Answer(_) => false,
+        })
+    }
+}
+
+impl ToolCall {
+    /// Attaches the decision on a hold of this call, which is then called again.
+    /// `run::Run` does this for calls that wait longer than the process lives.
+    ///
+    /// The call is validated again, and all hooks run again. [`Decision::Allow`] applies if a hook
+    /// holds the call with the same arguments; a call with others is held again.
+    ///
+    /// ```
+    /// use tool_core::{Decision, Gate, Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Deletes a note.
+    /// #[tool(destructive)]
+    /// fn delete_note(id: u32) -> String {
+    ///     format!("note {id} is deleted")
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![delete_note])
+    ///     .before(async |hook| match hook.tool.annotations.destructive {
+    ///         Some(true) => Gate::hold("it deletes something"),
+    ///         _ => Gate::Allow,
+    ///     })
+    ///     .build()?;
+    /// let call = ToolCall::new("call_1", "delete_note", r#"{"id":7}"#);
+    /// let result = registry.call_blocking(call.clone());
+    /// let error = result.error().unwrap();
+    /// assert_eq!(error.kind(), ToolErrorKind::Held);
+    /// let hold = error.hold().unwrap().clone();
+    /// assert_eq!(hold.arguments(), r#"{"id":7}"#);
+    ///
+    /// let result = registry.call_blocking(call.decided(hold, Decision::Allow));
+    /// assert_eq!(result.content(), "note 7 is deleted");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn decided(mut self, hold: Hold, decision: Decision) -> ToolCall {
+        self.extensions_mut().decided.push(hold, decision);
+        self
+    }
+
+    /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
+    /// returns. A call that is repeated must have the same key, and no other call may have it.
+    /// `run::Run` sets it.
+    pub fn idempotency_key(mut self, key: impl fmt::Display) -> ToolCall {
+        self.extensions_mut().idempotency_key = Some(key.to_string().into());
+        self
+    }
+}

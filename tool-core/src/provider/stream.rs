@@ -1,0 +1,329 @@
+//! [`StreamReader`]: reads a streamed response event by event.
+//!
+//! Each format of a stream has its reader below, which its dialects construct. A reader collects the
+//! parts of the response and emits a call only once its arguments are complete.
+
+pub(crate) mod anthropic;
+pub(crate) mod bedrock;
+pub(crate) mod chat;
+pub(crate) mod cohere;
+pub(crate) mod gemini;
+pub(crate) mod messages;
+pub(crate) mod responses;
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use crate::call::{Arguments, ToolCall};
+use crate::provider::response::ResponseError;
+use crate::provider::usage::Usage;
+
+/// Reads the events of one streamed response; see [`Dialect::stream`](crate::dialect::Dialect::stream).
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{Anthropic, Dialect, StreamEvent};
+///
+/// let dialect = Anthropic::default();
+/// let mut reader = dialect.stream();
+/// let call = json!({"type": "tool_use", "id": "toolu_1", "name": "list_alarms", "input": {}});
+/// let events = [
+///     json!({"type": "message_start",
+///            "message": {"type": "message", "role": "assistant", "content": []}}),
+///     json!({"type": "content_block_start", "index": 0, "content_block": call}),
+///     json!({"type": "content_block_delta", "index": 0,
+///            "delta": {"type": "input_json_delta", "partial_json": "{\"day\":"}}),
+///     json!({"type": "content_block_delta", "index": 0,
+///            "delta": {"type": "input_json_delta", "partial_json": "\"Monday\"}"}}),
+///     json!({"type": "content_block_stop", "index": 0}),
+///     json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
+///            "usage": {"output_tokens": 12}}),
+///     json!({"type": "message_stop"}),
+/// ];
+/// for event in &events {
+///     for event in reader.event(event)? {
+///         match event {
+///             StreamEvent::Text(text) => print!("{text}"),
+///             // The call can run now, before the message ends.
+///             StreamEvent::Call(call) => assert_eq!(call.name, "list_alarms"),
+///             _ => {}
+///         }
+///     }
+/// }
+/// let response = reader.finish()?;
+/// assert_eq!(response["content"][0]["input"], json!({"day": "Monday"}));
+/// assert_eq!(dialect.calls(&response)?.len(), 1);
+/// # Ok::<(), tool_core::dialect::ResponseError>(())
+/// ```
+pub trait StreamReader: Send {
+    /// Reads one event: the JSON of a server-sent event's `data`, without the `[DONE]` that ends some
+    /// streams. Returns what it adds to the response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the provider reports one, or if the event does not belong to a stream of
+    /// this provider. The stream has failed then, and every later method returns the same error.
+    fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
+
+    /// Returns the response as if it had not been streamed, for
+    /// [`Dialect::turn`](crate::dialect::Dialect::turn) and the other methods of the dialect. It
+    /// includes signatures, encrypted reasoning and usage.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the stream failed or ended before the response did.
+    fn finish(self: Box<Self>) -> Result<Value, ResponseError>;
+}
+
+/// A part of a streamed response.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StreamEvent {
+    /// A piece of the model's text, or of its refusal.
+    Text(String),
+    /// A piece of the model's reasoning or of a summary of it.
+    Reasoning(String),
+    /// The model started to write a call.
+    CallStarted {
+        /// The position of the call among the calls of the response, which counts from 0.
+        index: usize,
+        /// The id of the call.
+        id: String,
+        /// The name of the tool.
+        name: String,
+    },
+    /// A piece of a call's arguments, to show it or to check it with
+    /// [`Registry::arguments`](crate::Registry::arguments).
+    Arguments {
+        /// The position of the call; see [`StreamEvent::CallStarted`].
+        index: usize,
+        /// JSON text that continues the earlier pieces.
+        piece: String,
+    },
+    /// A complete call, which can run before the response ends. Calls without arguments, and calls whose
+    /// arguments are not JSON, are complete only once something else follows them. A call that the end
+    /// of the response cut off is [marked](ToolCall::truncated), so that no tool runs for it.
+    Call(ToolCall),
+    /// The reason why the model stopped, in the provider's word.
+    Stop(String),
+    /// The tokens that were used so far. Replaces earlier events of this kind.
+    Usage(Usage),
+    /// The provider sent something of this type, which the reader does not know. Its fields are in the
+    /// response where they belong to a known part of it.
+    Unknown(String),
+}
+
+/// One format of a stream.
+pub(crate) trait StreamFormat: Send {
+    /// Reads an event. After an error, no other method is called.
+    fn read(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ResponseError>;
+
+    /// Returns the response, or an error that says what is missing.
+    fn response(self) -> Result<Value, ResponseError>;
+}
+
+/// Creates the reader of a format.
+pub(crate) fn reader(format: impl StreamFormat + 'static) -> Box<dyn StreamReader> {
+    Box::new(Reader {
+        format,
+        error: None,
+    })
+}
+
+/// A reader that repeats its first error.
+struct Reader<F> {
+    format: F,
+    error: Option<ResponseError>,
+}
+
+impl<F: StreamFormat> StreamReader for Reader<F> {
+    fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let mut out = Vec::new();
+        match self.format.read(event, &mut out) {
+            Ok(()) => Ok(out),
+            Err(error) => {
+                self.error = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Value, ResponseError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => self.format.response(),
+        }
+    }
+}
+
+/// The reader of a dialect that has none.
+pub(crate) struct Unsupported;
+
+impl StreamFormat for Unsupported {
+    fn read(&mut self, _: &Value, _: &mut Vec<StreamEvent>) -> Result<(), ResponseError> {
+        Err(ResponseError::new(
+            "this dialect can't read streams; implement `Dialect::stream`, or request a response \
+             that is not streamed",
+        ))
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
+        Err(broken_off("no event was read"))
+    }
+}
+
+/// Returns the error for a stream without its end.
+pub(crate) fn broken_off(state: &str) -> ResponseError {
+    ResponseError::new(format!(
+        "the stream broke off before the response ended: {state}"
+    ))
+}
+
+/// The calls of a response whose items follow one another.
+#[derive(Default)]
+pub(crate) struct Calls {
+    started: usize,
+    /// An ended call whose arguments may turn out to be truncated.
+    held: Option<ToolCall>,
+}
+
+impl Calls {
+    /// Counts a call and emits its start. Returns its position.
+    pub(crate) fn start(&mut self, call: &ToolCall, out: &mut Vec<StreamEvent>) -> usize {
+        let index = self.started;
+        self.started += 1;
+        out.push(StreamEvent::CallStarted {
+            index,
+            id: call.id.clone(),
+            name: call.name.clone(),
+        });
+        index
+    }
+
+    /// Emits a call that has ended, or holds it until it is certain that it was not truncated.
+    pub(crate) fn end(&mut self, call: ToolCall, out: &mut Vec<StreamEvent>) {
+        self.release(out);
+        if is_complete(&call.arguments) {
+            out.push(StreamEvent::Call(call));
+        } else {
+            self.held = Some(call);
+        }
+    }
+
+    /// Holds a call whose arguments don't show that they are complete.
+    pub(crate) fn hold(&mut self, call: ToolCall, out: &mut Vec<StreamEvent>) {
+        self.release(out);
+        self.held = Some(call);
+    }
+
+    /// Emits the held call, because another item follows it.
+    pub(crate) fn release(&mut self, out: &mut Vec<StreamEvent>) {
+        out.extend(self.held.take().map(StreamEvent::Call));
+    }
+
+    /// Emits the held call, which was the last item of the response.
+    pub(crate) fn stop(&mut self, is_truncated: bool, out: &mut Vec<StreamEvent>) {
+        let held = self.held.take();
+        let marked = held.map(|call| if is_truncated { call.truncated() } else { call });
+        out.extend(marked.map(StreamEvent::Call));
+    }
+}
+
+/// Returns `true` if the arguments are the text of a JSON object. Nothing can follow it.
+pub(crate) fn is_complete(arguments: &Arguments) -> bool {
+    match arguments {
+        Arguments::Text(text) => {
+            text.trim_ascii_start().starts_with('{')
+                && serde_json::from_str::<IgnoredAny>(text).is_ok()
+        }
+        Arguments::Json(_) => false,
+    }
+}
+
+/// Returns the arguments as the value of a response. Text that is not an object can't be sent back as
+/// it is, and must not look like a call without arguments. Anthropic asks to wrap it under this key
+/// (its guide "Fine-grained tool streaming", 2025-05).
+pub(crate) fn arguments_value(text: &str) -> Value {
+    if text.trim_ascii().is_empty() {
+        return Value::Object(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(object @ Value::Object(_)) => object,
+        _ => {
+            let member = ("INVALID_JSON".to_owned(), Value::from(text));
+            Value::Object(Map::from_iter([member]))
+        }
+    }
+}
+
+/// Returns the string `key` of an object, or nothing if it is empty.
+pub(crate) fn piece<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value[key].as_str().filter(|piece| !piece.is_empty())
+}
+
+/// Sets the members of `target` that are not null in `source`.
+pub(crate) fn update(target: &mut Map<String, Value>, source: &Value) {
+    for (key, value) in source.as_object().into_iter().flatten() {
+        if !value.is_null() || !target.contains_key(key) {
+            target.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Appends to the string under a key, which it creates.
+pub(crate) fn append(members: &mut Map<String, Value>, key: &str, piece: &str) {
+    match members.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(piece),
+        _ => {
+            members.insert(key.to_owned(), piece.into());
+        }
+    }
+}
+
+/// Merges an update of an object that is streamed in pieces: strings are continued, lists extended or
+/// merged by `index`, other values replaced.
+pub(crate) fn merge(target: &mut Map<String, Value>, delta: &Map<String, Value>) {
+    for (key, value) in delta {
+        match (target.get_mut(key), value) {
+            (Some(_), Value::Null) => {}
+            (Some(Value::String(text)), Value::String(piece)) if !is_whole(key) => {
+                text.push_str(piece);
+            }
+            (Some(Value::String(_)), Value::String(piece)) if piece.is_empty() => {}
+            (Some(Value::Object(inner)), Value::Object(delta)) => merge(inner, delta),
+            (Some(Value::Array(items)), Value::Array(more)) => merge_items(items, more),
+            (None, Value::Array(more)) => {
+                let mut items = Vec::new();
+                merge_items(&mut items, more);
+                target.insert(key.clone(), Value::Array(items));
+            }
+            (_, value) => {
+                target.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Returns `true` for keys whose strings are not streamed in pieces. Some servers repeat them.
+fn is_whole(key: &str) -> bool {
+    matches!(
+        key,
+        "role" | "id" | "type" | "name" | "index" | "format" | "signature" | "status"
+    )
+}
+
+fn merge_items(items: &mut Vec<Value>, more: &[Value]) {
+    for item in more {
+        let index = &item["index"];
+        let known = items
+            .iter_mut()
+            .rfind(|known| !index.is_null() && known["index"] == *index);
+        match (known, item) {
+            (Some(Value::Object(known)), Value::Object(item)) => merge(known, item),
+            _ => items.push(item.clone()),
+        }
+    }
+}

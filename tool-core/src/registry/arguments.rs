@@ -1,0 +1,139 @@
+//! [`ArgumentsReader`]: checks the arguments of a call while the model writes them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::run::validate_call;
+use super::{Inner, Registry};
+use crate::call::ToolCall;
+use crate::call::boundary::catch;
+use crate::call::error::ToolError;
+use crate::schema::validate::incremental::{Incremental, Verdict};
+use crate::schema::violation::Violation;
+use crate::tool::ToolEntry;
+
+impl Registry {
+    /// Returns a reader that checks the arguments of a call of this tool while they arrive, or `None`
+    /// if there is no such tool. The tool stays the same, whatever happens to the registry.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll(#[param(range = 1..=6)] dice: u8, name: Option<String>) -> u8 {
+    ///     # let _ = name;
+    ///     4 * dice
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll]).build()?;
+    /// let mut arguments = registry.arguments("roll").unwrap();
+    /// arguments.push(r#"{"dice": 2"#);
+    /// arguments.push(r#"0, "na"#);
+    /// assert!(arguments.is_rejected());
+    /// let violation = &arguments.violations()[0];
+    /// assert_eq!(violation.to_string(), "dice: 20 is above the maximum 6");
+    ///
+    /// let mut arguments = registry.arguments("roll").unwrap();
+    /// arguments.push(r#"{"dice": 2, "name": "A"#);
+    /// assert_eq!(arguments.values()["dice"], 2);
+    /// arguments.push(r#"da"}"#);
+    /// assert_eq!(arguments.finish().unwrap(), r#"{"dice": 2, "name": "Ada"}"#);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn arguments(&self, name: &str) -> Option<ArgumentsReader> {
+        let tool = self.get(name)?;
+        let is_lenient = self.0.policy.is_lenient;
+        let parameters = (!tool.is_dynamic()).then(|| tool.properties());
+        Some(ArgumentsReader {
+            check: Incremental::new(parameters, is_lenient),
+            inner: Arc::clone(&self.0),
+            tool,
+        })
+    }
+}
+
+/// Checks the arguments of a call while they arrive in pieces; see [`Registry::arguments`].
+///
+/// Arguments are rejected as early as the schema allows: an unknown key when the key ends, a value of
+/// the wrong type at its first byte, a number out of range when the number ends. A pattern, a union,
+/// or a type that validates itself decides when its value ends; a [dynamic tool](crate::DynamicTool)
+/// when the arguments end, except that JSON errors and duplicate keys are found at once.
+///
+/// The verdict does not depend on how the text is split. It is that of a call with the whole text. Each
+/// byte is validated once, so that the cost is that of one validation.
+pub struct ArgumentsReader {
+    inner: Arc<Inner>,
+    tool: ToolEntry,
+    check: Incremental,
+}
+
+impl ArgumentsReader {
+    /// Adds a piece of the JSON text. Once the arguments are [rejected](ArgumentsReader::is_rejected),
+    /// further pieces can only add violations.
+    pub fn push(&mut self, piece: &str) {
+        // Types may validate themselves with code of the application.
+        if catch(|| self.check.push(piece)).is_err() {
+            self.check.give_up();
+        }
+    }
+
+    /// Returns `true` if a call with this text is rejected, however it goes on.
+    pub fn is_rejected(&self) -> bool {
+        self.check.verdict() == Verdict::Rejected
+    }
+
+    /// Returns the violations so far, at most 20. There may be none although the arguments are rejected,
+    /// if they are not JSON.
+    pub fn violations(&self) -> &[Violation] {
+        self.check.violations()
+    }
+
+    /// Returns the text so far.
+    pub fn text(&self) -> &str {
+        self.check.text()
+    }
+
+    /// Returns the values that are complete, such as for a form that fills while the model writes.
+    /// Objects and arrays have their complete items; unions appear whole. Parses the text so far, so
+    /// that an application should not call this for each piece of a long text.
+    pub fn values(&self) -> Map<String, Value> {
+        self.check.values()
+    }
+
+    /// Returns the whole text if a call with it is accepted.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of a call with these arguments, with all violations. If the text of rejected
+    /// arguments is not complete, returns the violations so far.
+    pub fn finish(self) -> Result<String, ToolError> {
+        let verdict = self.check.verdict();
+        let is_cut = !self.check.is_complete() && !self.check.violations().is_empty();
+        let (text, violations) = self.check.into_parts();
+        if verdict == Verdict::Accepted && !self.tool.is_dynamic() {
+            return Ok(text);
+        }
+        let call = ToolCall::new("", &*self.tool.name, text.as_str());
+        match validate_call(&self.inner, &self.tool, call) {
+            Err(error) if is_cut && error.violations().is_empty() => {
+                drop(error);
+                Err(ToolError::invalid_arguments(&self.tool.name, violations))
+            }
+            Err(error) => Err(*error),
+            Ok(_) => Ok(text),
+        }
+    }
+}
+
+impl fmt::Debug for ArgumentsReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArgumentsReader")
+            .field("tool", &self.tool.name)
+            .field("verdict", &self.check.verdict())
+            .field("violations", &self.violations())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,207 @@
+//! [`Increment`]: one change of a run.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallState, Decided, Round, Run, RunCall, RunSettings, VERSION};
+use crate::call::{Decision, Hold, ToolCall, ToolResult};
+use crate::provider::dialect::Usage;
+
+/// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
+///
+/// Its saved form is opaque: only [`Run::replay`] reads it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Increment {
+    number: u64,
+    change: Change,
+}
+
+impl Increment {
+    /// Returns its position among the increments of its run, starting at 1 and without gaps. A journal
+    /// rejects a number that it has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// What changed. Positions are those of calls in the last round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Change {
+    Created {
+        version: u32,
+        id: String,
+        settings: RunSettings,
+    },
+    Settings(RunSettings),
+    Message(Value),
+    Response {
+        /// With `true` if the call may run concurrently with its neighbours.
+        calls: Vec<(ToolCall, bool)>,
+        text: String,
+        usage: Option<Usage>,
+        stop_reason: Option<String>,
+        is_paused: bool,
+        /// `None` if it has no calls.
+        response: Option<Value>,
+        /// The messages to add at once.
+        turn: Vec<Value>,
+    },
+    Started(Vec<usize>),
+    Repeated(Vec<usize>),
+    Held(usize, Hold),
+    Decided(usize, Decision, String),
+    Ended(usize, Box<ToolResult>),
+    Closed(Vec<Value>),
+    Cancelled,
+}
+
+impl Run {
+    /// Makes a change and keeps it to be saved.
+    pub(super) fn record(&mut self, change: Change) {
+        let increment = Increment {
+            number: self.changes + 1,
+            change: change.clone(),
+        };
+        self.unsaved.push(increment);
+        self.apply(change)
+            .expect("the run makes only changes that fit its state");
+    }
+
+    /// Repeats a saved change.
+    pub(super) fn apply_saved(&mut self, increment: Increment) -> Result<(), ReplayError> {
+        let number = increment.number;
+        if number != self.changes + 1 {
+            let expected = self.changes + 1;
+            return Err(ReplayError::new(format!(
+                "increment {expected} is missing: the next one has the number {number}"
+            )));
+        }
+        self.apply(increment.change)
+            .map_err(|problem| ReplayError::new(format!("increment {number}: {problem}")))
+    }
+
+    fn apply(&mut self, change: Change) -> Result<(), String> {
+        let is_created = matches!(change, Change::Created { .. });
+        if is_created != (self.changes == 0) {
+            return Err("a run is created once, and first".into());
+        }
+        match change {
+            Change::Created {
+                version,
+                id,
+                settings,
+            } => {
+                check_version(version)?;
+                self.id = id;
+                self.settings = settings;
+            }
+            Change::Settings(settings) => self.settings = settings,
+            Change::Message(message) => {
+                Arc::make_mut(&mut self.messages).push(message);
+                self.spent = super::Spent::default();
+                self.is_cancelled = false;
+            }
+            Change::Response {
+                calls,
+                text,
+                usage,
+                stop_reason,
+                is_paused,
+                response,
+                turn,
+            } => {
+                self.spent.rounds = self.spent.rounds.saturating_add(1);
+                let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                self.spent.calls = self.spent.calls.saturating_add(count);
+                let tokens = usage.map_or(0, Usage::total);
+                self.spent.tokens = self.spent.tokens.saturating_add(tokens);
+                Arc::make_mut(&mut self.messages).extend(turn);
+                let calls = calls.into_iter().map(|(call, is_parallel)| RunCall {
+                    call,
+                    is_parallel,
+                    decisions: Vec::new(),
+                    state: CallState::Ready,
+                });
+                self.rounds.push(Round {
+                    calls: calls.collect(),
+                    text,
+                    usage,
+                    stop_reason,
+                    is_paused,
+                    response,
+                });
+            }
+            Change::Started(indices) => self.set_states(&indices, &CallState::Started)?,
+            Change::Repeated(indices) => self.set_states(&indices, &CallState::Ready)?,
+            Change::Held(index, hold) => self.call_mut(index)?.state = CallState::Held(hold),
+            Change::Decided(index, decision, by) => {
+                let call = self.call_mut(index)?;
+                match std::mem::replace(&mut call.state, CallState::Ready) {
+                    CallState::Held(hold) => call.decisions.push(Decided { hold, decision, by }),
+                    _ => return Err(format!("call {index} is not held")),
+                }
+            }
+            Change::Ended(index, result) => {
+                self.call_mut(index)?.state = CallState::Ended(result);
+            }
+            Change::Closed(messages) => {
+                let round = self.rounds.last_mut().ok_or("there is no response yet")?;
+                round.response = None;
+                Arc::make_mut(&mut self.messages).extend(messages);
+            }
+            Change::Cancelled => self.is_cancelled = true,
+        }
+        self.changes += 1;
+        Ok(())
+    }
+
+    fn set_states(&mut self, indices: &[usize], state: &CallState) -> Result<(), String> {
+        for &index in indices {
+            self.call_mut(index)?.state = state.clone();
+        }
+        Ok(())
+    }
+
+    fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {
+        let round = self.rounds.last_mut();
+        let call = round.and_then(|round| round.calls.get_mut(index));
+        call.ok_or_else(|| format!("there is no call {index}"))
+    }
+}
+
+/// Returns an error for a version that this crate can't read.
+pub(super) fn check_version(version: u32) -> Result<(), String> {
+    if version == VERSION {
+        return Ok(());
+    }
+    Err(format!(
+        "the run was saved in version {version} of its format, and this program reads version \
+         {VERSION}"
+    ))
+}
+
+/// The increments are not those of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    message: String,
+}
+
+impl ReplayError {
+    pub(super) fn new(message: impl Into<String>) -> ReplayError {
+        ReplayError {
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ReplayError {}

@@ -1,0 +1,321 @@
+/// Weather.
+#[doc = include_str!("weather.md")]
+#[cfg_attr(
+    doc,
+    doc = "\n# As a tool\n\nThe model calls it `forecast`. Its tags are `weather`, `v1`.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `city` | `&str` |  | {CITY} |\n\n<details><summary>What the model reads</summary>\n\n```text\nWeather.\n{include_str!(\"weather.md\")}\n```\n\n\n</details>"
+)]
+fn forecast(city: &str) {}
+///The handler of the tool `forecast`.
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    missing_debug_implementations,
+    missing_copy_implementations,
+    unreachable_pub
+)]
+struct forecast {}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[allow(unused_imports)]
+    use __tool_core::autoref_fallbacks::*;
+    #[automatically_derived]
+    impl __tool_core::Tool for forecast {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+            name: "forecast",
+            description: {
+                const __TOOL_PARTS: &[__tool_core::prose::Part] = &[
+                    __tool_core::prose::literal("Weather."),
+                    __tool_core::prose::literal("\n"),
+                    __tool_core::prose::docs(include_str!("weather.md")),
+                ];
+                const __TOOL_BYTES: &[::core::primitive::u8] = &__tool_core::prose::join::<
+                    { __tool_core::prose::length(__TOOL_PARTS) },
+                >(__TOOL_PARTS);
+                __tool_core::prose::joined(__TOOL_BYTES)
+            },
+            location: __tool_core::location(::core::module_path!()),
+            parameters: &{
+                let __tool_parameters = [
+                    __tool_core::checked::<
+                        str,
+                    >(
+                        "forecast",
+                        __tool_core::property_of::<
+                            str,
+                        >(
+                            __tool_core::text("city", ""),
+                            {
+                                const __TOOL_TEXT: &::core::primitive::str = const {
+                                    __tool_core::prose::checked(
+                                        __tool_core::prose::constant(CITY),
+                                    )
+                                };
+                                const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
+                                    { __tool_core::prose::escaped_length(__TOOL_TEXT) },
+                                >(__TOOL_TEXT);
+                                __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
+                            },
+                        ),
+                    ),
+                ];
+                __tool_parameters
+            },
+            ..__tool_core::StaticSpec::EMPTY
+        };
+        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
+            &__tool_core::Details {
+                tags: __tool_core::Cow::Borrowed(
+                    &[
+                        __tool_core::Cow::Borrowed("weather"),
+                        __tool_core::Cow::Borrowed("v1"),
+                    ],
+                ),
+                ..__tool_core::Details::EMPTY
+            },
+        );
+    }
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
+        __tool_input.read(&mut [&mut __tool_0])?;
+        __tool_core::Ok(
+            __tool_core::Returned(
+                    forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())),
+                )
+                .success()
+                .outcome(),
+        )
+    }
+    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
+    #[linkme(crate = __tool_core::linkme)]
+    #[cfg_attr(
+        not(test),
+        unsafe(
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__forecast"
+        )
+    )]
+    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<forecast>();
+};
+#[cfg_attr(
+    doc,
+    doc = "\n# As a tool\n\nThe model calls it `time`. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\n{TIME}\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+)]
+fn time() {}
+///The handler of the tool `time`.
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    missing_debug_implementations,
+    missing_copy_implementations,
+    unreachable_pub
+)]
+struct time {}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[allow(unused_imports)]
+    use __tool_core::autoref_fallbacks::*;
+    #[automatically_derived]
+    impl __tool_core::Tool for time {
+        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+            name: "time",
+            description: const {
+                __tool_core::prose::checked(__tool_core::prose::constant(TIME))
+            },
+            location: __tool_core::location(::core::module_path!()),
+            parameters: &[],
+            ..__tool_core::StaticSpec::EMPTY
+        };
+        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+    }
+    fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
+        __tool_input.read(&mut [])?;
+        __tool_core::Ok(__tool_core::Returned(time()).success().outcome())
+    }
+    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
+    #[linkme(crate = __tool_core::linkme)]
+    #[cfg_attr(
+        not(test),
+        unsafe(
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__time"
+        )
+    )]
+    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<time>();
+};
+impl<T: Backend, const N: usize> Home<T, N> {
+    /// Sets it.
+    #[cfg_attr(
+        doc,
+        doc = "\n# As a tool\n\nThe model calls it `set` with the prefix of its toolset.\n\n| argument | type | constraints | description |\n|---|---|---|---|\n| `degrees` | `u8` | 1 to 3 |  |\n| `keys` | `Vec<T::Key>` | length at least 1 |  |\n\n<details><summary>What the model reads</summary>\n\n```text\nSets it.\n```\n\n\n</details>"
+    )]
+    fn set(&self, degrees: u8, keys: Vec<T::Key>) -> T {
+        T::default()
+    }
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[allow(unused_imports)]
+    use __tool_core::autoref_fallbacks::*;
+    #[automatically_derived]
+    impl<
+        T: Backend,
+        const N: usize,
+    > __tool_core::FirstBlock<
+        __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
+    > for Home<T, N>
+    where
+        Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[
+            {
+                #[allow(non_camel_case_types, dead_code)]
+                struct __tool_handler<__Owner>(::core::marker::PhantomData<__Owner>);
+                #[automatically_derived]
+                impl<T: Backend, const N: usize> __tool_core::Tool
+                for __tool_handler<Home<T, N>>
+                where
+                    Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
+                {
+                    const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                        name: "set",
+                        description: "Sets it.",
+                        location: __tool_core::location(::core::module_path!()),
+                        parameters: &{
+                            let __tool_parameters = [
+                                __tool_core::constrain::narrow(
+                                    __tool_core::parameter::<u8>("set", "degrees", ""),
+                                    __tool_core::constrain::inner(__TOOL_NARROW_0),
+                                ),
+                                const {
+                                    __tool_core::constrain::narrow(
+                                        __tool_core::parameter::<Vec<T::Key>>("set", "keys", ""),
+                                        __tool_core::constrain::inner(const {
+                                            &__tool_core::constrain::as_nullable_as(
+                                                <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
+                                                const {
+                                                    &__tool_core::constrain::length(
+                                                        __tool_core::constrain::inner(
+                                                            <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
+                                                        ),
+                                                        1usize,
+                                                        ::core::primitive::usize::MAX,
+                                                    )
+                                                },
+                                            )
+                                        }),
+                                    )
+                                },
+                            ];
+                            __tool_parameters
+                        },
+                        output: <__tool_core::Output<T>>::SCHEMA,
+                        ..__tool_core::StaticSpec::EMPTY
+                    };
+                    const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(
+                        __tool_invoke::<T, N>,
+                    );
+                }
+                fn __tool_invoke<T: Backend, const N: usize>(
+                    __tool_input: &__tool_core::Input,
+                ) -> __tool_core::SyncResult
+                where
+                    Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
+                {
+                    let mut __tool_0 = __tool_core::Slot::<u8>::new();
+                    let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
+                    __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+                    __tool_core::Ok(
+                        __tool_core::Returned(
+                                <Home<
+                                    T,
+                                    N,
+                                >>::set(
+                                    __tool_core::Input::receiver::<Home<T, N>>(__tool_input),
+                                    __tool_0.take(),
+                                    __tool_1.take(),
+                                ),
+                            )
+                            .success()
+                            .outcome(),
+                    )
+                }
+                const __TOOL_NARROW_0: &__tool_core::Schema = const {
+                    &__tool_core::constrain::as_nullable_as(
+                        <u8 as __tool_core::ToolType>::SCHEMA,
+                        const {
+                            &__tool_core::constrain::integers(
+                                __tool_core::constrain::inner(
+                                    <u8 as __tool_core::ToolType>::SCHEMA,
+                                ),
+                                __tool_core::Some(1i128),
+                                __tool_core::Some(3i128),
+                            )
+                        },
+                    )
+                };
+                __tool_core::entry::<__tool_handler<Home<T, N>>>()
+            },
+        ];
+        const MORE: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+            <Home<T, N> as __tool_core::FurtherBlock<2>>::TOOLS,
+        ];
+    }
+    impl<T: Backend, const N: usize> __tool_core::ListsBlock<2> for Home<T, N>
+    where
+        Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {}
+};
+impl Clock for Home<u8, 2> {
+    /// The time.
+    #[cfg_attr(
+        doc,
+        doc = "\n# As a tool\n\nThe model calls it `now` with the prefix of its toolset. It takes no arguments.\n\n<details><summary>What the model reads</summary>\n\n```text\nThe time.\n```\n\n```json\n{\"type\": \"object\", \"properties\": {}, \"additionalProperties\": false}\n```\n\n</details>"
+    )]
+    fn now(&self) {}
+}
+#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+const _: () = {
+    use ::tool_core::__private as __tool_core;
+    #[allow(unused_imports)]
+    use __tool_core::autoref_fallbacks::*;
+    const __TOOL_0: &__tool_core::StaticTool = {
+        #[allow(non_camel_case_types, dead_code)]
+        struct __tool_handler {}
+        #[automatically_derived]
+        impl __tool_core::Tool for __tool_handler {
+            const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                name: "now",
+                description: "The time.",
+                location: __tool_core::location(::core::module_path!()),
+                parameters: &[],
+                ..__tool_core::StaticSpec::EMPTY
+            };
+            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        }
+        fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
+            __tool_input.read(&mut [])?;
+            __tool_core::Ok(
+                __tool_core::Returned(
+                        <Home<
+                            u8,
+                            2,
+                        > as Clock>::now(
+                            __tool_core::Input::receiver::<Home<u8, 2>>(__tool_input),
+                        ),
+                    )
+                    .success()
+                    .outcome(),
+            )
+        }
+        __tool_core::entry::<__tool_handler>()
+    };
+    #[automatically_derived]
+    impl __tool_core::FurtherBlock<2> for Home<u8, 2> {
+        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[__TOOL_0];
+        const LISTED: () = { __tool_core::listed::<Home<u8, 2>, 2>() };
+    }
+};

@@ -1,0 +1,83 @@
+//! Descriptions as tokens. rustc trims, joins and escapes those with constants.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::quote;
+
+use crate::model::description::{Description, Part};
+use crate::util::tokens;
+
+// Input:  description = WEATHER
+// Output: const { prose::checked(prose::constant(WEATHER)) }
+//
+// A constant, so that one build shows all errors. It may name the generics of a toolset.
+//
+// Input:  /// Weather.
+//         #[doc = include_str!("weather.md")]
+// Output: {
+//             const __TOOL_PARTS: &[prose::Part] = &[
+//                 prose::literal("Weather."), prose::literal("\n"), prose::docs(include_str!("weather.md")),
+//             ];
+//             const __TOOL_BYTES: &[u8] = &prose::join::<{ prose::length(__TOOL_PARTS) }>(__TOOL_PARTS);
+//             prose::joined(__TOOL_BYTES)
+//         }
+/// A description as `&'static str`.
+pub(super) fn string(description: &Description) -> TokenStream {
+    let parts = match description {
+        Description::Text(text) => return quote!(#text),
+        Description::Constant(parts) => parts,
+    };
+    if let [Part::Constant(tokens) | Part::Docs(tokens)] = &parts[..] {
+        let part = part(&parts[0]);
+        let checked = call("checked", tokens, &part);
+        return quote!(const { #checked });
+    }
+    let parts = parts.iter().map(part);
+    quote!({
+        const __TOOL_PARTS: &[__tool_core::prose::Part] = &[#(#parts),*];
+        const __TOOL_BYTES: &[::core::primitive::u8] =
+            &__tool_core::prose::join::<{ __tool_core::prose::length(__TOOL_PARTS) }>(__TOOL_PARTS);
+        __tool_core::prose::joined(__TOOL_BYTES)
+    })
+}
+
+// Input:  description = WEATHER
+// Output: {
+//             const __TOOL_TEXT: &str = prose::checked(prose::constant(WEATHER));
+//             const __TOOL_JSON: &[u8] = &prose::escape::<{ prose::escaped_length(__TOOL_TEXT) }>(__TOOL_TEXT);
+//             prose::text(__TOOL_TEXT, __TOOL_JSON)
+//         }
+/// A description as `Text`.
+pub(super) fn text(description: &Description) -> TokenStream {
+    if let Description::Text(text) = description {
+        return tokens::text(text);
+    }
+    let string = string(description);
+    quote!({
+        const __TOOL_TEXT: &::core::primitive::str = #string;
+        const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
+            { __tool_core::prose::escaped_length(__TOOL_TEXT) },
+        >(__TOOL_TEXT);
+        __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
+    })
+}
+
+fn part(part: &Part) -> TokenStream {
+    match part {
+        Part::Text(text) => quote!(__tool_core::prose::literal(#text)),
+        Part::Constant(tokens) => call("constant", tokens, tokens),
+        Part::Docs(tokens) => call("docs", tokens, tokens),
+    }
+}
+
+/// A call that underlines the constant if it fails.
+fn call(function: &str, constant: &TokenStream, argument: &TokenStream) -> TokenStream {
+    let mut spans = constant.clone().into_iter().map(|tree| tree.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    let last = spans.last().unwrap_or(first);
+    let located = |span: Span| Span::call_site().located_at(span);
+    let function = Ident::new(function, located(first));
+    let mut arguments = Group::new(Delimiter::Parenthesis, argument.clone());
+    arguments.set_span(located(last));
+    let path = quote::quote_spanned!(located(first)=> __tool_core::prose::#function);
+    quote!(#path #arguments)
+}
