@@ -367,8 +367,8 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
                 if given.required {
                     match find(known, given.name()) {
                         Some(property)
-                            if !may_read(property.schema, given.schema)
-                                && !(property.nullable && given.schema.accepts_null()) =>
+                            if !(may_read(property.schema, given.schema)
+                                || property.nullable && given.schema.accepts_null()) =>
                         {
                             return false;
                         }

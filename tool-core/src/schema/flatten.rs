@@ -15,8 +15,12 @@ const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
 
 /// Returns the property that stands for the members of a `#[serde(flatten)]` field.
 pub const fn field(schema: &'static Schema) -> Property {
+    let mut inner = schema;
+    while let Kind::Nullable(value) = inner.kind {
+        inner = value;
+    }
     assert!(
-        !matches!(schema.kind, Kind::Reference(_)),
+        !matches!(inner.kind, Kind::Reference(_)),
         "a recursive type cannot be flattened into itself; remove `#[serde(flatten)]`, or, if this \
          is another type, move `#[param(recursive)]` to the field of it that leads back here"
     );
@@ -88,9 +92,10 @@ const fn forms_of(schema: &Schema, is_inner: bool) -> usize {
             1
         }
         Kind::Null if !is_inner => 1,
-        Kind::Nullable(inner) => {
-            forms_of(inner, is_inner) + (!is_inner && !is_always_there(inner)) as usize
-        }
+        Kind::Nullable(inner) => match forms_of(inner, is_inner) {
+            0 => 0,
+            forms => forms + (!is_inner && !is_always_there(inner)) as usize,
+        },
         Kind::AnyOf(schemas) => {
             let (mut count, mut at) = (0, 0);
             while at < schemas.len() {
@@ -407,6 +412,17 @@ pub const fn union<const C: usize>(
     }
     let (leaves, _) = leaves.0.split_at(leaves.1);
     Schema::any_of(leaves)
+}
+
+/// Returns the schema of an untagged enum, in which unions are replaced by their members.
+pub const fn untagged<const C: usize>(
+    schemas: &'static [&'static Schema],
+    leaves: &'static ([&'static Schema; C], usize),
+) -> Schema {
+    Schema {
+        extra_forms: super::check::untagged(schemas).extra_forms,
+        ..union(schemas, leaves)
+    }
 }
 
 /// Checks that serde reads the flattened types of an object as their schemas say.

@@ -276,8 +276,16 @@ fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) 
         [only] => only.clone(),
         _ if is_untagged => {
             // The span makes "would read as an earlier one" underline the enum.
+            let most = variants.len() + 64;
             quote_spanned! {data.ident.span()=>
-                __tool_core::check::untagged(const { &[#(const { &#branches }),*] })
+                __tool_core::flatten::untagged(
+                    const { &[#(const { &#branches }),*] },
+                    const {
+                        &__tool_core::flatten::leaves::<#most>(
+                            const { &[#(const { &#branches }),*] },
+                        )
+                    },
+                )
             }
         }
         _ => {
