@@ -56,7 +56,8 @@ pub const ALIASES: [(&str, &str, &str); 6] = [
 ];
 
 /// Rows that accept other tags: the value that represents all others.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 6] = [
+    ("flat_several", "unknown"),
     ("other_plain", "known"),
     ("other_mixed", "known"),
     ("other_flat", "unknown"),

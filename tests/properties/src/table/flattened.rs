@@ -277,7 +277,6 @@ super::table! {
         flat_denying: FlatDenying;
         holds: Holds;
         holds_holds: HoldsHolds;
-        holds_list: Vec<Holds>;
         recursive_flat: Node;
         recursive_flat_list: Vec<Node>;
         recursive_flat_enum: Filter;
