@@ -91,7 +91,7 @@ fn the_conversation_uses_the_types_of_genai() {
     let answer = "It is set to 21.5 degrees.".to_owned();
     assert_eq!(ended.expect("an answer"), RunOutcome::Answered(answer));
     for message in run.messages() {
-        let read = serde_json::from_value::<ChatMessage>(message.clone());
+        let read = serde_json::from_value::<ChatMessage>(Value::clone(message));
         read.expect("a message of genai");
     }
 

@@ -600,7 +600,7 @@ fn an_output_is_as_deep_as_arguments_may_be() {
             assert!(result.structured().is_some(), "{levels}");
         } else {
             let error = result.error().unwrap();
-            assert_eq!(error.kind(), ToolErrorKind::Failed);
+            assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
             let source = error.source().unwrap().to_string();
             assert!(source.contains("deeper than 127 levels"), "{source}");
         }

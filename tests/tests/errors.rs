@@ -209,8 +209,13 @@ fn a_result_that_cannot_be_serialized_is_an_error() {
     let result = call("unserializable", "{}");
     assert_eq!(
         message(&result),
-        "unserializable failed [ref …]: its result can't be written as JSON"
+        "unserializable returned an invalid result [ref …]: the call was carried out, but its result \
+         can't be shown; it has been reported, so do not repeat the call"
     );
+    let error = result.error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
+    assert_eq!(error.detail(), "can't be written as JSON");
+    assert!(error.source().is_some());
 }
 
 #[test]

@@ -158,8 +158,10 @@ impl Place {
             Nowhere | Long | DropsNested => None,
             // The tool drops such an error itself.
             ErrorDrop if tool == "confined" => Some(ToolErrorKind::Panicked),
-            SerializeFails | TooDeep | ErrorSource | ErrorSourceDisplay | ErrorCyclic
-            | ErrorDebug | ErrorDrop | ErrorLong => Some(ToolErrorKind::Failed),
+            SerializeFails | TooDeep => Some(ToolErrorKind::InvalidResult),
+            ErrorSource | ErrorSourceDisplay | ErrorCyclic | ErrorDebug | ErrorDrop | ErrorLong => {
+                Some(ToolErrorKind::Failed)
+            }
             Body | Later | Local | Future | Decoding | ArgumentDrop | Serialize | ReturnDrop
             | ErrorDisplay | ErrorDisplayFails | Progress => Some(ToolErrorKind::Panicked),
         }

@@ -541,10 +541,16 @@ fn what_a_gate_changes_is_validated_and_normalised_again() {
     assert_eq!(seen.lock().unwrap().len(), 2);
 }
 
+/// Says any value.
+#[tool(unlinked)]
+fn say(text: &str) -> serde_json::Value {
+    serde_json::json!([text])
+}
+
 #[test]
 fn a_gate_answers_in_the_place_of_a_tool() {
     let registry = Registry::builder()
-        .tools(tools![delete, talk])
+        .tools(tools![delete, say])
         .before(|hook| async move {
             match hook.call.id.as_str() {
                 "text" => Gate::answer("cached"),
@@ -570,7 +576,7 @@ fn a_gate_answers_in_the_place_of_a_tool() {
         .build()
         .unwrap();
     let call = |id: &str| {
-        let call = ToolCall::new(id, "talk", r#"{"text":"a"}"#).with(7_u8);
+        let call = ToolCall::new(id, "say", r#"{"text":"a"}"#).with(7_u8);
         registry.call_blocking(call)
     };
     assert_eq!(call("text").content(), "None cached");

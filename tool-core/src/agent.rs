@@ -174,7 +174,10 @@ impl Agent {
         prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
     ) -> Self {
         let prepare = Guarded::new(prepare);
-        self.prepare = Some(Arc::new(move |call| prepare(call)));
+        // The suggestion would move the function out of its guard.
+        #[allow(clippy::redundant_closure)]
+        let prepare = move |call| prepare(call);
+        self.prepare = Some(Arc::new(prepare));
         self
     }
 

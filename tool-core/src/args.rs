@@ -13,11 +13,11 @@ use std::sync::{Arc, OnceLock, Weak};
 
 pub use self::decode::Slot;
 use self::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
-use crate::call::CallHead;
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, CancellationToken, Shared};
+use crate::call::{Arguments, CallHead};
 use crate::schema::decode_check::rejection;
-use crate::schema::validate::{Normalised, ValidateError, normalise, path_at};
+use crate::schema::validate::{Normalised, Options, ValidateError, normalise, path_at};
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
 use crate::spec::ToolSpec;
@@ -30,9 +30,9 @@ pub struct Input {
     receiver: Option<Shared>,
     context: CallContext,
     text: String,
-    /// `true` if values in quotes and single values for arrays are converted; see
+    /// How the arguments are validated; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
-    is_lenient: bool,
+    options: Options,
     /// `true` while the arguments are validated without running the tool.
     is_dry_run: bool,
     /// The arguments rewritten for serde, if that was necessary or the call was validated first.
@@ -74,22 +74,23 @@ impl Input {
         receiver: Option<Shared>,
         context: CallContext,
         text: String,
-        is_lenient: bool,
+        options: Options,
     ) -> Input {
         Input {
             parameters,
             receiver,
             context,
             text,
-            is_lenient,
+            options,
             is_dry_run: false,
             normalised: OnceLock::new(),
         }
     }
 
     /// Replaces the arguments.
-    pub(crate) fn set_text(&mut self, text: String) {
-        self.text = text;
+    pub(crate) fn set_arguments(&mut self, arguments: Arguments) {
+        self.options.is_rounded = arguments.is_rounded();
+        self.text = arguments.into_text();
         self.normalised.take();
     }
 
@@ -102,7 +103,7 @@ impl Input {
     ) -> Result<(), ArgumentError> {
         if !tool.is_dynamic() {
             let schema = Schema::object(self.parameters);
-            let normalised = normalise(&schema, &self.text, self.is_lenient)?;
+            let normalised = normalise(&schema, &self.text, self.options)?;
             // Without a text, decoding takes the slow path, which uses the normalised text.
             self.text.clear();
             // Not an assignment: a second place that drops a lock would keep the first, which every
@@ -124,6 +125,25 @@ impl Input {
             }
         }
         Ok(())
+    }
+
+    /// Decodes arguments that match the schema, without validating them again. Returns `false` if
+    /// the tool's types reject them in this spelling.
+    pub(crate) fn decodes(
+        &mut self,
+        text: String,
+        decode: impl FnOnce(&Input) -> Option<ArgumentError>,
+    ) -> bool {
+        self.text.clear();
+        let normalised = Normalised {
+            text,
+            coercions: Vec::new(),
+        };
+        self.normalised = Box::new(normalised).into();
+        self.is_dry_run = true;
+        let end = decode(self);
+        self.is_dry_run = false;
+        matches!(end, Some(ArgumentError::DryRun))
     }
 
     /// Returns the arguments as the tool will get them, once they are validated.
@@ -245,7 +265,7 @@ impl Input {
             Some(validated) => validated,
             None => {
                 let schema = Schema::object(self.parameters);
-                let normalised = normalise(&schema, &self.text, self.is_lenient)?;
+                let normalised = normalise(&schema, &self.text, self.options)?;
                 self.normalised.get_or_init(|| Box::new(normalised))
             }
         };

@@ -95,7 +95,7 @@ impl Cost {
         out.object(|out| {
             out.key("name").string(&tool.name);
             out.key("description").string(&tool.prompt());
-            out.key("parameters").raw(tool.parameters_json());
+            out.key("parameters").raw(tool.portable_json());
         });
         Cost {
             name: tool.name.to_string(),

@@ -4,37 +4,43 @@ mod builder;
 mod check;
 mod cost;
 mod expected;
+mod keys;
+mod portable;
+mod repair;
 mod unions;
 mod violations;
 
-use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use jsonschema::Validator;
 use serde_json::{Number, Value};
 
+use self::keys::Keys;
 use self::violations::violations;
 use crate::args::{ArgumentError, Input};
-use crate::call::boundary::Source;
-use crate::call::context::CallContext;
+use crate::call::boundary::Guarded;
+use crate::call::context::{CallContext, Shared};
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::messages::shorten;
-use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
 use crate::tool::{AsyncStart, ToolEntry};
 
 pub use builder::{DynamicToolBuilder, DynamicToolError};
+pub use repair::Repair;
 
 /// A tool that is defined at run time, such as by a server of the Model Context Protocol, a
 /// configuration or a user. Its name, texts and JSON Schema are values, and an async closure runs
 /// it.
 ///
-/// It is checked as strictly as a `#[tool]` function, when it is built. [`DynamicToolError`] lists
-/// all problems at once. Its calls are validated like those of functions, with the same error
-/// messages.
+/// A tool with an invalid schema can't be built, and [`DynamicToolError`] lists all problems at once.
+/// Its calls are validated like those of functions, with the same error messages. What a provider
+/// rejects in a schema is rewritten by its dialect. For tools that you did not write, use
+/// [`foreign`](DynamicTool::foreign): it repairs names, keys and schemas.
 ///
 /// ```
 /// use serde_json::json;
@@ -81,32 +87,111 @@ pub use builder::{DynamicToolBuilder, DynamicToolError};
 /// - The schema applies as written. An object without `additionalProperties: false` accepts unknown
 ///   keys and passes them to the closure. `null` does not omit a value, and enum values are
 ///   case-sensitive. A [lenient](crate::RegistryBuilder::lenient) registry has no effect on it.
-/// - Its annotations are not checked: a server may call a tool both read-only and destructive.
+/// - Its annotations are not checked: a server may call a tool both read-only and destructive. Nor
+///   are its name, its keys and its description: a dialect whose provider rejects a name or a key
+///   leaves the tool out, and [`Rendered::refused`](crate::dialect::Rendered::refused) lists it.
 /// - `format` is enforced if the crate `jsonschema` knows it, in every version of JSON Schema.
-/// - Dialects send the schema unchanged, and without strict mode. The order of its keys matters to a
-///   model: [`parameters_json`](DynamicToolBuilder::parameters_json) keeps it, while a [`Value`]
-///   usually sorts keys.
+/// - Dialects send the schema without strict mode, and unchanged unless some provider rejects it: then
+///   `oneOf` becomes `anyOf`, an array gets `items`, and a union at the root becomes an object with
+///   the properties of all its members. The order of its keys matters to a model:
+///   [`parameters_json`](DynamicToolBuilder::parameters_json) keeps it, while a [`Value`] usually sorts
+///   keys.
 /// - [`ToolSpec::parameters`] is [`Kind::Any`](crate::schema::Kind::Any), and
 ///   [`ToolSpec::parameters_json`] returns the schema. A tool without parameters has the empty
 ///   object as its schema, which works in every dialect and mode.
 #[derive(Clone)]
-pub struct DynamicTool(ToolEntry);
+pub struct DynamicTool {
+    entry: ToolEntry,
+    repairs: Arc<[Repair]>,
+}
 
 impl DynamicTool {
     /// Creates a builder for a tool with this name.
     pub fn builder(name: impl Into<String>) -> DynamicToolBuilder {
-        DynamicToolBuilder::new(name.into())
+        DynamicToolBuilder::new(name.into(), false)
+    }
+
+    /// Creates a builder for a tool that someone else defined, such as a server of the Model Context
+    /// Protocol. It repairs what would be an error or what some provider rejects, and
+    /// [`repairs`](DynamicTool::repairs) lists the changes:
+    ///
+    /// - The name and the keys of objects, at every depth, are mapped to what every provider accepts.
+    ///   The closure gets the original keys. Original names and keys are accepted too. If two tools
+    ///   of a registry would have the same name, those that were mapped get a suffix.
+    /// - Models are given a schema without keywords that some provider rejects: references are inlined
+    ///   unless they are recursive, `oneOf` becomes `anyOf`, `allOf` becomes one schema, and other
+    ///   keywords go into descriptions. Calls are validated against the original schema.
+    /// - A missing description is made from the title or the name.
+    /// - What is invalid in a schema, such as a reference that can't be resolved, is not validated.
+    ///
+    /// The dialect [`Mcp`](crate::dialect::Mcp) lists the tool with its original name, description and
+    /// schema.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Mcp, OpenAiChat};
+    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    ///
+    /// let tool = DynamicTool::foreign("files/read")
+    ///     .description("Reads a file.")
+    ///     .parameters(json!({
+    ///         "type": "object",
+    ///         "properties": {"file-path": {"type": "string"}},
+    ///         "required": ["file-path"],
+    ///     }))
+    ///     .build(async |arguments, _| Ok::<_, String>(arguments))?;
+    /// let registry = Registry::builder().tool(tool).build()?;
+    ///
+    /// let tools = json!(registry.render(&OpenAiChat::default()));
+    /// assert_eq!(tools[0]["function"]["name"], "files_read");
+    /// assert_eq!(tools[0]["function"]["parameters"]["required"], json!(["file_path"]));
+    ///
+    /// let call = ToolCall::new("call_1", "files_read", r#"{"file_path":"a.txt"}"#);
+    /// assert_eq!(registry.call_blocking(call).content(), r#"{"file-path":"a.txt"}"#);
+    ///
+    /// let tools = json!(registry.render(&Mcp::default()));
+    /// assert_eq!(tools[0]["name"], "files/read");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn foreign(name: impl Into<String>) -> DynamicToolBuilder {
+        DynamicToolBuilder::new(name.into(), true)
+    }
+
+    /// Creates a [`foreign`](DynamicTool::foreign) builder from a tool in a `tools/list` result of the
+    /// Model Context Protocol: its name, title, description, schemas and annotations.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::DynamicTool;
+    ///
+    /// let listed = json!({
+    ///     "name": "get-sum",
+    ///     "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}},
+    ///     "annotations": {"readOnlyHint": true},
+    /// });
+    /// let tool = DynamicTool::from_mcp(&listed).build(async |_, _| Ok::<_, String>(()))?;
+    /// assert_eq!(tool.spec().name, "get-sum");
+    /// assert_eq!(tool.spec().annotations.read_only, Some(true));
+    /// # Ok::<(), tool_core::DynamicToolError>(())
+    /// ```
+    pub fn from_mcp(tool: &Value) -> DynamicToolBuilder {
+        DynamicToolBuilder::from_mcp(tool)
     }
 
     /// Returns the tool's specification.
     pub fn spec(&self) -> &ToolSpec {
-        self.0.spec()
+        self.entry.spec()
+    }
+
+    /// Returns what [`foreign`](DynamicTool::foreign) changed; nothing for any other tool.
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
     }
 }
 
 impl From<DynamicTool> for ToolEntry {
     fn from(tool: DynamicTool) -> ToolEntry {
-        tool.0
+        tool.entry
     }
 }
 
@@ -123,7 +208,43 @@ type Run = Box<dyn Fn(Value, CallContext) -> BoxFuture<Outcome> + Send + Sync>;
 /// The receiver of a dynamic tool's calls.
 struct Body {
     parameters: CompiledSchema,
+    /// For a tool whose keys were renamed.
+    mapped: Option<Mapped>,
+    output: Option<Arc<CompiledSchema>>,
     run: Run,
+}
+
+/// The keys that models are given.
+struct Mapped {
+    keys: Keys,
+    /// The schema with those keys, for the wording of violations.
+    schema: CompiledSchema,
+    /// The original name, if models are given another one.
+    source_name: Option<String>,
+}
+
+impl Body {
+    /// Validates arguments, after renaming their keys to the original ones.
+    fn validate(&self, arguments: &mut Value, tool: &str) -> Result<(), Violations> {
+        let Some(mapped) = &self.mapped else {
+            return self.parameters.validate(arguments);
+        };
+        let sent = arguments.clone();
+        let renamed = mapped.keys.restore(&self.parameters.schema, arguments);
+        let violations = match self.parameters.validate(arguments) {
+            Ok(()) => return Ok(()),
+            Err(violations) => violations,
+        };
+        // A client that was given the original tool, such as by the dialect `Mcp`, knows its keys.
+        let is_client = renamed == 0
+            && (mapped.source_name.as_deref() == Some(tool) || mapped.keys.has_original(arguments));
+        if is_client {
+            return Err(violations);
+        }
+        // Without a violation in the words of the model, report those of the original schema.
+        mapped.schema.validate(&sent)?;
+        Err(violations)
+    }
 }
 
 /// The violation of a value for which there are too many ways to be invalid.
@@ -151,23 +272,23 @@ impl CompiledSchema {
 /// Starts a call of a dynamic tool.
 fn invoke(input: &Input) -> AsyncStart<'_> {
     let body: &Body = input.receiver();
-    let arguments = read(input.text(), &body.parameters)?;
-    input.end_dry_run(|| arguments.to_string())?;
     let call: &CallContext = input.context()?;
+    let arguments = read(input.text(), body, call.tool_name())?;
+    input.end_dry_run(|| arguments.to_string())?;
     Ok((body.run)(arguments, call.clone()))
 }
 
 /// Parses and validates arguments.
-fn read(text: &str, parameters: &CompiledSchema) -> Result<Value, ArgumentError> {
+fn read(text: &str, body: &Body, tool: &str) -> Result<Value, ArgumentError> {
     // A `Value` does not show duplicate keys, lone surrogates, or numbers out of range.
-    let mut violations = match normalise(&Schema::ANY, text, false) {
+    let mut violations = match normalise(&Schema::ANY, text, Options::default()) {
         Ok(_) => Violations::default(),
         Err(ValidateError::Invalid(violations)) => violations,
         Err(error) => return Err(error.into()),
     };
-    let arguments = serde_json::from_str(text);
-    if let Ok(arguments) = &arguments {
-        violations.append(parameters.validate(arguments).err().unwrap_or_default());
+    let mut arguments = serde_json::from_str(text);
+    if let Ok(arguments) = &mut arguments {
+        violations.append(body.validate(arguments, tool).err().unwrap_or_default());
         // Some drafts ignore keywords next to a reference, such as the type of the root.
         if violations.is_empty() && !arguments.is_object() {
             let got = shorten(text.trim_ascii());
@@ -215,7 +336,7 @@ fn to_integers(value: &mut Value) {
     }
 }
 
-/// Turns a result that does not match the output schema into a failure.
+/// Validates a result against the output schema.
 fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
     let error = |problem: &str| Err(Violations::one(String::new(), problem));
     let result = match &outcome {
@@ -223,32 +344,21 @@ fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
             Ok(value) => output.validate(&value),
             Err(problem) => error(&problem.to_string()),
         },
-        Outcome::Text(_) => error("expected an object, got text"),
-        Outcome::Failed { .. } => Ok(()),
+        Outcome::Text(text) => output.validate(&Value::from(&**text)),
+        Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
     };
     match result {
         Ok(()) => outcome,
-        Err(violations) => Outcome::Failed {
-            message: "its result does not match its output schema".into(),
-            source: Some(Source::new(InvalidOutput(violations))),
-        },
+        Err(violations) => Outcome::invalid(violations),
     }
 }
 
-/// The violations of a result, for the operator.
-#[derive(Debug)]
-struct InvalidOutput(Violations);
-
-impl fmt::Display for InvalidOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (listed, more) = self.0.clone().into_parts();
-        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
-        f.write_str(&listed.join("; "))?;
-        match more {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
+/// Validates an output that does not come from the closure of the tool with this receiver.
+pub(crate) fn validate_answer(receiver: &Shared, outcome: Outcome) -> Outcome {
+    let body = receiver.downcast_ref::<Guarded<Arc<Body>>>();
+    let output = body.and_then(|body| body.output.as_deref());
+    match output {
+        Some(output) => check_output(outcome, output),
+        None => outcome,
     }
 }
-
-impl Error for InvalidOutput {}

@@ -36,7 +36,8 @@ mod call;
 mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
-#[cfg(feature = "docs")]
+#[cfg(any(feature = "docs", feature = "dynamic"))]
+#[cfg_attr(not(feature = "docs"), allow(dead_code))]
 mod ordered_json;
 mod output;
 mod provider;
@@ -55,7 +56,7 @@ pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
 pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 #[cfg(feature = "dynamic")]
-pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError};
+pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{

@@ -3,8 +3,10 @@
 //! People and models read schemas, so the order of keys matters, and a bound may have more digits
 //! than a float holds. `serde_json::Value` keeps neither.
 
+#[cfg(feature = "docs")]
 pub(crate) mod keywords;
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::schema::cursor::Cursor;
@@ -216,13 +218,20 @@ fn read(cursor: &mut Cursor<'_>) -> Json {
     match cursor.peek() {
         b'{' => {
             let mut members: Vec<(String, Json)> = Vec::new();
+            let mut indices = HashMap::new();
             cursor.eat(b'{');
             while !cursor.eat(b'}') && cursor.peek() != 0 {
                 let key = cursor.key().text().unwrap_or_default().into_owned();
                 let value = read(cursor);
-                match members.iter_mut().find(|(name, _)| *name == key) {
-                    Some(member) => member.1 = value,
-                    None => members.push((key, value)),
+                match indices.get(&key) {
+                    Some(&at) => {
+                        let member: &mut (String, Json) = &mut members[at];
+                        member.1 = value;
+                    }
+                    None => {
+                        indices.insert(key.clone(), members.len());
+                        members.push((key, value));
+                    }
                 }
                 cursor.eat(b',');
             }

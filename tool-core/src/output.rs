@@ -13,8 +13,10 @@ use serde::Serialize;
 
 use crate::call::boundary::{OwnedError, Source};
 use crate::call::error::Transient;
-use crate::schema::{Kind, Schema};
-use crate::types::ToolType;
+use crate::schema::validate::validate_result;
+use crate::schema::violation::Violations;
+use crate::schema::{Direction, Kind, Schema};
+use crate::types::{ToolType, WRITES_EXACTLY, WRITES_NULLS};
 
 /// The outcome of a tool that ran.
 pub enum Outcome {
@@ -27,6 +29,15 @@ pub enum Outcome {
         message: String,
         source: Option<Source>,
     },
+    /// The value is not what the output schema describes, or can't be serialized.
+    #[doc(hidden)]
+    Invalid(Box<InvalidResult>),
+}
+
+/// What is wrong with a result.
+pub struct InvalidResult {
+    pub(crate) violations: Violations,
+    pub(crate) source: Option<Source>,
 }
 
 impl Outcome {
@@ -34,10 +45,55 @@ impl Outcome {
     pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
         match text::write(value) {
             Ok(outcome) => outcome,
-            Err(error) => Outcome::Failed {
-                message: "its result can't be written as JSON".into(),
-                source: Some(Source::new(error)),
-            },
+            Err(error) => Outcome::unwritable(Source::new(error)),
+        }
+    }
+
+    /// Creates the outcome of a value that can't be serialized.
+    pub(crate) fn unwritable(source: Source) -> Outcome {
+        Outcome::Invalid(Box::new(InvalidResult {
+            violations: Violations::one(String::new(), "can't be written as JSON"),
+            source: Some(source),
+        }))
+    }
+
+    /// Creates the outcome of a value that does not match the output schema.
+    pub(crate) fn invalid(violations: Violations) -> Outcome {
+        Outcome::Invalid(Box::new(InvalidResult {
+            violations,
+            source: None,
+        }))
+    }
+
+    /// Validates the output against an output schema.
+    #[cold]
+    pub(crate) fn validate(self, schema: &Schema) -> Outcome {
+        let result = match &self {
+            Outcome::Json(json) => validate_result(schema, json),
+            // A unit.
+            Outcome::Text(text) if text == "ok" && validate_result(schema, "null").is_ok() => {
+                Ok(())
+            }
+            Outcome::Text(text) => {
+                let json = serde_json::to_string(text).expect("a string is JSON");
+                validate_result(schema, &json)
+            }
+            Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
+        };
+        match result {
+            Ok(()) => self,
+            Err(violations) => Outcome::invalid(violations),
+        }
+    }
+
+    /// Validates the return value of a function, as far as its type does not guarantee the schema.
+    pub(crate) fn validate_as(self, output: &OutputSchema) -> Outcome {
+        match &self {
+            Outcome::Json(json) if output.writes & WRITES_NULLS == 0 || json.contains("null") => {
+                self.validate(output.schema)
+            }
+            Outcome::Text(_) if output.writes & WRITES_NULLS == 0 => self.validate(output.schema),
+            _ => self,
         }
     }
 
@@ -168,24 +224,40 @@ impl<E> DisplayedError<E> for Converted<E> {
     }
 }
 
+/// An output schema, and what the type is known to write.
+#[derive(Clone, Copy)]
+pub struct OutputSchema {
+    pub(crate) schema: &'static Schema,
+    /// The type's [`ToolType::WRITES`].
+    pub(crate) writes: u8,
+}
+
+impl OutputSchema {
+    /// Returns `true` if the type guarantees the schema, so that results need no validation.
+    pub(crate) const fn is_guaranteed(&self) -> bool {
+        self.writes == WRITES_EXACTLY
+    }
+}
+
 /// The output schema of a return type: the inherent constant if it exists, otherwise that of
 /// [`NoOutput`].
 pub struct Output<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Output<T> {
     /// The schema of the type.
-    pub const SCHEMA: Option<&'static Schema> = output_schema(T::SCHEMA);
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
 }
 
 impl<T: ToolType, E> Output<Result<T, E>> {
     /// The schema of a success.
-    pub const SCHEMA: Option<&'static Schema> = output_schema(T::SCHEMA);
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
 }
 
 /// A unit has none: it becomes `ok`, not `null`.
-const fn output_schema(schema: &'static Schema) -> Option<&'static Schema> {
-    if schema.describes_results() && !matches!(schema.kind, Kind::Null) {
-        Some(schema)
+const fn output_schema(schema: &'static Schema, writes: u8) -> Option<OutputSchema> {
+    let form = schema.form(Direction::Result);
+    if schema.describes_results() && !matches!(form.kind, Kind::Null) {
+        Some(OutputSchema { schema, writes })
     } else {
         None
     }
@@ -194,7 +266,7 @@ const fn output_schema(schema: &'static Schema) -> Option<&'static Schema> {
 /// The output schema of a type that has none.
 pub trait NoOutput {
     /// `None`.
-    const SCHEMA: Option<&'static Schema> = None;
+    const SCHEMA: Option<OutputSchema> = None;
 }
 
 impl<T: ?Sized> NoOutput for Output<T> {}

@@ -22,7 +22,7 @@ pub use crate::tool::{
     number_the_other_blocks_of_this_type__write_toolset_block_2,
 };
 pub use crate::types::borrow::BorrowArg;
-pub use crate::types::{Exactness, MapKey, NotExact, ToolType};
+pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
 
 /// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
 /// no name of the user is shadowed.
@@ -37,7 +37,7 @@ use std::marker::PhantomData;
 
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
-use crate::schema::{ExtraForms, Kind, Reference, Strings};
+use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
 use crate::spec::Location;
 use crate::tool::Running;
 
@@ -47,7 +47,7 @@ pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 /// Returns the static entry of a tool. Stops the build if a reference can't be resolved or the tool
 /// exceeds a provider limit. The generated code calls this, so that the error shows the tool.
 pub const fn entry<T: Tool>() -> &'static StaticTool {
-    resolve(T::SOURCE.parameters, T::SOURCE.output);
+    resolve(T::SOURCE.parameters, T::SOURCE.output_schema());
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
     T::ENTRY
 }
@@ -146,17 +146,44 @@ pub const fn default(mut property: Property, json: &'static str) -> Property {
 
 /// Adds the name of a type. A newtype of a named type keeps the inner name, which recursive types
 /// refer to.
-pub const fn named(schema: Schema, name: &'static str, is_input_only: bool) -> Schema {
+pub const fn named(schema: Schema, name: &'static str) -> Schema {
     Schema {
         name: if schema.name.is_empty() {
             name
         } else {
             schema.name
         },
-        is_input_only: schema.is_input_only || is_input_only,
         ..schema
     }
 }
+
+/// Adds the form in which a type is serialized, if that is not the form in which it is decoded.
+pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
+    Schema {
+        results: Results::Other(results),
+        ..schema
+    }
+}
+
+/// The schema of a type that is serialized in an unknown form.
+pub const UNKNOWN: Schema = Schema::UNKNOWN;
+
+/// Provides the schema of a type that is only serialized as an inherent constant. Falls back to that
+/// of [`NoWritten`], since such a type need not be a [`ToolType`].
+pub struct Written<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Written<T> {
+    /// The schema of the type.
+    pub const SCHEMA: &'static Schema = T::SCHEMA;
+}
+
+/// The fallback for types without a schema.
+pub trait NoWritten {
+    /// A schema that does not describe results.
+    const SCHEMA: &'static Schema = &UNKNOWN;
+}
+
+impl<T: ?Sized> NoWritten for Written<T> {}
 
 /// Returns the schema of a struct.
 pub const fn structure(properties: &'static [Property], denies_unknown: bool) -> Schema {
@@ -200,7 +227,7 @@ pub const fn except(schema: Schema, names: &'static [&'static str]) -> Schema {
 /// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
     notes: Text,
 ) -> Schema {
@@ -219,7 +246,7 @@ pub const fn strings(
 /// Returns the schema of the only value of a tag.
 pub const fn constant(
     value: &'static [Text; 1],
-    aliases: &'static [&'static str],
+    aliases: &'static [(&'static str, usize)],
     is_open: bool,
 ) -> Schema {
     Schema::of(Kind::Enum(Strings {
@@ -275,6 +302,8 @@ impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
         name: T::NAME,
         target: target::<T>,
     }));
+    // As far as the type is, which contains this one.
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 /// Returns the schema of a type. A function delays its evaluation.

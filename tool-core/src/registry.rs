@@ -189,7 +189,7 @@ impl Registry {
     pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
         let tool = tool.into();
         self.change(|current| {
-            let is_old = |other: &&ToolEntry| other.name == tool.name;
+            let is_old = |other: &&ToolEntry| other.source_name() == tool.source_name();
             let old = current.iter().find(is_old).cloned();
             let kept = current.iter().filter(|other| !is_old(other)).cloned();
             (kept.chain([tool.clone()]).collect(), old)
@@ -198,6 +198,7 @@ impl Registry {
 
     /// Removes a tool and returns it.
     pub fn remove(&self, name: &str) -> Option<ToolEntry> {
+        let name = self.get(name)?.name.clone();
         self.remove_where(|tool| tool.name == name).pop()
     }
 

@@ -77,8 +77,8 @@
 //! # Order
 //!
 //! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
-//! is a step of its own, in the order of the response. [`RunSettings::parallel`] changes that for all
-//! calls of a run. A call that waits for a decision holds up none of the others.
+//! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
+//! and [`RunSettings::parallel`] for all calls of a run. A call that waits for a decision holds up none of the others.
 
 mod increment;
 mod journal;
@@ -93,7 +93,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::increment::Change;
+use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
@@ -115,7 +115,7 @@ pub struct Run {
     id: String,
     settings: RunSettings,
     /// Shared with requests to the model.
-    messages: Arc<Vec<Value>>,
+    messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
     /// The number of changes so far.
     changes: u64,
@@ -138,7 +138,7 @@ struct SavedRun {
 struct SavedFields {
     id: String,
     settings: RunSettings,
-    messages: Arc<Vec<Value>>,
+    messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
     changes: u64,
     spent: Spent,
@@ -189,13 +189,14 @@ pub struct Round {
     stop_reason: Option<String>,
     is_paused: bool,
     /// Kept until all calls have results.
-    response: Option<Value>,
+    response: Option<Arc<Value>>,
 }
 
 /// A call and its state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RunCall {
-    call: ToolCall,
+    /// Shared with the increment, as is what is below.
+    call: Arc<ToolCall>,
     is_parallel: bool,
     decisions: Vec<Decided>,
     state: CallState,
@@ -214,7 +215,7 @@ enum CallState {
     Ready,
     Started,
     Held(Hold),
-    Ended(Box<ToolResult>),
+    Ended(Arc<ToolResult>),
 }
 
 /// What a [`Run`] needs next.
@@ -222,7 +223,7 @@ enum CallState {
 #[non_exhaustive]
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
-    Request(&'r Arc<Vec<Value>>),
+    Request(&'r Arc<Vec<Arc<Value>>>),
     /// The results of these calls, which may run concurrently.
     Call(Vec<ToolCall>),
     /// The results of calls that have started.
@@ -325,7 +326,7 @@ impl Run {
     }
 
     /// Returns the messages of the next request, in the provider's format.
-    pub fn messages(&self) -> &[Value] {
+    pub fn messages(&self) -> &[Arc<Value>] {
         &self.messages
     }
 
@@ -351,7 +352,7 @@ impl Run {
         if self.open_round().is_some() {
             return Err(RunError::OpenCalls);
         }
-        self.record(Change::Message(message));
+        self.record(Change::Message(Arc::new(message)));
         Ok(())
     }
 
@@ -417,8 +418,15 @@ impl Run {
 
     /// Returns a call with its key and decisions attached.
     fn prepared(&self, index: usize, call: &RunCall) -> ToolCall {
-        let key = format_args!("{}/{}/{index}", self.id, self.rounds.len());
-        let mut prepared = call.call.clone().idempotency_key(key);
+        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
+        let [round, call_index] = &mut numbers;
+        let parts = [
+            &*self.id,
+            round.format(self.rounds.len()),
+            call_index.format(index),
+        ];
+        let key = parts.join("/");
+        let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
         for decided in &call.decisions {
             prepared = prepared.decided(decided.hold.clone(), decided.decision.clone());
         }
@@ -463,7 +471,7 @@ impl Run {
             .into_iter()
             .map(|call| {
                 let is_parallel = is_parallel(&call);
-                (call, is_parallel)
+                (Arc::new(call), is_parallel)
             })
             .collect();
         let has_calls = !calls.is_empty();
@@ -474,15 +482,16 @@ impl Run {
         } else {
             dialect.turn(&response)
         };
-        self.record(Change::Response {
+        let turn = turn.into_iter().map(Arc::new).collect();
+        self.record(Change::Response(Box::new(ResponseChange {
             calls,
             text: dialect.text(&response),
             usage: dialect.usage(&response),
             stop_reason: dialect.stop_reason(&response),
             is_paused: dialect.is_paused(&response),
-            response: has_calls.then_some(response),
+            response: has_calls.then(|| Arc::new(response)),
             turn,
-        });
+        })));
         let limit = self.settings.max_calls;
         for index in excess {
             let call = &self.rounds[self.rounds.len() - 1].calls[index].call;
@@ -636,7 +645,7 @@ impl Run {
 
     /// Records the result of a call.
     fn end(&mut self, index: usize, result: ToolResult) {
-        self.record(Change::Ended(index, Box::new(result)));
+        self.record(Change::Ended(index, Arc::new(result)));
     }
 
     /// Adds the turn and its results to the messages, once all calls have results.
@@ -644,17 +653,16 @@ impl Run {
         let Some(round) = self.open_round() else {
             return;
         };
-        let results = round.calls.iter().map(|call| match &call.state {
-            CallState::Ended(result) => Some(ToolResult::clone(result)),
-            _ => None,
-        });
+        let results = round.calls.iter().map(RunCall::result);
         let (Some(results), Some(response)) =
             (results.collect::<Option<Vec<_>>>(), &round.response)
         else {
             return;
         };
+        let results: Vec<_> = results.into_iter().cloned().collect();
         let messages = dialect.follow_up(response, &results);
-        self.record(Change::Closed(messages));
+        let messages = messages.into_iter().map(Arc::new);
+        self.record(Change::Closed(messages.collect()));
     }
 
     /// Returns the last round, if its results are not yet in the messages.
@@ -669,16 +677,19 @@ pub(crate) fn random_id() -> String {
     format!("{:016x}{:016x}", number(), number())
 }
 
+impl RunCall {
+    fn result(&self) -> Option<&ToolResult> {
+        match &self.state {
+            CallState::Ended(result) => Some(result),
+            _ => None,
+        }
+    }
+}
+
 impl Round {
     /// Returns the calls of the response, with the results that are known.
     pub fn calls(&self) -> impl ExactSizeIterator<Item = (&ToolCall, Option<&ToolResult>)> {
-        self.calls.iter().map(|call| {
-            let result = match &call.state {
-                CallState::Ended(result) => Some(&**result),
-                _ => None,
-            };
-            (&call.call, result)
-        })
+        self.calls.iter().map(|call| (&*call.call, call.result()))
     }
 
     /// Returns the decisions on a call: the arguments and reason of each hold, what was decided, and

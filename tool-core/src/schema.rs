@@ -13,8 +13,8 @@
 //! its meaning is clear:
 //!
 //! - `null` for an optional property means that the property is absent.
-//! - `null`, empty text or missing arguments mean `{}`.
-//! - An enum value may differ in case, as long as only one value matches.
+//! - `null`, empty text (also as a JSON string) or missing arguments mean `{}`.
+//! - An enum value, also as the key of a map, may differ in case, as long as only one value matches.
 //! - Names from `#[serde(alias)]` are accepted, and so is any value of an enum with
 //!   `#[serde(other)]`.
 //!
@@ -25,8 +25,16 @@
 //! - An integer map key that does not fit the key type.
 //! - A string that its type cannot parse, such as an address, a date or a validated newtype. The
 //!   error carries the type's own message.
-//! - A duplicate key.
+//! - A duplicate key, also of a map whose key type reads two keys as one value.
+//! - Unique items that differ as JSON and that their type reads as one value, such as an address in
+//!   two spellings. Types with a `Deserialize` of the application's own are compared as JSON, and an
+//!   absent property differs from one that equals its default.
+//! - A number that a JSON value may have rounded, where an integer is expected: an integer of more
+//!   than 64 bits in arguments that arrive as a `serde_json::Value`.
 //! - A value nested more than 127 levels deep.
+//!
+//! Multiples are computed in decimal: 0.3 is a multiple of 0.1. Some validators compute in binary
+//! fractions, in which it is not.
 
 #[doc(hidden)]
 pub mod check;
@@ -78,12 +86,34 @@ pub struct Schema {
     pub(crate) notes: Text,
     /// The type's name, which references use; empty if there is none.
     pub(crate) name: &'static str,
-    /// `true` if the type is serialized in another form, so that this describes arguments but not
-    /// results.
-    pub(crate) is_input_only: bool,
+    /// The form in which the type is serialized.
+    pub(crate) results: Results,
     pub(crate) extra_forms: ExtraForms,
     /// Decodes a value to find out whether the type rejects what the schema allows.
     pub(crate) decode_check: Option<decode_check::DecodeCheckFn>,
+}
+
+/// The direction of the described values.
+///
+/// It matters for types that serde writes in another form than it reads, and for optional values: a
+/// call should omit them, while serde writes a result's `None` as `null`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Direction {
+    /// From a model to a tool.
+    Arguments,
+    /// From a tool to a model.
+    Result,
+}
+
+/// What a schema of arguments says about results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Results {
+    /// The type is serialized in the same form.
+    Same,
+    /// The type is serialized in this form.
+    Other(&'static Schema),
+    /// The type is serialized in an unknown form.
+    Unknown,
 }
 
 /// The forms that serde accepts for a value although the schema does not describe them.
@@ -161,6 +191,11 @@ impl Schema {
     pub const NUMBER: Schema = Schema::of(Kind::Number(NumberRange::up_to(f64::MAX)));
     /// A string of any length.
     pub const STRING: Schema = Schema::of(Kind::String(StringRule::ANY));
+    /// A value that is serialized in an unknown form.
+    pub(crate) const UNKNOWN: Schema = Schema {
+        results: Results::Unknown,
+        ..Schema::ANY
+    };
 
     pub(crate) const fn of(kind: Kind) -> Schema {
         Schema {
@@ -168,7 +203,7 @@ impl Schema {
             description: Text::EMPTY,
             notes: Text::EMPTY,
             name: "",
-            is_input_only: false,
+            results: Results::Same,
             extra_forms: ExtraForms::None,
             decode_check: None,
         }
@@ -206,6 +241,17 @@ impl Schema {
             items,
             lengths,
             is_unique: false,
+            is_set: false,
+        }))
+    }
+
+    /// An array that is decoded to a set. A minimum length of two or more makes its items unique.
+    pub(crate) const fn set(items: &'static Schema) -> Schema {
+        Schema::of(Kind::Array(ArrayRule {
+            items,
+            lengths: Lengths::ANY,
+            is_unique: false,
+            is_set: true,
         }))
     }
 
@@ -223,8 +269,13 @@ impl Schema {
     ///
     /// # Panics
     ///
-    /// Panics if `keys` is not a string, an enum or an integer.
+    /// Panics if `keys` is not a string, an enum, an integer or a boolean.
     pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
+        const BOOLEANS: &Schema = &Schema::strings(&[Text::new("true"), Text::new("false")]);
+        let keys = match keys.kind {
+            Kind::Boolean => BOOLEANS,
+            _ => keys,
+        };
         assert!(
             matches!(
                 keys.kind,
@@ -303,18 +354,35 @@ impl Schema {
         json::to_string(self)
     }
 
+    /// Returns the schema that describes values of one direction.
+    pub(crate) const fn form(&self, direction: Direction) -> &Schema {
+        let mut form = self;
+        if let Direction::Result = direction {
+            while let Results::Other(other) = form.results {
+                form = other;
+            }
+        }
+        form
+    }
+
     /// Returns the schema at `index` among those nested directly in this one.
     ///
     /// The loops over a tree in constant code share this, since they can't use iterators.
-    pub(crate) const fn child(&self, index: usize) -> Option<&'static Schema> {
-        match self.kind {
+    pub(crate) const fn child(
+        &self,
+        direction: Direction,
+        index: usize,
+    ) -> Option<&'static Schema> {
+        match self.form(direction).kind {
             Kind::Nullable(inner) if index == 0 => Some(inner),
             Kind::Array(rule) if index == 0 => Some(rule.items),
             Kind::Map(rule) if index == 0 => Some(rule.values),
             Kind::AnyOf(schemas) | Kind::Tuple(schemas) if index < schemas.len() => {
                 Some(schemas[index])
             }
-            Kind::Object(properties) if index < properties.len() => Some(properties[index].schema),
+            Kind::Object(properties) if index < properties.len() => {
+                Some(properties[index].value(direction))
+            }
             _ => None,
         }
     }
@@ -322,13 +390,34 @@ impl Schema {
     /// Returns `true` if the schema describes serialized results too, not only arguments.
     pub(crate) const fn describes_results(&self) -> bool {
         let mut at = 0;
-        while let Some(child) = self.child(at) {
+        while let Some(child) = self.child(Direction::Result, at) {
             if !child.describes_results() {
                 return false;
             }
             at += 1;
         }
-        !self.is_input_only
+        let form = self.form(Direction::Result);
+        match form.kind {
+            Kind::Map(rule) if !rule.keys.describes_results() => return false,
+            Kind::Object(properties) => {
+                let mut at = 0;
+                while at < properties.len() {
+                    let schema = properties[at].schema;
+                    let is_inserted = match schema.form(Direction::Result).kind {
+                        Kind::Object(_) | Kind::Map(_) => true,
+                        // The definition of a union; its members are written out.
+                        Kind::AnyOf(_) => matches!(schema.kind, Kind::AnyOf(_)),
+                        _ => false,
+                    };
+                    if properties[at].flat && !is_inserted {
+                        return false;
+                    }
+                    at += 1;
+                }
+            }
+            _ => {}
+        }
+        !matches!(form.results, Results::Unknown)
     }
 
     /// Returns `true` if `null` is a valid value.

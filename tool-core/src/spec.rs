@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::context::Need;
+use crate::output::OutputSchema;
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, texts, schemas and behaviour.
@@ -13,7 +14,7 @@ use crate::schema::{Property, Schema};
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
-    /// letters, digits, `_` or `-`.
+    /// letters, digits, `_` or `-`. Dialects leave out a `DynamicTool` with another name.
     pub name: Cow<'static, str>,
     /// What the tool does: the doc comment up to its first heading.
     pub description: Cow<'static, str>,
@@ -41,13 +42,46 @@ enum Parts {
 }
 
 /// The owned parts of a tool built at run time.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicParts {
     /// JSON text of the arguments' schema.
     pub(crate) parameters: String,
     /// JSON text of the result's schema; empty if there is none.
     pub(crate) output: String,
+    /// The output schema's values, as [`Mcp`](crate::dialect::Mcp) needs to know them.
+    pub(crate) output_values: OutputValues,
+    /// JSON text of the arguments' schema without what some provider rejects, if that differs.
+    pub(crate) portable: Option<String>,
+    /// Set if every dialect writes the schema in the subset of its provider.
+    pub(crate) is_reduced: bool,
+    /// The keys of the arguments' schema that some provider rejects.
+    pub(crate) unusual_keys: Vec<String>,
+    /// The tool as its server lists it, if the spec differs.
+    pub(crate) source: Option<SourceTool>,
     pub(crate) details: Details,
+}
+
+/// A tool as another server lists it.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+#[derive(Clone, Debug)]
+pub(crate) struct SourceTool {
+    pub(crate) name: String,
+    /// The name that [`ToolSpec::name`] is made from. It has a suffix if two tools have this name.
+    pub(crate) valid_name: String,
+    pub(crate) description: String,
+    /// JSON text of the arguments' schema.
+    pub(crate) parameters: String,
+}
+
+/// The JSON types of a tool's results.
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputValues {
+    Objects,
+    /// No strings and no `null`, which are sent as text.
+    Structured,
+    Any,
 }
 
 /// The rarely used fields of a spec. They are behind one pointer, so that a tool without them does
@@ -62,6 +96,8 @@ pub struct Details {
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
+    /// `true` if calls may run concurrently with others of a run.
+    pub parallel: Option<bool>,
 }
 
 impl Details {
@@ -72,6 +108,7 @@ impl Details {
         tags: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
+        parallel: None,
     };
 }
 
@@ -81,10 +118,23 @@ impl ToolSpec {
         self.details()?.title.as_deref()
     }
 
-    /// Returns `true` if calls may run concurrently with others of the same response: the tool is
-    /// `read_only`.
+    /// Returns `true` if calls may run concurrently with others of the same response in a
+    /// `run::Run`: the tool is `read_only`, or `#[tool(parallel)]` says so.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Appends a line to the log.
+    /// #[tool(parallel)]
+    /// fn log(line: &str) {
+    ///     println!("{line}");
+    /// }
+    ///
+    /// assert!(log::SPEC.is_parallel());
+    /// ```
     pub fn is_parallel(&self) -> bool {
-        self.annotations.read_only == Some(true)
+        let parallel = self.details().and_then(|details| details.parallel);
+        parallel.unwrap_or(self.annotations.read_only == Some(true))
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
@@ -196,6 +246,35 @@ impl ToolSpec {
         }
     }
 
+    /// Returns the schema of the arguments as dialects send it: without what some provider rejects.
+    pub(crate) fn portable_json(&self) -> &str {
+        match self
+            .dynamic_parts()
+            .and_then(|parts| parts.portable.as_deref())
+        {
+            Some(portable) => portable,
+            None => self.parameters_json(),
+        }
+    }
+
+    /// Returns the parts of a tool built at run time.
+    pub(crate) fn dynamic_parts(&self) -> Option<&DynamicParts> {
+        match &self.parts {
+            Parts::Static { .. } => None,
+            Parts::Dynamic(parts) => Some(parts),
+        }
+    }
+
+    /// Returns the tool as its server lists it, if that differs.
+    pub(crate) fn source(&self) -> Option<&SourceTool> {
+        self.dynamic_parts()?.source.as_ref()
+    }
+
+    /// Returns the name of the tool where it comes from.
+    pub(crate) fn source_name(&self) -> &str {
+        self.source().map_or(&*self.name, |source| &*source.name)
+    }
+
     /// Returns `true` if the schemas exist only as JSON text.
     pub(crate) fn is_dynamic(&self) -> bool {
         matches!(self.parts, Parts::Dynamic(_))
@@ -285,7 +364,7 @@ pub struct StaticSpec {
     pub annotations: [Option<bool>; 4],
     pub location: Location,
     pub parameters: &'static [Property],
-    pub output: Option<&'static Schema>,
+    pub output: Option<OutputSchema>,
 }
 
 impl StaticSpec {
@@ -302,6 +381,13 @@ impl StaticSpec {
         parameters: &[],
         output: None,
     };
+
+    pub(crate) const fn output_schema(&self) -> Option<&'static Schema> {
+        match self.output {
+            Some(output) => Some(output.schema),
+            None => None,
+        }
+    }
 
     pub(crate) const fn build(
         self,
@@ -320,7 +406,7 @@ impl StaticSpec {
             },
             location: self.location,
             parameters: Some(self.parameters),
-            output: self.output,
+            output: self.output_schema(),
             parts: Parts::Static { json, details },
         }
     }

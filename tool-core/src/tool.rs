@@ -50,13 +50,48 @@ pub trait Tool: Sized {
 
     // Computed.
     #[doc(hidden)]
-    const DRAFT: Draft = Draft::new(Self::SOURCE.parameters, Self::SOURCE.output);
+    const DRAFT: Draft = Draft::new(Self::SOURCE.parameters, Self::SOURCE.output_schema());
     #[doc(hidden)]
     const ENTRY: &'static StaticTool = &StaticTool {
         // Not `Self::SPEC`, which is evaluated only where a program names it.
         spec: Self::SOURCE.build(Self::DETAILS, JsonTexts::of::<Self>),
-        invoke: Self::INVOKE,
+        invoke: match Self::SOURCE.output {
+            Some(output) if !output.is_guaranteed() => validating::<Self>(),
+            _ => Self::INVOKE,
+        },
     };
+}
+
+/// Returns the function of a tool whose type does not guarantee its output schema. It validates each
+/// result.
+const fn validating<T: Tool>() -> Invoke {
+    match T::INVOKE {
+        Invoke::Sync(_) => Invoke::Sync(validating_sync::<T>),
+        Invoke::Async(_) => Invoke::Async(validating_async::<T>),
+        Invoke::Blocking(_) => Invoke::Blocking(validating_sync::<T>),
+    }
+}
+
+fn validating_sync<T: Tool>(input: &Input) -> SyncResult {
+    let (Invoke::Sync(invoke) | Invoke::Blocking(invoke)) = T::INVOKE else {
+        unreachable!("`validating` keeps the kind of the function");
+    };
+    Ok(validated::<T>(invoke(input)?))
+}
+
+fn validating_async<T: Tool>(input: &Input) -> AsyncStart<'_> {
+    let Invoke::Async(invoke) = T::INVOKE else {
+        unreachable!("`validating` keeps the kind of the function");
+    };
+    let running = invoke(input)?;
+    Ok(Box::pin(async move { validated::<T>(running.await) }))
+}
+
+fn validated<T: Tool>(outcome: Outcome) -> Outcome {
+    match T::SOURCE.output {
+        Some(output) => outcome.validate_as(&output),
+        None => outcome,
+    }
 }
 
 /// A type whose methods are tools, implemented by [`#[toolset]`](macro@crate::toolset) on its
@@ -216,6 +251,20 @@ impl ToolEntry {
         let mut tool = self.into_live();
         tool.spec = tool.spec.without_output();
         ToolEntry::from_live(tool)
+    }
+
+    /// Validates an output that does not come from the tool's function.
+    pub(crate) fn validate_answer(&self, outcome: Outcome) -> Outcome {
+        #[cfg(feature = "dynamic")]
+        if let Some(receiver) = self.receiver()
+            && self.spec().is_dynamic()
+        {
+            return crate::dynamic::validate_answer(receiver, outcome);
+        }
+        match self.spec().output() {
+            Some(schema) => outcome.validate(schema),
+            None => outcome,
+        }
     }
 
     /// Returns `true` if both are clones of one entry.

@@ -7,9 +7,10 @@ macro_rules! schemas {
             const SCHEMA: &'static $crate::schema::Schema = &{
                 #[allow(unused_imports, reason = "only types that can't be decoded need it")]
                 use $crate::schema::decode_check::NoDecodeCheck as _;
-                let check = $crate::schema::decode_check::DecodeCheck::<$type>::VALUE;
+                let check = $crate::schema::decode_check::RespellingDecodeCheck::<$type>::VALUE;
                 $crate::schema::decode_check::with_decode_check($schema, check)
             };
+            const WRITES: u8 = $crate::types::WRITES_EXACTLY;
         }
     )*};
 }
@@ -58,11 +59,17 @@ use crate::schema::Schema;
 /// assert!(Place::SCHEMA.to_json().starts_with(r#"{"type":"object","properties":{"latitude":"#));
 /// ```
 ///
-/// Derive both traits. If you write `Deserialize` by hand, nothing checks that it accepts the same
-/// values as the derived schema.
+/// Derive all of them. If you write `Deserialize` or `Serialize` by hand, nothing checks that it
+/// accepts or writes the values that the derived schema describes.
+///
+/// Results follow serde's attributes too: the output schema of a tool describes what `Serialize`
+/// writes, even if that differs from what `Deserialize` accepts. Where the type alone does not
+/// guarantee it, each result is validated: a float may be NaN, and nothing enforces the
+/// `#[param(range = …)]` of a returned field. A result that does not match is an error of the kind
+/// [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
 ///
 /// To use a type of another crate, wrap it in a newtype and implement the trait by hand. The schema
-/// must describe what its `Deserialize` accepts:
+/// must describe what its `Deserialize` accepts. If a tool returns the type, each result is validated:
 ///
 /// ```
 /// use tool_core::{ToolType, schema::{Schema, Text}};
@@ -89,7 +96,22 @@ pub trait ToolType {
     /// depth, so that the arguments need no validation. `false` is always correct.
     #[doc(hidden)]
     const EXACT: bool = false;
+
+    /// What `Serialize` writes: [`WRITES_EXACTLY`], [`WRITES_NULLS`], or 0 if the result of a tool
+    /// needs validation. 0 is always correct.
+    #[doc(hidden)]
+    const WRITES: u8 = 0;
 }
+
+/// Everything that `Serialize` writes matches the schema, at every depth, except that `null` may
+/// replace a number: serde_json writes it for NaN and infinity. The bits of several types are
+/// combined with `&`.
+#[doc(hidden)]
+pub(crate) const WRITES_NULLS: u8 = 1;
+
+/// Everything that `Serialize` writes matches the schema, at every depth.
+#[doc(hidden)]
+pub const WRITES_EXACTLY: u8 = WRITES_NULLS | 2;
 
 /// Provides [`ToolType::EXACT`] as an inherent constant. Falls back to that of [`NotExact`] for a type
 /// that is not a `ToolType`, so that this error is not reported twice.
@@ -99,6 +121,8 @@ pub struct Exactness<T: ?Sized>(PhantomData<T>);
 impl<T: ToolType + ?Sized> Exactness<T> {
     /// `true` if the type is exact.
     pub const VALUE: bool = T::EXACT;
+    /// What `Serialize` writes.
+    pub const WRITES: u8 = T::WRITES;
 }
 
 /// The fallback for types without a schema.
@@ -106,6 +130,8 @@ impl<T: ToolType + ?Sized> Exactness<T> {
 pub trait NotExact {
     /// `false`.
     const VALUE: bool = false;
+    /// Anything.
+    const WRITES: u8 = 0;
 }
 
 impl<T: ?Sized> NotExact for Exactness<T> {}
@@ -122,8 +148,8 @@ const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June"
 
 /// A type that can be the key of a map.
 ///
-/// Keys are strings in JSON: `String` and similar types, `char`, integers (which serde writes in
-/// quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
+/// Keys are strings in JSON: `String` and similar types, `char`, integers and `bool` (which serde
+/// writes in quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
 /// of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a map key in JSON",

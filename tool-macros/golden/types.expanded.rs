@@ -34,7 +34,6 @@ const _: () = {
                 ))
                     .describe(__tool_core::text("A place on Earth.", "")),
                 "Place",
-                false,
             )
         };
         const EXACT: ::core::primitive::bool = {
@@ -42,6 +41,12 @@ const _: () = {
             use __tool_core::NotExact as _;
             __tool_core::Exactness::<i32>::VALUE
                 && __tool_core::Exactness::<Option<T>>::VALUE
+        };
+        const WRITES: ::core::primitive::u8 = {
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            __tool_core::Exactness::<i32>::WRITES
+                & __tool_core::Exactness::<Option<T>>::WRITES
         };
     }
     #[automatically_derived]
@@ -57,12 +62,17 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Metres {
         const SCHEMA: &'static __tool_core::Schema = &const {
-            __tool_core::named(*<f64 as __tool_core::ToolType>::SCHEMA, "Metres", false)
+            __tool_core::named(*<f64 as __tool_core::ToolType>::SCHEMA, "Metres")
         };
         const EXACT: ::core::primitive::bool = {
             #[allow(unused_imports)]
             use __tool_core::NotExact as _;
             __tool_core::Exactness::<f64>::VALUE
+        };
+        const WRITES: ::core::primitive::u8 = {
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            __tool_core::Exactness::<f64>::WRITES
         };
     }
     #[automatically_derived]
@@ -100,10 +110,10 @@ const _: () = {
                     __tool_core::text("", ""),
                 ),
                 "Unit",
-                false,
             )
         };
         const EXACT: ::core::primitive::bool = true;
+        const WRITES: ::core::primitive::u8 = __tool_core::WRITES_EXACTLY;
     }
     #[automatically_derived]
     impl __tool_core::NamedType for Unit {
@@ -123,6 +133,7 @@ const _: () = {
     impl __tool_core::ToolType for Bits {
         const SCHEMA: &'static __tool_core::Schema = &const { __tool_core::Schema::ANY };
         const EXACT: ::core::primitive::bool = false;
+        const WRITES: ::core::primitive::u8 = 0;
     }
     #[automatically_derived]
     impl __tool_core::NamedType for Bits {

@@ -5,9 +5,10 @@
 //! Exceptions are checked, too: each says how to change the arguments so that it no longer applies,
 //! and the two verdicts must then agree.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::subject::Subject;
+use crate::table::promises;
 
 /// A documented exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +31,12 @@ pub enum Exception {
     Magnitude,
     /// A map key outside of its integer type: JSON Schema cannot bound a number in a key.
     IntegerKey,
+    /// Unique items that differ as JSON and that the type reads as one value: JSON Schema does not
+    /// know the type.
+    SameValue,
+    /// A multiple of a decimal step: validators that compute in binary fractions find that 0.3 is
+    /// not a multiple of 0.1.
+    DecimalStep,
     /// A type that parses a string in more detail than JSON Schema can express.
     Parsed,
 }
@@ -46,13 +53,17 @@ fn is_parsed(row: &str) -> bool {
 }
 
 /// Other names that rows accept: alias and name.
-pub const ALIASES: [(&str, &str, &str); 6] = [
+pub const ALIASES: [(&str, &str, &str); 10] = [
     ("aliased", "also", "name"),
     ("aliased", "likewise", "name"),
     ("alias_in_flat", "also", "name"),
+    ("alias_in_flat", "likewise", "name"),
     ("aliased_variants", "crimson", "red"),
     ("aliased_variants", "disc", "circle"),
     ("aliased_tags", "disc", "circle"),
+    ("map_aliased_keys", "crimson", "red"),
+    ("unique_aliased", "crimson", "red"),
+    ("length_aliased_set", "crimson", "red"),
 ];
 
 /// Rows that accept other tags: the value that represents all others.
@@ -102,7 +113,17 @@ pub fn explain(subject: &Subject, arguments: &Value, is_accepted: bool) -> Optio
         used: Vec::new(),
         numbers: 0,
     };
-    let narrowed = narrow.value(arguments);
+    let mut narrowed = narrow.value(arguments);
+    let promise = promises()
+        .into_iter()
+        .find(|promise| promise.row == subject.row.name);
+    if let (Some(promise), Some(items)) = (promise, narrowed["value"].as_array_mut()) {
+        let count = items.len();
+        (promise.without_duplicates)(items);
+        if items.len() < count {
+            narrow.used.push(Exception::SameValue);
+        }
+    }
     let agrees = subject.validator.is_valid(&narrowed) && subject.accepts(&narrowed);
     (agrees && !narrow.used.is_empty()).then_some(narrow.used)
 }
@@ -149,6 +170,12 @@ impl Lax<'_> {
                     .collect()
             }
             Value::Object(members) => self.object(schema, members),
+            Value::Number(number) => match schema["multipleOf"].as_f64() {
+                Some(step) if step.fract() != 0.0 && is_multiple(number, step) => {
+                    vec![(Value::from(0), vec![Exception::DecimalStep])]
+                }
+                _ => vec![(value.clone(), Vec::new())],
+            },
             _ => vec![(value.clone(), Vec::new())],
         }
     }
@@ -199,6 +226,15 @@ impl Lax<'_> {
                 && !members.contains_key(name)
             {
                 (key, used) = (name, vec![Exception::Alias]);
+            } else if is_map(schema)
+                && let Some(names) = schema["properties"].as_object()
+                && !names.contains_key(key)
+                && let Some(name) = names
+                    .keys()
+                    .find(|name| name.to_lowercase() == key.to_lowercase())
+                && !members.contains_key(name)
+            {
+                (key, used) = (name, vec![Exception::Case]);
             }
             let known = schema["properties"].get(key);
             let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
@@ -226,6 +262,19 @@ impl Lax<'_> {
     }
 }
 
+/// Returns `true` if a number is a multiple of a step with at most nine decimals, in decimal.
+fn is_multiple(number: &Number, step: f64) -> bool {
+    let scaled = |text: String| {
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let digits = format!("{whole}{fraction:0<9}");
+        digits.parse::<i128>().ok().filter(|_| fraction.len() <= 9)
+    };
+    match (scaled(number.to_string()), scaled(step.to_string())) {
+        (Some(number), Some(step)) => number % step == 0,
+        _ => false,
+    }
+}
+
 /// Returns `true` if these properties are the keys of a map: a key may be absent, but its value is
 /// never `null`.
 fn is_map(schema: &Value) -> bool {
@@ -238,7 +287,7 @@ fn is_map(schema: &Value) -> bool {
     })
 }
 
-fn product<R: Clone>(
+fn product<R: Clone + PartialEq>(
     rows: &[(R, Vec<Exception>)],
     values: &[Spelling],
     put: impl Fn(&mut R, Value),
@@ -254,9 +303,14 @@ fn product<R: Clone>(
 }
 
 /// Nested unions have many spellings; the ones that change least come first and suffice.
-fn few<T>(mut spellings: Vec<(T, Vec<Exception>)>) -> Vec<(T, Vec<Exception>)> {
-    spellings.truncate(256);
-    spellings
+fn few<T: PartialEq>(spellings: Vec<(T, Vec<Exception>)>) -> Vec<(T, Vec<Exception>)> {
+    let mut few = Vec::new();
+    for spelling in spellings {
+        if few.len() < 256 && !few.contains(&spelling) {
+            few.push(spelling);
+        }
+    }
+    few
 }
 
 /// Brings numbers and integer keys into the range of every type.

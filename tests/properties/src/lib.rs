@@ -12,6 +12,8 @@ pub mod sample;
 pub mod schemas;
 pub mod subject;
 pub mod table;
+pub mod value;
+pub mod written;
 
 /// Returns the number of rounds: few in `cargo test`, many under `TOOL_CORE_LONG=1`.
 pub fn rounds(short: usize, long: usize) -> usize {

@@ -122,7 +122,18 @@ impl Subject {
         } else {
             &self.strict
         };
-        self.call_in(registry, text)
+        self.call_in(registry, text, text.into())
+    }
+
+    /// Calls the tool with the value of this text, as an adapter does that has parsed the request.
+    /// Returns `None` if the text is not JSON.
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`call`](Subject::call) does.
+    pub fn call_value(&self, text: &str) -> Option<ToolResult> {
+        let value = serde_json::from_str(text).ok()?;
+        Some(self.call_in(&self.strict, text, Arguments::Json(value)))
     }
 
     /// Calls the tool through a gate that allows everything. Returns the arguments that the gate was
@@ -138,7 +149,7 @@ impl Subject {
             &self.gated
         };
         GATED.take();
-        let result = self.call_in(registry, text);
+        let result = self.call_in(registry, text, text.into());
         let shown = GATED.take();
         assert_eq!(
             shown.is_some(),
@@ -149,9 +160,9 @@ impl Subject {
         (result, shown)
     }
 
-    fn call_in(&self, registry: &Registry, text: &str) -> ToolResult {
+    fn call_in(&self, registry: &Registry, text: &str, arguments: Arguments) -> ToolResult {
         let before = RUNS.with(Cell::get);
-        let result = registry.call_blocking(ToolCall::new("id", self.row.name, text));
+        let result = registry.call_blocking(ToolCall::new("id", self.row.name, arguments));
         let runs = RUNS.with(Cell::get) - before;
         let name = self.row.name;
         if let Some(error) = result.error() {

@@ -17,14 +17,17 @@ mod recursive;
 mod scalars;
 mod signatures;
 mod structs;
+mod written;
 
 use std::fmt::Debug;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tool_core::ToolResult;
 
 use crate::subject::{Row, Subject, received};
+use crate::written::Returning;
 
 /// Makes a tool for each row. A row is a name, the keys of `#[param]`, and a type. Types of the
 /// first
@@ -49,6 +52,21 @@ macro_rules! table {
             }
         )*
 
+        pub(super) fn returning() -> Vec<$crate::written::Returning> {
+            vec![$({
+                /// Returns a value.
+                #[tool_core::tool(unlinked)]
+                fn result() -> $ty {
+                    $crate::written::next()
+                }
+                $crate::written::Returning {
+                    name: stringify!($name),
+                    tool: tool_core::ToolEntry::of::<result>(),
+                    probe: $crate::written::decoded::<$ty>,
+                }
+            },)*]
+        }
+
         pub(super) fn rows() -> Vec<$crate::subject::Row> {
             vec![
                 $($crate::subject::Row {
@@ -67,6 +85,77 @@ macro_rules! table {
 }
 use table;
 
+pub use constrained::promises;
+
+/// What the tool of a row may rely on, because of a constraint.
+pub struct Promise {
+    /// The name of the row.
+    pub row: &'static str,
+    /// Returns `true` if the value that the tool received fulfils the promise.
+    pub is_kept: fn() -> bool,
+    /// Removes items that decode to the same value as an earlier one.
+    pub without_duplicates: fn(&mut Vec<Value>),
+}
+
+impl Promise {
+    /// The items are unique.
+    fn unique<T: DeserializeOwned + PartialEq + 'static>(row: &'static str) -> Promise {
+        Promise {
+            row,
+            is_kept: || {
+                let items: Vec<T> = received().expect("the tool has run");
+                (1..items.len()).all(|at| !items[..at].contains(&items[at]))
+            },
+            without_duplicates: without_duplicates::<T>,
+        }
+    }
+
+    /// The set has at least two items.
+    fn two<S: IntoIterator<Item = T> + 'static, T: DeserializeOwned + PartialEq>(
+        row: &'static str,
+    ) -> Promise {
+        Promise {
+            row,
+            is_kept: || {
+                let set: S = received().expect("the tool has run");
+                set.into_iter().count() >= 2
+            },
+            without_duplicates: without_duplicates::<T>,
+        }
+    }
+}
+
+fn without_duplicates<T: DeserializeOwned + PartialEq>(items: &mut Vec<Value>) {
+    let mut seen: Vec<T> = Vec::new();
+    items.retain(|item| match T::deserialize(whole(item)) {
+        Ok(item) if seen.contains(&item) => false,
+        Ok(item) => {
+            seen.push(item);
+            true
+        }
+        Err(_) => true,
+    });
+}
+
+/// Returns a value with integers for floats without a fraction, which integer types reject.
+fn whole(value: &Value) -> Value {
+    match value {
+        #[allow(clippy::cast_possible_truncation)]
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+                Value::from(float as i64)
+            }
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(whole).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), whole(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
 /// Returns every row.
 pub fn rows() -> Vec<Row> {
     let mut rows = scalars::rows();
@@ -78,6 +167,18 @@ pub fn rows() -> Vec<Row> {
     rows.extend(constrained::rows());
     rows.extend(signatures::rows());
     rows
+}
+
+/// Returns a tool for each type that serializes, and for types that are only serialized.
+pub fn returning() -> Vec<Returning> {
+    let mut returning = scalars::returning();
+    returning.extend(containers::returning());
+    returning.extend(structs::returning());
+    returning.extend(enums::returning());
+    returning.extend(recursive::returning());
+    returning.extend(constrained::returning());
+    returning.extend(written::returning());
+    returning
 }
 
 /// Sends the value that these arguments decode to, and compares what the tool receives.
@@ -118,6 +219,21 @@ pub fn sends<T: Serialize + PartialEq + Debug + 'static>(
                 ));
             }
         }
+    }
+    // A value holds no integers of more than 64 bits. They are rejected, not rounded.
+    match subject.call_value(&text) {
+        Some(result) if result.is_error() => {
+            if !result.content().contains("may have been rounded") {
+                return Err(format!("{json} as a value: {}", result.content()));
+            }
+        }
+        Some(_) => {
+            let arrived = received::<T>();
+            if arrived.as_ref() != Some(sent) {
+                return Err(format!("{json} arrived as {arrived:?} as a value"));
+            }
+        }
+        None => return Err(format!("{json} is not JSON")),
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use properties::subject::Subject;
 use properties::{mutate, rounds};
 use serde_json::{Value, json};
 use tool_core::{
-    ArgumentsReader, DynamicTool, Registry, ToolCall, ToolEntry, ToolError, ToolType, tool, tools,
+    ArgumentsReader, DynamicTool, Registry, ToolCall, ToolEntry, ToolError, ToolErrorKind,
+    ToolType, tool, tools,
 };
 
 /// Returns the kind and the message of an error, without the reference, which differs each time.
@@ -32,6 +33,7 @@ fn read(
         start = end;
         let is_rejected = reader.is_rejected();
         assert!(is_rejected || rejected.is_none(), "{text}: accepted again");
+        assert_eq!(is_rejected, reader.error().is_some(), "{text}");
         assert!(is_rejected || reader.violations().is_empty(), "{text}");
         if is_rejected {
             rejected.get_or_insert(end);
@@ -258,7 +260,7 @@ fn arguments_are_rejected_as_early_as_the_schema_allows() {
             "stops[1].hour: 25 is above",
         ),
         (
-            r#"{"stops":[{"name":"a"},{"name":"b"},|{"#,
+            r#"{"stops":[{"name":"a"},{"name":"b"}|,"#,
             "stops: expected an array of at most 2 items, got 3",
         ),
         (r#"{"stops":[|1"#, "stops[0]: expected an object"),
@@ -288,7 +290,7 @@ fn arguments_are_rejected_as_early_as_the_schema_allows() {
         assert!(reader.is_rejected(), "{split}");
         if let Some(found) = reader.violations().first() {
             assert!(found.to_string().starts_with(violation), "{split}: {found}");
-            let error = reader.finish().unwrap_err();
+            let error = reader.error().unwrap();
             assert!(
                 error
                     .message()
@@ -297,6 +299,7 @@ fn arguments_are_rejected_as_early_as_the_schema_allows() {
             );
         } else {
             assert_eq!(violation, "", "{split}");
+            assert_eq!(reader.error().unwrap().kind(), ToolErrorKind::MalformedJson);
         }
     }
 }

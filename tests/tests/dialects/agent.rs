@@ -44,13 +44,19 @@ impl Scripted {
 
 impl Model for Scripted {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        let asked = (request.messages.to_vec(), request.tools.as_str().to_owned());
+        let messages = request.messages.iter().map(|message| Value::clone(message));
+        let asked = (messages.collect(), request.tools.as_str().to_owned());
         self.asked().push(asked);
         (self.0.before)();
         let response = self.0.responses.lock().unwrap().pop_front();
         let response = response.unwrap_or_else(|| Err("asked too often".into()));
         Box::pin(std::future::ready(response.map_err(ModelError::other)))
     }
+}
+
+fn messages_of(run: &Run) -> Vec<Value> {
+    let messages = run.messages().iter();
+    messages.map(|message| Value::clone(message)).collect()
 }
 
 fn calls(round: &Round) -> Vec<(&ToolCall, &ToolResult)> {
@@ -151,14 +157,14 @@ fn a_model_is_asked_until_it_makes_no_call() {
             .map(|(_, result)| result.clone())
             .collect();
         // The second request repeats the model's turn and adds the results.
-        let mut messages = question().messages().to_vec();
+        let mut messages = messages_of(&question());
         messages.extend(turn);
         messages.extend(agent.dialect().results(&results));
         let asked = model.asked();
         assert_eq!(asked.len(), 2, "{at}");
         assert_eq!(asked[1].0, messages, "{at}");
         messages.extend(last);
-        assert_eq!(run.messages(), messages, "{at}");
+        assert_eq!(messages_of(&run), messages, "{at}");
     }
 }
 
@@ -298,7 +304,7 @@ fn a_turn_that_the_provider_paused_continues() {
     assert_eq!(ended.unwrap(), RunOutcome::Answered("Sunny.".into()));
     let asked = model.asked();
     let repeated = json!({"role": "assistant", "content": searching});
-    assert_eq!(asked[1].0, [question().messages()[0].clone(), repeated]);
+    assert_eq!(asked[1].0, [messages_of(&question())[0].clone(), repeated]);
 }
 
 /// Never ends.

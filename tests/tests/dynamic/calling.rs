@@ -95,12 +95,12 @@ fn a_result_is_validated_against_its_schema() {
         let registry = Registry::builder().tool(tool).build().unwrap();
         let result = call(&registry, "");
         assert_eq!(result.is_error(), !is_good, "{}", result.content());
-        let source = result
-            .error()
-            .map(|error| std::error::Error::source(error).unwrap().to_string());
-        assert!(
-            source.is_none_or(|source| source.contains("expected") || source.contains("missing"))
-        );
+        if let Some(error) = result.error() {
+            assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
+            let detail = error.detail();
+            assert!(detail.contains("expected") || detail.contains("missing"));
+            assert_eq!(error.violations().len(), 1);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod bounds;
 mod building;
 mod calling;
+mod foreign;
 mod messages;
 mod rendering;
 mod unions;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, ModelError, Request};
-use tool_core::run::{Increment, Journal, JournalError, Run, RunOutcome};
+use tool_core::run::{Increment, Journal, JournalError, Round, Run, RunOutcome};
 use tool_core::{BoxFuture, CallContext, Registry, ToolErrorKind, tool, tools};
 
 use super::{calling, dialect, saying};
@@ -221,7 +221,7 @@ fn what_is_killed_at_any_point_happens_once_or_is_told() {
         );
         let effects = effects(&folder);
         let mut calls = 0;
-        for (call, result) in run.rounds().iter().flat_map(|round| round.calls()) {
+        for (call, result) in run.rounds().iter().flat_map(Round::calls) {
             calls += 1;
             let result = result.unwrap();
             let key = call.arguments.to_object().unwrap()["key"].to_string();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_core::agent::{Agent, Event};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::{Dialect, OpenAiChat, Usage};
 use tool_core::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
@@ -134,6 +134,35 @@ fn read_only_neighbours_are_one_step_and_others_one_each() {
             .map(|(_, result)| result.unwrap().call_id().to_owned());
         assert!(ids.eq((0..6).map(|index| format!("call_{index}"))));
     }
+}
+
+/// May run at any time.
+#[tool(parallel, unlinked)]
+fn log() {}
+
+/// Must run alone.
+#[tool(read_only, parallel = false, unlinked)]
+fn measure() {}
+
+#[test]
+fn a_tool_can_say_whether_it_runs_concurrently() {
+    let registry = Registry::builder()
+        .tools(tools![log, measure])
+        .build()
+        .unwrap();
+    let mut run = new_run();
+    let calls = [("log", ""), ("log", ""), ("measure", ""), ("measure", "")];
+    run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+    let mut steps = Vec::new();
+    while let Step::Call(calls) = run.next() {
+        run.start(&calls);
+        steps.push(calls.len());
+        for call in calls {
+            run.finish(&dialect(), registry.call_blocking(call))
+                .unwrap();
+        }
+    }
+    assert_eq!(steps, [2, 1, 1]);
 }
 
 #[test]
@@ -417,7 +446,7 @@ async fn events_tell_what_happens_in_order() {
     let events: Vec<_> = agent.events(&mut run).collect().await;
     let told = events.into_iter().map(|event| match event.unwrap() {
         Event::Text(text) => text,
-        Event::Response { usage, .. } => format!("used {:?}", usage.map(|usage| usage.total())),
+        Event::Response { usage, .. } => format!("used {:?}", usage.map(Usage::total)),
         Event::Call(call) => format!("calls {}", call.name),
         Event::Progress { progress, .. } => format!("progress {}", progress.done),
         Event::Result(result) => format!("returned {}", result.content()),
@@ -503,7 +532,7 @@ async fn a_token_cancels_a_run_at_every_point() {
     };
     let (outcome, ()) = tokio::join!(agent.run(&mut run), stop);
     assert_eq!(outcome.unwrap(), RunOutcome::Cancelled);
-    assert_eq!(run.messages(), [question()]);
+    assert_eq!(run.messages(), [question().into()]);
 }
 
 #[test]

@@ -128,7 +128,7 @@ proptest! {
             prop_assert_eq!(format!("{:?}", replayed.next()), format!("{:?}", run.next()));
             prop_assert_eq!(format!("{:?}", loaded.next()), format!("{:?}", run.next()));
             // It goes on from there.
-            run = if increments.len() % 2 == 0 { replayed } else { loaded };
+            run = if increments.len().is_multiple_of(2) { replayed } else { loaded };
             run.take_increments();
         }
         // Every call has one result, once the run ends.

@@ -75,7 +75,7 @@ async fn call(registry: &Registry, id: &str, name: &str) -> ToolResult {
 
 #[tokio::test]
 async fn no_failure_of_a_tool_shows_the_model_a_secret() {
-    use ToolErrorKind::{Failed, Panicked, Unavailable};
+    use ToolErrorKind::{Failed, InvalidResult, Panicked, Unavailable};
     capture();
     let ways: [(&str, RegistryBuilder); 3] = [
         ("short", all()),
@@ -98,7 +98,7 @@ async fn no_failure_of_a_tool_shows_the_model_a_secret() {
             ("panics_on_a_thread", Panicked, true),
             ("panics_twice", Panicked, false),
             ("drops_a_bomb", Panicked, true),
-            ("unserializable", Failed, true),
+            ("unserializable", InvalidResult, true),
             ("lacks", Unavailable, true),
         ] {
             let id = format!("{way} {name}");

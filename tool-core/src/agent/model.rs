@@ -58,13 +58,13 @@ where
 #[non_exhaustive]
 pub struct Request {
     /// The conversation, in the provider's format.
-    pub messages: Arc<Vec<Value>>,
+    pub messages: Arc<Vec<Arc<Value>>>,
     /// The value of the request's `tools` field.
     pub tools: Rendered,
 }
 
 impl Request {
-    pub(super) fn new(messages: Arc<Vec<Value>>, tools: Rendered) -> Request {
+    pub(super) fn new(messages: Arc<Vec<Arc<Value>>>, tools: Rendered) -> Request {
         Request { messages, tools }
     }
 }

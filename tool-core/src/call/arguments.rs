@@ -3,9 +3,14 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::schema::numbers::rounded_integer;
+
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
 
 /// The arguments of a call: JSON text or a JSON value.
+///
+/// Prefer the text where you have it. A `Value` rounds integers of more than 64 bits to floats, so a
+/// call with such a number for an integer is rejected if its arguments are a value.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {
@@ -30,31 +35,57 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Returns an error if the arguments are not a JSON object.
+    /// Returns an error if the arguments are not a JSON object, or if their text contains an integer
+    /// of more than 64 bits, which a `Value` would round.
     pub fn to_object(&self) -> Result<Map<String, Value>, String> {
         match self {
             Arguments::Json(Value::Object(members)) => Ok(members.clone()),
-            Arguments::Json(Value::Null) => Ok(Map::new()),
+            _ if self.is_nothing() => Ok(Map::new()),
             Arguments::Json(_) => Err(NOT_AN_OBJECT.into()),
-            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => Ok(Map::new()),
             Arguments::Text(text) => match serde_json::from_str(text) {
-                Ok(Value::Object(members)) => Ok(members),
+                Ok(Value::Object(members)) => match rounded_integer(text) {
+                    Some(number) => Err(format!(
+                        "{number} has more than 64 bits, so that a JSON value would round it; \
+                         read the text of the arguments"
+                    )),
+                    None => Ok(members),
+                },
                 Ok(_) => Err(NOT_AN_OBJECT.into()),
                 Err(error) => Err(error.to_string()),
             },
         }
     }
 
+    /// Returns `true` if there are no arguments: `null`, or empty text, also as a JSON string.
+    fn is_nothing(&self) -> bool {
+        match self {
+            Arguments::Json(Value::Null) => true,
+            Arguments::Json(Value::String(text)) => text.trim_ascii().is_empty(),
+            Arguments::Json(_) => false,
+            Arguments::Text(text) => match text.trim_ascii() {
+                "" | "null" => true,
+                text => text
+                    .strip_prefix('"')
+                    .and_then(|text| text.strip_suffix('"'))
+                    .is_some_and(|text| text.bytes().all(|byte| byte == b' ')),
+            },
+        }
+    }
+
+    /// Returns `true` if these are values, in which integers of more than 64 bits are rounded.
+    #[inline]
+    pub(crate) fn is_rounded(&self) -> bool {
+        matches!(self, Arguments::Json(_))
+    }
+
     /// Returns why the arguments are not an object. `null` and empty text count as one.
     pub(crate) fn parse_error(&self) -> Option<String> {
         let text = match self {
-            Arguments::Json(Value::Object(_) | Value::Null) => return None,
+            Arguments::Json(Value::Object(_)) => return None,
+            _ if self.is_nothing() => return None,
             Arguments::Json(_) => return Some(NOT_AN_OBJECT.into()),
             Arguments::Text(text) => text.trim_ascii(),
         };
-        if text.is_empty() || text == "null" {
-            return None;
-        }
         match serde_json::from_str::<IgnoredAny>(text) {
             Err(error) => Some(error.to_string()),
             Ok(_) if !text.starts_with('{') => Some(NOT_AN_OBJECT.into()),
@@ -74,9 +105,8 @@ impl Arguments {
     #[cold]
     fn into_other_text(self) -> String {
         match self {
-            Arguments::Json(Value::Null) => "{}".into(),
+            _ if self.is_nothing() => "{}".into(),
             Arguments::Json(value) => value.to_string(),
-            Arguments::Text(text) if matches!(text.trim_ascii(), "" | "null") => "{}".into(),
             Arguments::Text(text) => text,
         }
     }

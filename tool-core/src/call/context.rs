@@ -122,7 +122,7 @@ pub(crate) struct CallExtensions {
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) parent: Option<ParentCall>,
     pub(crate) decided: Decided,
-    pub(crate) idempotency_key: Option<Arc<str>>,
+    pub(crate) idempotency_key: Option<String>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
+use crate::output::InvalidResult;
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
 
@@ -27,6 +28,27 @@ pub enum ToolErrorKind {
     InvalidArguments,
     /// The tool returned an error.
     Failed,
+    /// The tool ran, but its result does not match its output schema or can't be written as JSON.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// The average of the numbers.
+    /// #[tool]
+    /// fn average(numbers: Vec<f64>) -> f64 {
+    ///     numbers.iter().sum::<f64>() / numbers.len() as f64
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![average]).build()?;
+    /// let call = ToolCall::new("call_1", "average", r#"{"numbers":[]}"#);
+    /// let result = registry.call_blocking(call);
+    /// let error = result.error().unwrap();
+    /// assert_eq!(error.kind(), ToolErrorKind::InvalidResult);
+    /// // For the log. JSON has no NaN.
+    /// assert_eq!(error.detail(), "expected a number, got null");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    InvalidResult,
     /// The tool or a hook panicked.
     Panicked,
     /// The tool did not finish within its timeout.
@@ -52,6 +74,7 @@ impl ToolErrorKind {
             ToolErrorKind::MalformedJson => "malformed_json",
             ToolErrorKind::InvalidArguments => "invalid_arguments",
             ToolErrorKind::Failed => "failed",
+            ToolErrorKind::InvalidResult => "invalid_result",
             ToolErrorKind::Panicked => "panicked",
             ToolErrorKind::TimedOut => "timed_out",
             ToolErrorKind::Cancelled => "cancelled",
@@ -134,7 +157,8 @@ impl ToolError {
         &self.detail
     }
 
-    /// Returns the violations of the schema, at most 20.
+    /// Returns the violations of the schema, at most 20: those of the arguments, which the message
+    /// lists, or those of the result, which only the operator sees.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
@@ -297,6 +321,30 @@ impl ToolError {
         error
     }
 
+    /// Creates the error of a result that is not what the tool promises. The model can't help it, and
+    /// the tool may have had its effect.
+    pub(crate) fn invalid_result(tool: &str, invalid: InvalidResult) -> ToolError {
+        const BODY: &str = ": the call was carried out, but its result can't be shown; it has been \
+                            reported, so do not repeat the call";
+        let mut error = ToolError::new(
+            ToolErrorKind::InvalidResult,
+            [tool, " returned an invalid result"],
+            [BODY, ""],
+        );
+        let (listed, more) = invalid.violations.into_parts();
+        error.detail = listed
+            .iter()
+            .map(Violation::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
+        if more > 0 {
+            push(&mut error.detail, format_args!("; and {more} more"));
+        }
+        error.violations = listed;
+        error.source = invalid.source;
+        error
+    }
+
     pub(crate) fn timed_out(
         tool: &str,
         after: Duration,
@@ -424,7 +472,7 @@ impl<'t> Nested<'t> {
     }
 
     fn outermost(tool: &str, message: &'t str) -> Option<Nested<'t>> {
-        const HEADLINES: [(ToolErrorKind, [&str; 2]); 6] = [
+        const HEADLINES: [(ToolErrorKind, [&str; 2]); 7] = [
             (ToolErrorKind::Failed, ["", " failed"]),
             (
                 ToolErrorKind::InvalidArguments,
@@ -433,6 +481,10 @@ impl<'t> Nested<'t> {
             (
                 ToolErrorKind::MalformedJson,
                 ["the arguments for ", " are not valid JSON"],
+            ),
+            (
+                ToolErrorKind::InvalidResult,
+                ["", " returned an invalid result"],
             ),
             (ToolErrorKind::TimedOut, ["", " timed out"]),
             (ToolErrorKind::Cancelled, ["", " was cancelled"]),

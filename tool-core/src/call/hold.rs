@@ -1,7 +1,5 @@
 //! [`Hold`] and [`Decision`]: calls that wait for a person.
 
-use std::fmt;
-
 use super::{Arguments, ToolCall};
 
 /// A call that a `before` hook held, until somebody decides on it; see
@@ -93,6 +91,10 @@ pub(crate) enum AnswerOutput {
         message: String,
         cause: Option<String>,
     },
+    /// It can't be serialized.
+    Unwritable {
+        cause: String,
+    },
 }
 
 /// The decisions on the holds of one call.
@@ -179,8 +181,8 @@ impl ToolCall {
     /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
     /// returns. A call that is repeated must have the same key, and no other call may have it.
     /// `run::Run` sets it.
-    pub fn idempotency_key(mut self, key: impl fmt::Display) -> ToolCall {
-        self.extensions_mut().idempotency_key = Some(key.to_string().into());
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> ToolCall {
+        self.extensions_mut().idempotency_key = Some(key.into());
         self
     }
 }

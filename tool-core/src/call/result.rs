@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::call::error::ToolError;
 use crate::call::head::{CallHead, WireId};
 use crate::call::truncate::truncate;
+use crate::schema::numbers::rounded_integer;
 use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
@@ -73,13 +74,18 @@ impl ToolResult {
         }
     }
 
-    /// Returns the output as a JSON value, unless the tool returned a string or `()`.
+    /// Returns the output as a JSON value, unless the tool returned a string or `()`. Also returns
+    /// `None` if the output contains an integer of more than 64 bits, which a `Value` would round;
+    /// [`structured_json`](ToolResult::structured_json) has it.
     pub fn structured(&self) -> Option<Value> {
-        self.structured_json()
-            .and_then(|json| serde_json::from_str(json).ok())
+        let json = self.structured_json()?;
+        if rounded_integer(json).is_some() {
+            return None;
+        }
+        serde_json::from_str(json).ok()
     }
 
-    /// Returns the output as JSON text, unless the tool returned a string or `()`.
+    /// Returns the output as JSON text, exact, unless the tool returned a string or `()`.
     pub fn structured_json(&self) -> Option<&str> {
         (self.is_json && self.error.is_none()).then_some(&*self.content)
     }

@@ -4,7 +4,7 @@ use super::rows::join;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::is_opaque;
 use crate::schema::numbers::is_multiple;
-use crate::schema::validate::{ValidateError, normalise};
+use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
 
@@ -43,7 +43,7 @@ fn validate(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
         return crate::dynamic::validate(tool.parameters_json(), arguments);
     }
-    match normalise(&tool.parameters(), arguments, false) {
+    match normalise(&tool.parameters(), arguments, Options::default()) {
         Ok(_) => Ok(()),
         Err(ValidateError::Invalid(violations)) => Err(violations),
         Err(ValidateError::NotJson(problem)) => Err(Violations::one(String::new(), &problem)),

@@ -10,12 +10,18 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::check::{self, Audience, SchemaInput};
-use super::{Body, CompiledSchema, DynamicTool, Run, check_output, invoke};
+use super::check::{self, SchemaInput, Subject};
+use super::keys::{self, Keys};
+use super::portable::portable;
+use super::repair::{Repair, Repairs};
+use super::{Body, CompiledSchema, DynamicTool, Mapped, Run, check_output, invoke};
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
+use crate::ordered_json::Json;
 use crate::output::Outcome;
-use crate::spec::{Annotations, Details, DynamicParts, Location, ToolSpec};
+use crate::spec::{
+    Annotations, Details, DynamicParts, Location, OutputValues, SourceTool, ToolSpec,
+};
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
 /// The schema of a tool without parameters.
@@ -25,6 +31,8 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 #[derive(Clone, Debug)]
 pub struct DynamicToolBuilder {
     name: String,
+    /// Set to repair what would be an error, or what some provider rejects.
+    is_foreign: bool,
     title: Option<String>,
     description: String,
     when_to_use: Option<String>,
@@ -37,9 +45,10 @@ pub struct DynamicToolBuilder {
 }
 
 impl DynamicToolBuilder {
-    pub(super) fn new(name: String) -> DynamicToolBuilder {
+    pub(super) fn new(name: String, is_foreign: bool) -> DynamicToolBuilder {
         DynamicToolBuilder {
             name,
+            is_foreign,
             title: None,
             description: String::new(),
             when_to_use: None,
@@ -52,13 +61,34 @@ impl DynamicToolBuilder {
         }
     }
 
+    /// Reads a tool of a `tools/list` result. Other members are ignored.
+    pub(super) fn from_mcp(tool: &Value) -> DynamicToolBuilder {
+        let text = |key: &str| tool[key].as_str().map(str::to_owned);
+        let hints = &tool["annotations"];
+        let mut builder = DynamicToolBuilder::new(text("name").unwrap_or_default(), true);
+        builder.title = text("title").or(hints["title"].as_str().map(str::to_owned));
+        builder.description = text("description").unwrap_or_default();
+        builder.annotations = Annotations {
+            read_only: hints["readOnlyHint"].as_bool(),
+            destructive: hints["destructiveHint"].as_bool(),
+            idempotent: hints["idempotentHint"].as_bool(),
+            open_world: hints["openWorldHint"].as_bool(),
+        };
+        if let Some(schema) = tool.get("inputSchema") {
+            builder.parameters = SchemaInput::Value(schema.clone());
+        }
+        let output = tool.get("outputSchema").filter(|schema| !schema.is_null());
+        builder.output = output.cloned().map(SchemaInput::Value);
+        builder
+    }
+
     /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Sets the description for the model: what the tool does. It is required.
+    /// Sets the description for the model: what the tool does.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
@@ -163,8 +193,8 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Sets the JSON Schema of the result, which must describe an object. A call fails if its result
-    /// does not match.
+    /// Sets the JSON Schema of the result. A call fails if its result does not match. A result that
+    /// is text matches as a string.
     ///
     /// ```
     /// use serde_json::json;
@@ -176,7 +206,7 @@ impl DynamicToolBuilder {
     ///     .build(async |_, _| Ok::<_, String>(json!({"count": "many"})))?;
     /// let registry = Registry::builder().tool(tool).build()?;
     /// let result = registry.call_blocking(ToolCall::new("call_1", "count", ""));
-    /// assert!(result.content().ends_with("its result does not match its output schema"));
+    /// assert_eq!(result.error().unwrap().kind(), tool_core::ToolErrorKind::InvalidResult);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn output(mut self, schema: impl Into<Value>) -> Self {
@@ -196,9 +226,10 @@ impl DynamicToolBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is not valid for every provider, the description is empty, or a
-    /// schema is invalid, rejected by some provider, or has a reference that can't be resolved
-    /// without fetching something.
+    /// Returns an error if the name is empty, or if a schema is invalid, too deep, or has a reference
+    /// that can't be resolved without fetching something. A tool from
+    /// [`foreign`](DynamicTool::foreign) is repaired instead, unless its schema is too deep or is not
+    /// JSON.
     #[track_caller]
     pub fn build<F, R, T, E>(self, run: F) -> Result<DynamicTool, DynamicToolError>
     where
@@ -235,29 +266,38 @@ impl DynamicToolBuilder {
         location: Location,
         run: impl FnOnce(Option<Arc<CompiledSchema>>) -> Run,
     ) -> Result<DynamicTool, DynamicToolError> {
-        let mut problems = check::name_and_description(&self.name, &self.description);
+        let mut problems = Vec::new();
         check::tags(&self.tags, &mut problems);
-        let parameters = check::schema(self.parameters, Audience::Model, &mut problems);
-        let output = self.output.take();
-        let output = output.map(|schema| check::schema(schema, Audience::Client, &mut problems));
-        let (Some(parameters), true) = (parameters, problems.is_empty()) else {
+        let mut repairs = Repairs::default();
+        let parts = if self.is_foreign {
+            self.repair(&mut repairs, &mut problems)
+        } else {
+            self.check(&mut problems)
+        };
+        let (Some(parts), true) = (parts, problems.is_empty()) else {
             return Err(DynamicToolError {
                 tool: self.name,
                 problems,
             });
         };
-        let (parameters, text) = parameters;
-        let (output, output_text) = output.flatten().unzip();
+        let has_parameters = !is_empty(&parts.parameters.schema);
+        let (output, output_text) = parts.output.unzip();
+        let output_values = output.as_ref().map_or(OutputValues::Any, output_values);
         let output = output.map(Arc::new);
         let spec = ToolSpec::dynamic(
             self.name,
             self.description,
             self.annotations,
             location,
-            !is_empty(&parameters.schema),
+            has_parameters,
             DynamicParts {
-                parameters: text,
+                parameters: parts.text,
                 output: output_text.unwrap_or_default(),
+                output_values,
+                portable: parts.portable,
+                is_reduced: parts.is_reduced,
+                unusual_keys: parts.unusual_keys,
+                source: parts.source,
                 details: Details {
                     title: self.title.map(Into::into),
                     when_to_use: self.when_to_use.map(Into::into),
@@ -269,15 +309,178 @@ impl DynamicToolBuilder {
             },
         );
         let body = Body {
-            parameters,
-            run: run(output),
+            parameters: parts.parameters,
+            mapped: parts.mapped,
+            run: run(output.clone()),
+            output,
         };
-        Ok(DynamicTool(ToolEntry::from_live(LiveTool {
+        let entry = ToolEntry::from_live(LiveTool {
             spec,
             invoke: Invoke::Async(invoke),
             receiver: Some(Arc::new(Guarded::new(Arc::new(body)))),
             group: None,
-        })))
+        });
+        Ok(DynamicTool {
+            entry,
+            repairs: repairs.0.into(),
+        })
+    }
+
+    /// Checks the definition as written.
+    fn check(&mut self, problems: &mut Vec<String>) -> Option<Parts> {
+        if self.name.is_empty() {
+            problems.push("its name is empty".into());
+        }
+        // Not cloned: it may be nested deeper than the stack.
+        let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
+        let parameters = check::schema(parameters, Subject::Parameters, problems);
+        let output = self.output.take();
+        let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
+        let (parameters, text) = parameters?;
+        let json = Json::parse(&text).ok()?;
+        let rewritten = !check::is_portable(&parameters.schema);
+        let written = rewritten.then(|| portable(&json, &mut Repairs::default()).to_string());
+        Some(Parts {
+            parameters,
+            text,
+            portable: written,
+            is_reduced: rewritten,
+            unusual_keys: keys::unusual(&json),
+            output: output.flatten(),
+            mapped: None,
+            source: None,
+        })
+    }
+
+    /// Makes the definition one that every provider accepts.
+    fn repair(&mut self, repairs: &mut Repairs, problems: &mut Vec<String>) -> Option<Parts> {
+        let original_name = self.name.clone();
+        let original_description = self.description.clone();
+        self.name = keys::valid_tool_name(&original_name);
+        if self.name != original_name {
+            repairs.push(Repair::Name {
+                original: original_name.clone(),
+                valid: self.name.clone(),
+            });
+        }
+        if self.description.trim().is_empty() {
+            self.description = match self.title.as_deref().map(str::trim) {
+                None | Some("") => described(&original_name),
+                Some(title) => title.to_owned(),
+            };
+            repairs.push(Repair::Description(self.description.clone()));
+        }
+        let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
+        let parameters = check::repaired(parameters, Subject::Parameters, repairs, problems);
+        let output = self.output.take();
+        let output =
+            output.map(|schema| check::repaired(schema, Subject::Output, repairs, problems));
+        let (mut original, ordered, checked) = parameters?;
+        let keys = Keys::of(&ordered);
+        for (original, valid) in keys.pairs() {
+            repairs.push(Repair::Key {
+                original: original.into(),
+                valid: valid.into(),
+            });
+        }
+        let renamed = keys.rename(&ordered);
+        let written = portable(&renamed, repairs).to_string();
+        let renamed = check::value(&renamed);
+        let mapped = match check::compile(&renamed) {
+            Err(problem) => {
+                problems.push(format!("its parameter schema: {problem}"));
+                return None;
+            }
+            Ok(validator) if !keys.is_empty() => Some(Mapped {
+                keys,
+                schema: CompiledSchema {
+                    schema: renamed,
+                    validator,
+                },
+                source_name: Some(original_name.clone()).filter(|name| *name != self.name),
+            }),
+            Ok(_) => None,
+        };
+        // The protocol requires the type at the root.
+        if let Json::Object(members) = &mut original
+            && members
+                .iter()
+                .all(|(key, value)| key != "type" || value.as_str() != Some("object"))
+        {
+            members.retain(|(key, _)| key != "type");
+            members.insert(0, ("type".into(), Json::from("object")));
+        }
+        Some(Parts {
+            parameters: checked,
+            text: written,
+            portable: None,
+            is_reduced: true,
+            unusual_keys: Vec::new(),
+            output: output
+                .flatten()
+                .map(|(json, _, schema)| (schema, json.to_string())),
+            mapped,
+            source: Some(SourceTool {
+                name: original_name,
+                valid_name: self.name.clone(),
+                description: original_description,
+                parameters: original.to_string(),
+            }),
+        })
+    }
+}
+
+/// What the schemas of a tool become.
+struct Parts {
+    parameters: CompiledSchema,
+    /// JSON text of the parameters' schema.
+    text: String,
+    portable: Option<String>,
+    is_reduced: bool,
+    unusual_keys: Vec<String>,
+    output: Option<(CompiledSchema, String)>,
+    mapped: Option<Mapped>,
+    source: Option<SourceTool>,
+}
+
+/// Describes a tool by its name: "Get forecast." for `get-forecast`.
+fn described(name: &str) -> String {
+    let mut text = String::new();
+    for character in name.chars() {
+        let is_word = character.is_alphanumeric();
+        if is_word && text.is_empty() {
+            text.extend(character.to_uppercase());
+        } else if is_word {
+            text.push(character);
+        } else if !text.is_empty() && !text.ends_with(' ') {
+            text.push(' ');
+        }
+    }
+    match text.trim_end() {
+        "" => "A tool without a description.".into(),
+        text => format!("{text}."),
+    }
+}
+
+/// Returns the JSON types that an output schema allows, by the types it names.
+fn output_values(schema: &CompiledSchema) -> OutputValues {
+    fn names(schema: &Value) -> Option<Vec<&str>> {
+        match (&schema["type"], &schema["anyOf"]) {
+            (Value::String(name), _) => Some(vec![name]),
+            (Value::Array(names), _) => names.iter().map(Value::as_str).collect(),
+            (_, Value::Array(schemas)) => {
+                let each: Option<Vec<_>> = schemas.iter().map(names).collect();
+                each.map(|each| each.into_iter().flatten().collect())
+            }
+            _ => None,
+        }
+    }
+    match names(&schema.schema) {
+        Some(names) if names == ["object"] => OutputValues::Objects,
+        Some(names) if !names.iter().any(|name| matches!(*name, "string" | "null")) => {
+            OutputValues::Structured
+        }
+        _ => OutputValues::Any,
     }
 }
 
@@ -301,15 +504,15 @@ fn is_empty(schema: &Value) -> bool {
 /// use serde_json::json;
 /// use tool_core::DynamicTool;
 ///
-/// let error = DynamicTool::builder("get weather")
+/// let error = DynamicTool::builder("get_weather")
 ///     .parameters(json!({
 ///         "type": "object",
-///         "properties": {"stops": {"type": "array"}, "unit": {"$ref": "#/$defs/Unit"}},
+///         "properties": {"stops": {"type": "list"}, "unit": {"$ref": "#/$defs/Unit"}},
 ///     }))
 ///     .build(async |_, _| Ok::<_, String>(()))
 ///     .unwrap_err();
-/// assert_eq!(error.problems().len(), 4);
-/// assert!(error.to_string().starts_with("invalid tool `get weather`:\n- its name"));
+/// assert_eq!(error.problems().len(), 2);
+/// assert!(error.to_string().starts_with("invalid tool `get_weather`:\n- its parameter schema"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DynamicToolError {

@@ -1,6 +1,6 @@
 //! Bounds the time that a schema from elsewhere may take.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub(super) fn is_quick_to_explain(schema: &Value, value: &Value) -> bool {
 }
 
 /// Returns the number of values in a value.
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(size).sum(),
         Value::Object(members) => members.values().map(size).sum(),
@@ -114,7 +114,7 @@ impl Visits<'_> {
 }
 
 /// Returns the schemas of a keyword that apply to the same value as the schema that has it.
-fn in_place<'s>(root: &'s Value, keyword: &str, inner: &'s Value) -> Vec<&'s Value> {
+pub(super) fn in_place<'s>(root: &'s Value, keyword: &str, inner: &'s Value) -> Vec<&'s Value> {
     match (keyword, inner) {
         ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
             find(root, reference).into_iter().collect()
@@ -182,6 +182,55 @@ pub(super) fn has_long_chain(root: &Value) -> bool {
             Value::Object(members) => schemas.extend(members.values()),
             Value::Array(items) => schemas.extend(items),
             _ => {}
+        }
+    }
+    false
+}
+
+/// The maximum number of references to look for circles in.
+const MAX_REFERENCES: usize = 1000;
+
+/// Returns the places of references that lead back to themselves for the same value.
+pub(super) fn circles(root: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = MAX_REFERENCES;
+    let mut values = vec![(root, String::new())];
+    while let Some((value, place)) = values.pop() {
+        let below = |key: &str| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+        match value {
+            Value::Object(members) => {
+                if members.get("$ref").is_some_and(Value::is_string) && left > 0 {
+                    left -= 1;
+                    if is_circle(root, value) {
+                        found.push(below("$ref"));
+                    }
+                }
+                values.extend(members.iter().map(|(key, value)| (value, below(key))));
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                values.extend(items.map(|(at, value)| (value, below(&at.to_string()))));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns `true` if a schema applies to its own value again.
+fn is_circle(root: &Value, schema: &Value) -> bool {
+    let mut seen = HashSet::new();
+    let mut queue = vec![schema];
+    while let Some(next) = queue.pop() {
+        for (keyword, inner) in next.as_object().into_iter().flatten() {
+            for inner in in_place(root, keyword, inner) {
+                if std::ptr::eq(inner, schema) {
+                    return true;
+                }
+                if seen.insert(std::ptr::from_ref(inner)) {
+                    queue.push(inner);
+                }
+            }
         }
     }
     false

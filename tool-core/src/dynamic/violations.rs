@@ -213,7 +213,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         }
         Kind::UnevaluatedItems { .. } => format!("{got} has too many items"),
         Kind::UniqueItems => match duplicate_item(&json) {
-            Some(item) => format!("contains {} twice; give it once", shorten(&item)),
+            Some(item) => format!("contains {} twice; give it once", shorten(item)),
             None => "contains an item twice; give it once".into(),
         },
         Kind::Contains => {

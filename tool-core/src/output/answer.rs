@@ -23,6 +23,11 @@ impl Answer {
                 message,
                 cause: source.map(|source| source.to_string()),
             },
+            Outcome::Invalid(invalid) => Output::Unwritable {
+                cause: invalid
+                    .source
+                    .map_or_else(String::new, |source| source.to_string()),
+            },
         })
     }
 
@@ -41,6 +46,7 @@ impl Answer {
                 message,
                 source: cause.map(Into::into),
             },
+            Output::Unwritable { cause } => Outcome::unwritable(cause.into()),
         }
     }
 }

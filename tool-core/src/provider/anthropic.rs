@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::dialect::{
+    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
@@ -199,7 +201,7 @@ impl Dialect for Anthropic {
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
-                        out.word("input_schema").raw(tool.parameters_json());
+                        out.word("input_schema").raw(tool.portable_json());
                     }
                 });
             }
@@ -211,6 +213,14 @@ impl Dialect for Anthropic {
     /// (Anthropic's tool reference).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| name == "mcp_toolset" || has_version(name))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            keys: Some(".-"),
+            ..NameRules::COMMON
+        };
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
@@ -87,7 +87,7 @@ impl Dialect for Bedrock {
                     out.word("toolSpec").object(|out| {
                         write_head(tool, out);
                         out.word("inputSchema").object(|out| {
-                            out.word("json").raw(tool.parameters_json());
+                            out.word("json").raw(tool.portable_json());
                         });
                     });
                 });
@@ -99,6 +99,11 @@ impl Dialect for Bedrock {
     /// Accepts `systemTool` and `cachePoint` (the union `Tool` of the service's model).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::has_keys(tool, |key| matches!(key, "systemTool" | "cachePoint"))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -44,7 +44,7 @@ pub(crate) fn write_tools(
 
 /// Writes the schema of the arguments unchanged.
 pub(crate) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
-    out.word("parameters").raw(tool.parameters_json());
+    out.word("parameters").raw(tool.portable_json());
 }
 
 /// Returns the calls of the first choice.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
@@ -67,6 +67,11 @@ const FORMAT: ResponseFormat = ResponseFormat {
 impl Dialect for Cohere {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -55,7 +55,7 @@ use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 pub use crate::provider::dialects::*;
-pub use crate::provider::hosted_tool::RefusedTool;
+pub use crate::provider::hosted_tool::{Refused, RefusedTool};
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
@@ -109,6 +109,12 @@ pub trait Dialect: Send + Sync {
     /// [unchecked](HostedTool::unchecked) tool, only the shape should matter.
     fn hosts(&self, _tool: &HostedTool) -> bool {
         false
+    }
+
+    /// Returns why the provider rejects a `DynamicTool`, which is then left out. Only its name and
+    /// its keys can be a reason: dialects rewrite schemas. By default, every tool is accepted.
+    fn problem(&self, _tool: &ToolEntry) -> Option<String> {
+        None
     }
 
     /// Returns the name of the provider in messages.
@@ -231,6 +237,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).hosts(tool)
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        (**self).problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         (**self).provider()
     }
@@ -283,10 +293,75 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 /// Writes `name` and `description`, which have these keys with every provider.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    out.word("description").string(&tool.prompt());
+    let prompt = tool.prompt();
+    // Bedrock rejects an empty description, and no provider requires one.
+    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
+        out.word("description").string(&prompt);
+    }
 }
 
-/// Writes the schema under `key`, and `strict`. A schema that the target rejects is written unchanged
+/// The names that a provider accepts.
+pub(crate) struct NameRules {
+    /// The longest name of a tool.
+    pub(crate) max_len: usize,
+    /// Set if a name must start with a letter or `_`.
+    pub(crate) starts_with_letter: bool,
+    /// The characters of a tool's name other than ASCII letters, digits, `_` and `-`.
+    pub(crate) more: &'static str,
+    /// The keys of objects: `None` for any, or the characters other than ASCII letters, digits and
+    /// `_`.
+    pub(crate) keys: Option<&'static str>,
+}
+
+impl NameRules {
+    /// `^[a-zA-Z0-9_-]{1,64}$`, and any key.
+    pub(crate) const COMMON: NameRules = NameRules {
+        max_len: 64,
+        starts_with_letter: false,
+        more: "",
+        keys: None,
+    };
+
+    /// Returns what a provider rejects in a tool.
+    pub(crate) fn problem(&self, tool: &ToolSpec) -> Option<String> {
+        let name = &*tool.name;
+        if !self.accepts(name, self.max_len, "-", self.more) {
+            let start = if self.starts_with_letter {
+                " that starts with a letter or `_`"
+            } else {
+                ""
+            };
+            let more: String = self
+                .more
+                .chars()
+                .map(|more| format!(", `{more}`"))
+                .collect();
+            let length = self.max_len;
+            return Some(format!(
+                "its name must be 1 to {length} ASCII letters, digits, `_`, `-`{more}{start}"
+            ));
+        }
+        let more = self.keys?;
+        let keys = &tool.dynamic_parts()?.unusual_keys;
+        let key = keys.iter().find(|key| !self.accepts(key, 64, "", more))?;
+        Some(format!("it has the key {}", Value::from(&**key)))
+    }
+
+    fn accepts(&self, name: &str, max_len: usize, hyphen: &str, more: &str) -> bool {
+        let is_accepted = |character: char| {
+            character.is_ascii_alphanumeric()
+                || character == '_'
+                || hyphen.contains(character)
+                || more.contains(character)
+        };
+        let is_start = |character: char| character.is_ascii_alphabetic() || character == '_';
+        (1..=max_len).contains(&name.len())
+            && name.chars().all(is_accepted)
+            && (!self.starts_with_letter || name.starts_with(is_start))
+    }
+}
+
+/// Writes the schema under `key`, and `strict`. A schema that the target rejects is written unreduced
 /// and not as strict: one tool must not make the whole request fail.
 pub(crate) fn strict_or_plain(
     tool: &ToolSpec,
@@ -300,7 +375,7 @@ pub(crate) fn strict_or_plain(
     if is_strict {
         reshape::write(&tool.parameters(), subset, out);
     } else {
-        out.raw(tool.parameters_json());
+        out.raw(tool.portable_json());
     }
     out.word("strict").boolean(is_strict);
 }

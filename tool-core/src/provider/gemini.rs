@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
-use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
@@ -253,6 +253,16 @@ impl Dialect for Gemini {
         })
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            max_len: 128,
+            starts_with_letter: true,
+            more: ".:",
+            keys: Some(""),
+        };
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "Gemini"
     }
@@ -284,7 +294,7 @@ impl Dialect for Gemini {
 
     /// Each event is a chunk of `streamGenerateContent`.
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::gemini::Content::new(&FORMAT, |response| {
+        stream::reader(stream::gemini::Chunks::new(&FORMAT, |response| {
             Gemini::default().calls(response)
         }))
     }

@@ -1,5 +1,6 @@
 //! Tools that a provider runs itself.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -102,17 +103,44 @@ impl fmt::Debug for HostedTool {
     }
 }
 
-/// A hosted tool that is left out of a request.
+/// A tool that is left out of a request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RefusedTool {
     /// The tool.
-    pub tool: HostedTool,
-    /// The reason: the dialect does not know the tool, or another tool has its name.
+    pub tool: Refused,
+    /// The reason, such as that the dialect does not know the tool, or another tool has its name.
     pub message: String,
 }
 
+/// The tool of a [`RefusedTool`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// A hosted tool.
+    Hosted(HostedTool),
+    /// A tool of the registry, by its name.
+    Function(String),
+}
+
+impl PartialEq<HostedTool> for Refused {
+    fn eq(&self, other: &HostedTool) -> bool {
+        matches!(self, Refused::Hosted(tool) if tool == other)
+    }
+}
+
 impl RefusedTool {
+    fn function(tool: &ToolEntry, provider: &str, problem: &str) -> RefusedTool {
+        let name = messages::name(&tool.name);
+        RefusedTool {
+            message: format!(
+                "{provider} does not accept the tool {name}: {problem}; it is left out: rename it, \
+                 or build the tool with `DynamicTool::foreign`"
+            ),
+            tool: Refused::Function(tool.name.to_string()),
+        }
+    }
+
     fn unknown(tool: &HostedTool, provider: &str) -> RefusedTool {
         let json = tool.to_string();
         RefusedTool {
@@ -120,7 +148,7 @@ impl RefusedTool {
                 "{provider} has no hosted tool {}; it is left out",
                 shorten(&json)
             ),
-            tool: tool.clone(),
+            tool: Refused::Hosted(tool.clone()),
         }
     }
 
@@ -131,8 +159,35 @@ impl RefusedTool {
                  the other tool, or remove one of them",
                 messages::name(name)
             ),
-            tool: tool.clone(),
+            tool: Refused::Hosted(tool.clone()),
         }
+    }
+}
+
+/// Returns the tools that a dialect accepts, and those that are left out.
+pub(crate) fn accepted<'t>(
+    dialect: &(impl Dialect + ?Sized),
+    tools: &'t [ToolEntry],
+) -> (Cow<'t, [ToolEntry]>, Vec<RefusedTool>) {
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for (at, tool) in tools.iter().enumerate() {
+        // The names and keys of every other tool are checked earlier.
+        let problem = tool.is_dynamic().then(|| dialect.problem(tool)).flatten();
+        match problem {
+            Some(problem) => {
+                if refused.is_empty() {
+                    accepted = tools[..at].to_vec();
+                }
+                refused.push(RefusedTool::function(tool, dialect.provider(), &problem));
+            }
+            None if refused.is_empty() => {}
+            None => accepted.push(tool.clone()),
+        }
+    }
+    if refused.is_empty() {
+        (Cow::Borrowed(tools), refused)
+    } else {
+        (Cow::Owned(accepted), refused)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::stream::{self, StreamReader};
-use crate::schema::{Kind, Schema};
-use crate::spec::Annotations;
+use crate::schema::{Direction, Kind, Schema};
+use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
 
 #[cfg(feature = "docs")]
@@ -61,14 +61,20 @@ impl Mcp {
     /// Returns the output schema if every result of the tool follows it, as the specification
     /// demands (`server/tools`, "Output Schema").
     fn output_schema(self, tool: &ToolEntry) -> Option<&str> {
-        // Every result is validated, and the schema is one of an object.
-        if tool.is_dynamic() {
-            return tool.output_json();
+        // Every result is validated.
+        if let Some(parts) = tool.dynamic_parts() {
+            let fits = match parts.output_values {
+                OutputValues::Objects => true,
+                OutputValues::Structured => self.version == Version::V2026_07_28,
+                OutputValues::Any => false,
+            };
+            return tool.output_json().filter(|_| fits);
         }
         let schema = tool.output()?;
-        let object = matches!(schema.kind(), Kind::Object(_) | Kind::Map(_));
+        let form = schema.form(Direction::Result);
+        let object = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
         let fits = object || self.version == Version::V2026_07_28;
-        if fits && is_structured(schema) {
+        if fits && is_structured(schema) && fits_values(schema) {
             tool.output_json()
         } else {
             None
@@ -96,11 +102,23 @@ impl Dialect for Mcp {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    write_head(tool, out);
+                    // A tool of another server is listed as there.
+                    if let Some(source) = tool.source() {
+                        out.word("name").string(&source.name);
+                        if !source.description.is_empty() {
+                            out.word("description").string(&source.description);
+                        }
+                    } else {
+                        write_head(tool, out);
+                    }
                     if let Some(title) = tool.title() {
                         out.word("title").string(title);
                     }
-                    out.word("inputSchema").raw(tool.parameters_json());
+                    let schema = match tool.source() {
+                        Some(source) => &*source.parameters,
+                        None => tool.parameters_json(),
+                    };
+                    out.word("inputSchema").raw(schema);
                     if let Some(schema) = self.output_schema(tool) {
                         out.word("outputSchema").raw(schema);
                     }
@@ -210,6 +228,20 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     });
 }
 
+/// Returns `true` if a `Value` holds every integer of the schema. It rounds those of more than 64
+/// bits, which are sent as text instead.
+fn fits_values(schema: &Schema) -> bool {
+    let direction = Direction::Result;
+    match schema.form(direction).kind {
+        Kind::Integer(range) => {
+            range.minimum >= i128::from(i64::MIN) && range.maximum <= i128::from(u64::MAX)
+        }
+        _ => (0..)
+            .map_while(|at| schema.child(direction, at))
+            .all(fits_values),
+    }
+}
+
 /// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",
 /// `_meta`).
 fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
@@ -227,7 +259,7 @@ fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
 
 /// Returns `true` if every value of the schema is sent as structured content. A string is not.
 fn is_structured(schema: &Schema) -> bool {
-    match schema.kind() {
+    match schema.form(Direction::Result).kind() {
         Kind::Boolean
         | Kind::Integer(_)
         | Kind::Number(_)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
@@ -66,6 +66,11 @@ impl Dialect for Mistral {
 
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter, strict_or_plain, wire_id, write_head};
+use crate::provider::dialect::{
+    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
@@ -210,6 +212,11 @@ impl Dialect for OpenAiChat {
         hosted_tool::is_of_type(tool, |_| false)
     }
 
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
+    }
+
     fn provider(&self) -> &'static str {
         "chat completions"
     }
@@ -322,7 +329,7 @@ impl Dialect for OpenAiResponses {
                         let target = Target::OpenAiStrict;
                         strict_or_plain(tool, target, &STRICT, "parameters", out);
                     } else {
-                        out.word("parameters").raw(tool.parameters_json());
+                        out.word("parameters").raw(tool.portable_json());
                         out.word("strict").boolean(false);
                     }
                 });
@@ -334,6 +341,14 @@ impl Dialect for OpenAiResponses {
     /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            max_len: 128,
+            ..NameRules::COMMON
+        };
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -82,6 +82,21 @@ pub(crate) const fn is_tool_name(name: &str) -> bool {
     is_name(name, Grammar::Tool)
 }
 
+/// Shortens a valid name and adds a suffix that depends on `original` only.
+pub(crate) fn with_suffix(name: &str, original: &str) -> String {
+    // FNV-1a. Valid names are ASCII.
+    let hash = original
+        .bytes()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+        });
+    format!(
+        "{}_{:08x}",
+        &name[..name.len().min(55)],
+        (hash ^ (hash >> 32)) & 0xFFFF_FFFF
+    )
+}
+
 /// Returns `true` if every provider accepts `name` as a key of an object.
 pub(crate) const fn is_param_name(name: &str) -> bool {
     is_name(name, Grammar::Key)

@@ -34,11 +34,13 @@ impl Rendered {
     ) -> Rendered {
         let capacity = tools.iter().map(|tool| capacity(tool)).sum();
         let mut out = JsonWriter::with_capacity(capacity);
-        let (hosted, refused) = hosted_tool::select(dialect, tools, hosted);
-        dialect.write_tools(tools, &hosted, &mut out);
+        let (tools, mut refused) = hosted_tool::accepted(dialect, tools);
+        let (hosted, refused_hosted) = hosted_tool::select(dialect, &tools, hosted);
+        refused.extend(refused_hosted);
+        dialect.write_tools(&tools, &hosted, &mut out);
         Rendered {
             json: out.into_string(),
-            broken: dialect.broken_rules(tools, &hosted),
+            broken: dialect.broken_rules(&tools, &hosted),
             refused,
         }
     }
@@ -65,8 +67,9 @@ impl Rendered {
         &self.broken
     }
 
-    /// Returns the [hosted tools](HostedTool) that are left out: the dialect does not know them, or
-    /// another tool has their name.
+    /// Returns the tools that are left out: [hosted tools](HostedTool) that the dialect does not
+    /// know or whose name another tool has, and dynamic tools with a name or a key that the provider
+    /// rejects.
     pub fn refused(&self) -> &[RefusedTool] {
         &self.refused
     }

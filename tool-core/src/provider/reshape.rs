@@ -3,6 +3,8 @@
 //! What the subset can't express goes into the description, as a sentence. What it can't hold at
 //! all must be excluded before, by [`check`](crate::provider::check).
 
+#[cfg(feature = "dynamic")]
+mod json;
 mod notes;
 
 use std::borrow::Cow;
@@ -13,14 +15,19 @@ use crate::provider::subset::Subset;
 use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings,
+    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
+    StringRule, Strings,
 };
 use crate::spec::ToolSpec;
 
 /// Writes the schema of a tool's arguments in a subset that accepts every common schema: most tools
-/// need no rewriting. The schema of a tool that came at run time is text only.
+/// need no rewriting. The schema of a tool that came at run time is text only, and one that is
+/// portable as written stays as it is.
 pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter) {
+    #[cfg(feature = "dynamic")]
+    if tool.dynamic_parts().is_some_and(|parts| parts.is_reduced) {
+        return json::write(tool.portable_json(), subset, out);
+    }
     if tool.is_dynamic() || is_common(&tool.parameters()) {
         out.raw(tool.parameters_json());
     } else {
@@ -30,7 +37,7 @@ pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter)
 
 /// Writes a whole schema with its definitions.
 pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
-    let names = Names::of(schema);
+    let names = Names::of(schema, Direction::Arguments);
     let writer = Reshaper {
         subset,
         names: &names,
@@ -40,7 +47,9 @@ pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
         Notes::of(schema, subset).write(out);
         if names.count > 0 {
             out.word("$defs").object(|out| {
-                let definition = |name| find(schema, name).expect("every name was resolved");
+                let definition = |name| {
+                    find(schema, name, Direction::Arguments).expect("every name was resolved")
+                };
                 for (name, definition) in names.iter().map(|name| (name, definition(name))) {
                     out.key(name).object(|out| {
                         writer.keywords(definition, out);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::profile::{Construct, Profile};
 use crate::provider::reshape;
@@ -133,6 +133,11 @@ impl Dialect for XAi {
     /// guide to its tools; vercel/ai#15718).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |_| false)
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules::COMMON;
+        RULES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

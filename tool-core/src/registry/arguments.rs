@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::run::validate_call;
+use super::run::{decodes, validate_call};
 use super::{Inner, Registry};
 use crate::call::ToolCall;
 use crate::call::boundary::catch;
@@ -103,27 +103,40 @@ impl ArgumentsReader {
         self.check.values()
     }
 
-    /// Returns the whole text if a call with it is accepted.
+    /// Returns the error for the violations so far, to answer a call whose response was cancelled, or
+    /// `None` if the arguments are not rejected.
+    pub fn error(&self) -> Option<ToolError> {
+        if !self.is_rejected() {
+            return None;
+        }
+        let violations = self.check.all_violations();
+        Some(if violations.is_empty() {
+            ToolError::malformed_json(&self.tool.name, "the text is not JSON")
+        } else {
+            ToolError::invalid_arguments(&self.tool.name, violations.clone())
+        })
+    }
+
+    /// Returns the whole text if a call with it is accepted. Decodes it once, because types may reject
+    /// what their schemas allow.
     ///
     /// # Errors
     ///
-    /// Returns the error of a call with these arguments, with all violations. If the text of rejected
-    /// arguments is not complete, returns the violations so far.
+    /// Returns the error of a call with this text, with all violations.
     pub fn finish(self) -> Result<String, ToolError> {
         let verdict = self.check.verdict();
-        let is_cut = !self.check.is_complete() && !self.check.violations().is_empty();
-        let (text, violations) = self.check.into_parts();
-        if verdict == Verdict::Accepted && !self.tool.is_dynamic() {
+        let text = self.check.into_text();
+        // A type may reject what its schema allows.
+        if verdict == Verdict::Accepted
+            && !self.tool.is_dynamic()
+            && decodes(&self.inner, &self.tool, &text)
+        {
             return Ok(text);
         }
         let call = ToolCall::new("", &*self.tool.name, text.as_str());
         match validate_call(&self.inner, &self.tool, call) {
-            Err(error) if is_cut && error.violations().is_empty() => {
-                drop(error);
-                Err(ToolError::invalid_arguments(&self.tool.name, violations))
-            }
-            Err(error) => Err(*error),
             Ok(_) => Ok(text),
+            Err(error) => Err(*error),
         }
     }
 }

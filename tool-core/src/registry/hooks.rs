@@ -82,8 +82,10 @@ impl Gate {
     }
 
     /// Ends the call with this output, in place of the tool's: from a cache, or from a tool that
-    /// runs in the user's browser. The value becomes text or JSON like that of a tool, and should
-    /// match the tool's output schema. Later `before` hooks do not run; `after` hooks do.
+    /// runs in the user's browser. The value becomes text or JSON like that of a tool. It must match
+    /// the tool's output schema; otherwise the call ends with the error
+    /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult). Later `before` hooks do not run; `after`
+    /// hooks do.
     ///
     /// ```
     /// use std::collections::HashMap;

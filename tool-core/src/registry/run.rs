@@ -20,8 +20,9 @@ use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
 use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
-use crate::output::Outcome;
+use crate::output::{InvalidResult, Outcome};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
 use crate::telemetry::{Scope, Telemetry};
 use crate::tool::{AsyncStart, Invoke, SyncResult, ToolEntry};
@@ -36,6 +37,7 @@ enum CallFailure {
         source: Option<Source>,
     },
     Arguments(ArgumentError),
+    Result(Box<InvalidResult>),
     Panicked(String),
     TimedOut(Timeout),
     Cancelled,
@@ -137,6 +139,20 @@ pub(super) fn run_full(
     })
 }
 
+/// Decodes arguments that match the schema of a tool; see [`Input::decodes`].
+pub(super) fn decodes(inner: &Arc<Inner>, tool: &ToolEntry, text: &str) -> bool {
+    let call = ToolCall::new("", &*tool.name, "");
+    let mut input = input(Arc::clone(inner), tool, call, 1);
+    let decoded = catch(|| {
+        input.decodes(text.to_owned(), |input| match tool.invoke() {
+            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
+            Invoke::Async(invoke) => invoke(input).err(),
+        })
+    });
+    input.finish();
+    decoded.unwrap_or(false)
+}
+
 /// Validates a call of a tool without running it. Returns the arguments as the tool would get them.
 pub(super) fn validate_call(
     inner: &Arc<Inner>,
@@ -186,20 +202,23 @@ fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
 #[inline]
 fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Input {
     // Before the rest is put together, which then is moved only once.
+    let options = Options {
+        is_lenient: inner.policy.is_lenient,
+        is_rounded: call.arguments.is_rounded(),
+    };
     let text = call.arguments.into_text();
     let head = CallHead {
         id: call.id,
         name: call.name,
         wire_id: call.wire_id,
     };
-    let is_lenient = inner.policy.is_lenient;
     let context = CallContext::new(head, call.extensions, inner, depth);
     Input::new(
         tool.properties(),
         tool.receiver().cloned(),
         context,
         text,
-        is_lenient,
+        options,
     )
 }
 
@@ -245,6 +264,7 @@ fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> 
         Ok(Outcome::Failed { message, source }) => {
             Err(to_error(&head.name, CallFailure::Tool { message, source }))
         }
+        Ok(Outcome::Invalid(invalid)) => Err(to_error(&head.name, CallFailure::Result(invalid))),
         Err(failure) => Err(to_error(&head.name, failure)),
     };
     ToolResult::new(head, output, coercions)
@@ -271,6 +291,7 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         CallFailure::Arguments(ArgumentError::DryRun) => {
             ToolError::unavailable(tool, "the call was validated and not run".into())
         }
+        CallFailure::Result(invalid) => ToolError::invalid_result(tool, *invalid),
         CallFailure::Panicked(panic) => ToolError::panicked(tool, panic),
         CallFailure::TimedOut(Timeout {
             after,
@@ -381,7 +402,10 @@ async fn run_gated(
         match decided.ruling() {
             Ruling::Proceed => {}
             Ruling::Deny(reason) => return fail(CallFailure::Denied(reason)),
-            Ruling::Answer(answer) => return (Ok(answer.into_outcome()), Vec::new()),
+            Ruling::Answer(answer) => {
+                let outcome = tool.validate_answer(answer.into_outcome());
+                return (Ok(outcome), Vec::new());
+            }
             Ruling::Change(arguments) => {
                 call.arguments = arguments;
                 is_changed = true;
@@ -449,10 +473,12 @@ async fn run_before_hooks(
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
             Ok(Gate::Change(arguments)) => {
-                input.set_text(arguments.into_text());
+                input.set_arguments(arguments);
                 validate(tool, input, hook_call)?;
             }
-            Ok(Gate::Answer(answer)) => return Err(Ok(answer.into_outcome())),
+            Ok(Gate::Answer(answer)) => {
+                return Err(Ok(tool.validate_answer(answer.into_outcome())));
+            }
             Ok(Gate::Hold(reason)) => {
                 holds += 1;
                 let arguments = input.normalised_text();

@@ -9,7 +9,7 @@ use super::name_hash::NameHash;
 use super::policy::Policy;
 use crate::call::context::{CallContext, near_miss};
 use crate::provider::hosted_tool::HostedTool;
-use crate::provider::portable::is_tool_name;
+use crate::provider::portable::{is_tool_name, with_suffix};
 use crate::provider::rules::{BrokenRule, Target, broken};
 use crate::tool::{Invoke, ToolEntry};
 
@@ -19,6 +19,8 @@ pub(super) struct Snapshot {
     pub(super) tools: Vec<ToolEntry>,
     /// Indices of the tools.
     indices: HashMap<Cow<'static, str>, usize, NameHash>,
+    /// Indices of the tools that another server lists under these names.
+    source_indices: HashMap<String, usize, NameHash>,
     pub(super) hosted: Vec<HostedTool>,
 }
 
@@ -35,10 +37,27 @@ impl Snapshot {
             check_tool(tool, policy, &mut error);
         }
         let mut by_name: BTreeMap<Cow<'static, str>, Vec<ToolEntry>> = BTreeMap::new();
-        for tool in tools {
+        for tool in with_distinct_names(tools) {
             by_name.entry(tool.name.clone()).or_default().push(tool);
         }
-        let duplicates = by_name.iter().filter(|(_, tools)| tools.len() > 1);
+        let mut by_source: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
+        if by_name
+            .values()
+            .flatten()
+            .any(|tool| tool.source().is_some())
+        {
+            for tool in by_name.values().flatten() {
+                let name = tool.source_name().to_owned();
+                by_source.entry(name).or_default().push(tool.clone());
+            }
+        }
+        // Two tools that a client would see under one name.
+        let is_reported = |name: &str| by_name.get(name).is_some_and(|tools| tools.len() > 1);
+        by_source.retain(|name, tools| tools.len() > 1 && !is_reported(name));
+        let by_source = by_source.iter().map(|(name, tools)| (&**name, tools));
+        let by_name_or_source = by_name.iter().map(|(name, tools)| (&**name, tools));
+        let duplicates = by_name_or_source.chain(by_source);
+        let duplicates = duplicates.filter(|(_, tools)| tools.len() > 1);
         error.duplicates = duplicates
             .map(|(name, tools)| {
                 let mut locations: Vec<_> = tools.iter().map(|tool| tool.location).collect();
@@ -50,9 +69,14 @@ impl Snapshot {
                 }
             })
             .collect();
+        let indices = by_name.keys().cloned().zip(0..).collect();
+        let tools: Vec<ToolEntry> = by_name.into_values().flatten().collect();
+        let named = tools.iter().enumerate();
+        let named = named.filter_map(|(at, tool)| Some((tool.source()?.name.clone(), at)));
         let snapshot = Snapshot {
-            indices: by_name.keys().cloned().zip(0..).collect(),
-            tools: by_name.into_values().flatten().collect(),
+            indices,
+            source_indices: named.collect(),
+            tools,
             hosted,
         };
         if error.duplicates.is_empty() {
@@ -67,12 +91,47 @@ impl Snapshot {
 
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&ToolEntry> {
-        self.indices.get(name).map(|&index| &self.tools[index])
+        let index = self.indices.get(name);
+        let index = index.or_else(|| self.source_indices.get(name));
+        index.map(|&index| &self.tools[index])
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tools.iter().map(|tool| &*tool.name)
     }
+}
+
+/// Renames tools whose valid names are equal, while the names they are made from differ: each name
+/// gets a suffix that depends on the original name only.
+fn with_distinct_names(mut tools: Vec<ToolEntry>) -> Vec<ToolEntry> {
+    if tools.iter().all(|tool| tool.source().is_none()) {
+        return tools;
+    }
+    let valid_name = |tool: &ToolEntry| match tool.source() {
+        Some(source) => source.valid_name.clone(),
+        None => tool.name.to_string(),
+    };
+    let mut names: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, tool) in tools.iter().enumerate() {
+        names.entry(valid_name(tool)).or_default().push(at);
+    }
+    for indices in names.into_values().filter(|indices| indices.len() > 1) {
+        for at in indices {
+            let name = match tools[at].source() {
+                Some(source) if source.name != source.valid_name => {
+                    with_suffix(&source.valid_name, &source.name)
+                }
+                _ => continue,
+            };
+            // A clone is not the same entry, and listeners would report a change.
+            if tools[at].name != name {
+                let mut tool = tools[at].clone().into_live();
+                tool.spec.name = name.into();
+                tools[at] = ToolEntry::from_live(tool);
+            }
+        }
+    }
+    tools
 }
 
 /// Adds the problems of one tool.
@@ -85,8 +144,8 @@ fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryErr
             detail: detail.to_owned(),
         });
     };
-    // The macro has checked the names of static tools.
-    if tool.is_live() && !is_tool_name(&tool.name) {
+    // The macro has checked the names of static tools, and dialects leave out dynamic ones.
+    if tool.is_live() && !tool.is_dynamic() && !is_tool_name(&tool.name) {
         add(ProblemKind::Name, "");
     }
     let Some(policy) = policy else { return };

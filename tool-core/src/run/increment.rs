@@ -37,26 +37,30 @@ pub(super) enum Change {
         settings: RunSettings,
     },
     Settings(RunSettings),
-    Message(Value),
-    Response {
-        /// With `true` if the call may run concurrently with its neighbours.
-        calls: Vec<(ToolCall, bool)>,
-        text: String,
-        usage: Option<Usage>,
-        stop_reason: Option<String>,
-        is_paused: bool,
-        /// `None` if it has no calls.
-        response: Option<Value>,
-        /// The messages to add at once.
-        turn: Vec<Value>,
-    },
+    Message(Arc<Value>),
+    /// Boxed, because the others are small and many.
+    Response(Box<ResponseChange>),
     Started(Vec<usize>),
     Repeated(Vec<usize>),
     Held(usize, Hold),
     Decided(usize, Decision, String),
-    Ended(usize, Box<ToolResult>),
-    Closed(Vec<Value>),
+    Ended(usize, Arc<ToolResult>),
+    Closed(Vec<Arc<Value>>),
     Cancelled,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ResponseChange {
+    /// With `true` if the call may run concurrently with its neighbours.
+    pub(super) calls: Vec<(Arc<ToolCall>, bool)>,
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) is_paused: bool,
+    /// `None` if it has no calls.
+    pub(super) response: Option<Arc<Value>>,
+    /// The messages to add at once.
+    pub(super) turn: Vec<Arc<Value>>,
 }
 
 impl Run {
@@ -105,15 +109,16 @@ impl Run {
                 self.spent = super::Spent::default();
                 self.is_cancelled = false;
             }
-            Change::Response {
-                calls,
-                text,
-                usage,
-                stop_reason,
-                is_paused,
-                response,
-                turn,
-            } => {
+            Change::Response(change) => {
+                let ResponseChange {
+                    calls,
+                    text,
+                    usage,
+                    stop_reason,
+                    is_paused,
+                    response,
+                    turn,
+                } = *change;
                 self.spent.rounds = self.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 self.spent.calls = self.spent.calls.saturating_add(count);

@@ -120,7 +120,12 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
     }
     let kind = match schema.kind {
         Kind::String(rule) => Kind::String(StringRule { lengths, ..rule }),
-        Kind::Array(rule) => Kind::Array(ArrayRule { lengths, ..rule }),
+        Kind::Array(rule) => Kind::Array(ArrayRule {
+            lengths,
+            // Otherwise equal items would count, of which a set holds one.
+            is_unique: rule.is_unique || rule.is_set && minimum > 1,
+            ..rule
+        }),
         Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
         _ => panic!("`length` applies only to strings, arrays and maps; use `range` for numbers"),
     };

@@ -4,13 +4,15 @@
 
 use std::marker::PhantomData;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Schema;
-use super::messages::{expected, text};
+use super::messages::{expected, integer_in_full, text};
+use super::{IntegerRange, Kind, Schema};
 
-/// Decodes a value and discards it. Returns the error, if there is one.
-pub(crate) type DecodeCheckFn = fn(&str) -> Option<String>;
+/// Decodes a value and discards it. Returns the error, if there is one. Otherwise writes the value
+/// in the spelling of its type, if that is wanted and the type has one.
+pub(crate) type DecodeCheckFn = fn(&str, Option<&mut String>) -> Option<String>;
 
 /// Provides a type's decode check as an inherent constant. Falls back to that of [`NoDecodeCheck`]
 /// for a type that borrows from the text or is never decoded.
@@ -40,9 +42,35 @@ pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> 
     }
 }
 
-fn decode_error<T: DeserializeOwned>(json: &str) -> Option<String> {
+fn decode_error<T: DeserializeOwned>(json: &str, _: Option<&mut String>) -> Option<String> {
     let decoded = serde_json::from_str::<T>(json);
     decoded.err().map(|error| error.to_string())
+}
+
+/// Provides the decode check of a type that serializes in one spelling. Falls back to
+/// [`NoDecodeCheck`].
+pub(crate) struct RespellingDecodeCheck<T: ?Sized>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize> RespellingDecodeCheck<T> {
+    /// The check, which uses serde.
+    pub(crate) const VALUE: Option<DecodeCheckFn> = Some(respell::<T>);
+}
+
+impl<T: ?Sized> NoDecodeCheck for RespellingDecodeCheck<T> {}
+
+fn respell<T: DeserializeOwned + Serialize>(
+    json: &str,
+    spelling: Option<&mut String>,
+) -> Option<String> {
+    match serde_json::from_str::<T>(json) {
+        Ok(value) => {
+            if let Some(spelling) = spelling {
+                *spelling = serde_json::to_string(&value).unwrap_or_default();
+            }
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Returns the message for a value that its type rejects.
@@ -70,9 +98,31 @@ pub(crate) fn rejection(error: &str, schema: Option<&Schema>) -> String {
     let Some(schema) = schema else {
         return reason.to_owned();
     };
-    let expected = text(|out| expected(out, schema));
+    let expected = text(|out| match whole_range(schema) {
+        Some(range) if error.starts_with("number out of range") => integer_in_full(out, &range),
+        _ => expected(out, schema),
+    });
     match schema.description() {
         "" => format!("{reason}; expected {expected}"),
         description => format!("{reason}; expected {expected} ({description})"),
+    }
+}
+
+/// Returns the range of an integer type, without the gap of a `NonZero`.
+fn whole_range(schema: &Schema) -> Option<IntegerRange> {
+    match schema.kind {
+        Kind::Integer(range) => Some(range),
+        Kind::Nullable(inner) => whole_range(inner),
+        Kind::AnyOf(schemas) => {
+            let ranges = schemas.iter().map(|schema| whole_range(schema));
+            let mut ranges = ranges.collect::<Option<Vec<_>>>()?.into_iter();
+            let first = ranges.next()?;
+            Some(ranges.fold(first, |all, range| IntegerRange {
+                minimum: all.minimum.min(range.minimum),
+                maximum: all.maximum.max(range.maximum),
+                ..all
+            }))
+        }
+        _ => None,
     }
 }

@@ -3,12 +3,13 @@
 //!
 //! A flattened struct or map stays a property that stands for its members. A flattened enum or
 //! `Option` gives the object several forms, one for each variant, which are written out here: the
-//! rest of the library knows only unions of objects.
+//! rest of the library knows only unions of objects. Where serde writes other forms than it reads, those
+//! are written out too; an object whose written forms are not known has no output schema.
 
 use std::marker::PhantomData;
 
 use super::check::same;
-use super::{ExtraForms, Kind, Property, Schema, Text};
+use super::{Direction, ExtraForms, Kind, Property, Results, Schema, Text};
 
 const EMPTY: &Schema = &Schema::object(&[]);
 const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
@@ -25,7 +26,7 @@ pub const fn field(schema: &'static Schema) -> Property {
          is another type, move `#[param(recursive)]` to the field of it that leads back here"
     );
     assert!(
-        forms_of(schema, false) > 0,
+        forms_of(schema, false, Direction::Arguments) > 0,
         "only a struct, an enum of structs or a map can be flattened; remove `#[serde(flatten)]`"
     );
     flat(schema)
@@ -43,7 +44,7 @@ pub const fn content(mut schema: &'static Schema) -> Property {
          twice; add `content = \"…\"` after the `tag` of the enum"
     );
     assert!(
-        forms_of(schema, false) > 0,
+        forms_of(schema, false, Direction::Arguments) > 0,
         "a variant of an internally tagged enum can only hold a struct, an enum of structs or a \
          map; add `content = \"…\"` after the `tag` of the enum"
     );
@@ -52,15 +53,19 @@ pub const fn content(mut schema: &'static Schema) -> Property {
 
 /// Returns a property that keeps a flattened union in the tree, where references find it.
 pub const fn definition(schema: &'static Schema) -> Property {
-    match schema.kind {
-        Kind::Nullable(inner) => definition(inner),
+    definition_in(schema, Direction::Arguments)
+}
+
+const fn definition_in(schema: &'static Schema, direction: Direction) -> Property {
+    match schema.form(direction).kind {
+        Kind::Nullable(inner) => definition_in(inner, direction),
         Kind::AnyOf(_) => flat(schema),
         _ => flat(EMPTY),
     }
 }
 
 /// Returns a property that stands for the members of `schema`.
-const fn flat(schema: &'static Schema) -> Property {
+pub const fn flat(schema: &'static Schema) -> Property {
     Property {
         flat: true,
         required: false,
@@ -72,10 +77,16 @@ const fn flat(schema: &'static Schema) -> Property {
 
 /// Returns the number of forms of a flattened value. A type inside of a union (`is_inner`) is read
 /// from an object that was buffered, which is never a unit or an absent `Option`.
-const fn forms_of(schema: &Schema, is_inner: bool) -> usize {
-    match schema.kind {
+const fn forms_of(schema: &Schema, is_inner: bool, direction: Direction) -> usize {
+    // Both are written as nothing.
+    let is_inner = is_inner && matches!(direction, Direction::Arguments);
+    let form = schema.form(direction);
+    match form.kind {
         Kind::Object(_) | Kind::Any => 1,
         Kind::Map(rule) => {
+            if let Direction::Result = direction {
+                return 1;
+            }
             assert!(
                 match rule.keys.kind {
                     Kind::String(keys) => keys.lengths.is_any(),
@@ -92,32 +103,34 @@ const fn forms_of(schema: &Schema, is_inner: bool) -> usize {
             1
         }
         Kind::Null if !is_inner => 1,
-        Kind::Nullable(inner) => match forms_of(inner, is_inner) {
+        Kind::Nullable(inner) => match forms_of(inner, is_inner, direction) {
             0 => 0,
-            forms => forms + (!is_inner && !is_always_there(inner)) as usize,
+            forms => forms + (!is_inner && !is_always_there(inner, direction)) as usize,
         },
         Kind::AnyOf(schemas) => {
             let (mut count, mut at) = (0, 0);
             while at < schemas.len() {
-                count += forms_of(schemas[at], true);
+                count += forms_of(schemas[at], true, direction);
                 at += 1;
             }
             count
         }
-        Kind::Enum(strings) => strings.values.len() + other_value(schema).is_some() as usize,
+        Kind::Enum(strings) => strings.values.len() + other_value(form).is_some() as usize,
         _ => 0,
     }
 }
 
 /// Returns `true` if a flattened `Option` of this is never `None`.
-const fn is_always_there(schema: &Schema) -> bool {
-    match schema.kind {
+const fn is_always_there(schema: &Schema, direction: Direction) -> bool {
+    match schema.form(direction).kind {
         Kind::Map(_) | Kind::Any | Kind::Null | Kind::Nullable(_) => true,
         Kind::Object(properties) => {
             let mut at = 0;
             while at < properties.len() {
                 let property = &properties[at];
-                if property.required || property.flat && !is_always_there(property.schema) {
+                if property.required
+                    || property.flat && !is_always_there(property.schema, direction)
+                {
                     return false;
                 }
                 at += 1;
@@ -128,35 +141,37 @@ const fn is_always_there(schema: &Schema) -> bool {
     }
 }
 
-/// Returns the name of the `#[serde(other)]` variant of an enum of strings. It is the last alias, and
-/// a key like those of the other variants when flattened.
+/// Returns the name of the `#[serde(other)]` variant of an enum of strings, which is a key like those
+/// of the other variants when flattened. It is the first alias after those of the values.
 const fn other_value(schema: &Schema) -> Option<&'static str> {
-    match schema.kind {
-        Kind::Enum(strings) if strings.is_open && !strings.aliases.is_empty() => {
-            let name = strings.aliases[strings.aliases.len() - 1];
-            // A variant that is alone is listed.
-            if same(strings.values[0].as_str(), name) {
-                None
-            } else {
-                Some(name)
+    if let Kind::Enum(strings) = schema.kind {
+        let mut at = 0;
+        while at < strings.aliases.len() {
+            let (name, index) = strings.aliases[at];
+            if index == strings.values.len() {
+                return Some(name);
             }
+            at += 1;
         }
-        _ => None,
     }
+    None
 }
 
 /// Returns one form of a flattened value, and the description of its variant.
-const fn form(schema: &'static Schema, at: usize) -> (Property, Text) {
-    match schema.kind {
+const fn form(schema: &'static Schema, at: usize, direction: Direction) -> (Property, Text) {
+    let this = schema.form(direction);
+    match this.kind {
         Kind::Any => (flat(ANY_MAP), Text::EMPTY),
-        Kind::Nullable(inner) if at < forms_of(inner, false) => form(inner, at),
+        Kind::Nullable(inner) if at < forms_of(inner, false, direction) => {
+            form(inner, at, direction)
+        }
         Kind::Null | Kind::Nullable(_) => (flat(EMPTY), Text::EMPTY),
         Kind::AnyOf(schemas) => {
             let (mut branch, mut at) = (0, at);
             loop {
-                let count = forms_of(schemas[branch], true);
+                let count = forms_of(schemas[branch], true, direction);
                 if at < count {
-                    let (property, description) = form(schemas[branch], at);
+                    let (property, description) = form(schemas[branch], at, direction);
                     let own = schemas[branch].description;
                     return (property, if own.is_empty() { description } else { own });
                 }
@@ -166,7 +181,7 @@ const fn form(schema: &'static Schema, at: usize) -> (Property, Text) {
         }
         // serde writes a unit variant as a key with `null`.
         Kind::Enum(strings) => {
-            let name = match other_value(schema) {
+            let name = match other_value(this) {
                 Some(other) if at == strings.values.len() => Text::escaped(other, ""),
                 _ => strings.values[at],
             };
@@ -177,19 +192,61 @@ const fn form(schema: &'static Schema, at: usize) -> (Property, Text) {
     }
 }
 
+/// Returns `true` if a flattened value is written in the forms in which it is read.
+const fn is_same(schema: &Schema, is_inner: bool) -> bool {
+    if !matches!(schema.results, Results::Same) {
+        return false;
+    }
+    match schema.kind {
+        Kind::Null => !is_inner,
+        Kind::Nullable(inner) => !is_inner && is_same(inner, is_inner),
+        Kind::AnyOf(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if !is_same(schemas[at], true) {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        Kind::Reference(_) => false,
+        _ => true,
+    }
+}
+
+/// Returns `true` if the written forms of a flattened value are known.
+const fn is_known(schema: &Schema) -> bool {
+    let form = schema.form(Direction::Result);
+    match form.kind {
+        Kind::Nullable(inner) => is_known(inner),
+        Kind::AnyOf(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if !is_known(schemas[at]) {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        Kind::Reference(_) => false,
+        _ => !matches!(form.results, Results::Unknown),
+    }
+}
+
+/// The most forms of an object.
+const MOST_FORMS: usize = 64;
+
 /// Returns the number of forms of an object.
-const fn count(properties: &[Property]) -> usize {
-    let (mut total, mut at) = (1, 0);
+const fn count(properties: &[Property], direction: Direction) -> usize {
+    let (mut total, mut at) = (1_usize, 0);
     while at < properties.len() {
         if properties[at].flat && !is_definition(properties, at) {
-            total *= forms_of(properties[at].schema, false);
+            total = total.saturating_mul(forms_of(properties[at].schema, false, direction));
         }
         at += 1;
     }
-    assert!(
-        total <= 64,
-        "flattened enums give this type more than 64 forms; remove `#[serde(flatten)]` from one"
-    );
     total
 }
 
@@ -215,16 +272,26 @@ pub trait Flattened<const K: usize, const N: usize> {
     const DENIES_UNKNOWN: bool;
 }
 
-/// The form with the number `I`. Each is a constant by itself: rustc hashes the whole constant that a
-/// reference points into, for each reference, which takes cubic time for an array of forms.
-struct Form<T: ?Sized, const K: usize, const N: usize, const I: usize>(PhantomData<T>);
+/// The form with the number `I`, as it is read or, if `R`, as it is written. Each is a constant by
+/// itself: rustc hashes the whole constant that a reference points into, for each reference, which takes
+/// cubic time for an array of forms.
+struct Form<T: ?Sized, const K: usize, const N: usize, const R: bool, const I: usize>(
+    PhantomData<T>,
+);
 
-impl<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize, const I: usize> Form<T, K, N, I> {
-    const PROPERTIES: &'static [Property; N] = &properties(&T::PROPERTIES, I);
+impl<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize, const R: bool, const I: usize>
+    Form<T, K, N, R, I>
+{
+    const PROPERTIES: &'static [Property; N] = &properties(&T::PROPERTIES, I, direction(R));
 
     const SCHEMA: &'static Schema = &{
-        let (description, extra_forms) =
-            describe(&T::PROPERTIES, I, T::IS_NEWTYPE, T::DENIES_UNKNOWN);
+        let (description, extra_forms) = describe(
+            &T::PROPERTIES,
+            I,
+            direction(R),
+            T::IS_NEWTYPE,
+            T::DENIES_UNKNOWN,
+        );
         Schema {
             description,
             extra_forms,
@@ -233,28 +300,48 @@ impl<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize, const I: usize
     };
 }
 
+const fn direction(is_result: bool) -> Direction {
+    if is_result {
+        Direction::Result
+    } else {
+        Direction::Arguments
+    }
+}
+
 /// Returns the properties of a form.
-const fn properties<const N: usize>(properties: &[Property; N], number: usize) -> [Property; N] {
+const fn properties<const N: usize>(
+    properties: &[Property; N],
+    number: usize,
+    direction: Direction,
+) -> [Property; N] {
     let mut form = *properties;
     let mut rest = number;
     let mut at = 0;
     while at < N {
         if is_definition(properties, at) {
             // Once is enough.
-            if number > 0 {
-                form[at] = flat(EMPTY);
-            }
+            form[at] = if number > 0 {
+                flat(EMPTY)
+            } else {
+                definition_in(properties[at - 1].schema, direction)
+            };
         } else if properties[at].flat {
-            let choices = forms_of(properties[at].schema, false);
-            form[at] = self::form(properties[at].schema, rest % choices).0;
+            let choices = forms_of(properties[at].schema, false, direction);
+            // A number beyond the last is not used.
+            if choices == 0 {
+                return form;
+            }
+            form[at] = self::form(properties[at].schema, rest % choices, direction).0;
             rest /= choices;
         }
         at += 1;
     }
-    // A number beyond the last is not used.
-    if rest == 0 {
-        check_names(&form);
-    }
+    let is_read = matches!(direction, Direction::Arguments);
+    assert!(
+        rest > 0 || !is_read || !has_same_names(&form, direction),
+        "a flattened type has a key that another field or tag has too, and serde gives it to one of \
+         them only; rename one with `#[serde(rename = \"…\")]`, or remove `#[serde(flatten)]`"
+    );
     form
 }
 
@@ -262,6 +349,7 @@ const fn properties<const N: usize>(properties: &[Property; N], number: usize) -
 const fn describe(
     properties: &[Property],
     number: usize,
+    direction: Direction,
     is_newtype: bool,
     denies_unknown: bool,
 ) -> (Text, ExtraForms) {
@@ -275,8 +363,11 @@ const fn describe(
     let mut at = 0;
     while at < properties.len() {
         if properties[at].flat && !is_definition(properties, at) {
-            let choices = forms_of(properties[at].schema, false);
-            let (chosen, own) = form(properties[at].schema, rest % choices);
+            let choices = forms_of(properties[at].schema, false, direction);
+            if choices == 0 {
+                break;
+            }
+            let (chosen, own) = form(properties[at].schema, rest % choices, direction);
             rest /= choices;
             if description.is_empty() {
                 description = own;
@@ -302,9 +393,12 @@ const fn describe(
 macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident($($number:literal)*);)*) => {$(
         $(#[$doc])*
-        const fn $name<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>(
-        ) -> &'static [&'static Schema] {
-            const { &[$(Form::<T, K, N, $number>::SCHEMA),*] }
+        const fn $name<T, const K: usize, const N: usize, const R: bool>(
+        ) -> &'static [&'static Schema]
+        where
+            T: Flattened<K, N> + ?Sized,
+        {
+            const { &[$(Form::<T, K, N, R, $number>::SCHEMA),*] }
         }
     )*};
 }
@@ -315,6 +409,21 @@ lists! {
     most(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63);
 }
 
+/// Returns the first forms of an object.
+const fn forms<T, const K: usize, const N: usize, const R: bool>(
+    count: usize,
+) -> &'static [&'static Schema]
+where
+    T: Flattened<K, N> + ?Sized,
+{
+    let forms = match count {
+        1 => one::<T, K, N, R>(),
+        2..=8 => eight::<T, K, N, R>(),
+        _ => most::<T, K, N, R>(),
+    };
+    forms.split_at(count).0
+}
+
 /// Returns the schema of an object, which is a union if it has several forms.
 ///
 /// # Panics
@@ -322,23 +431,68 @@ lists! {
 /// Panics if serde does not read the flattened types together.
 pub const fn object<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> Schema {
     check_flattened(&T::PROPERTIES, T::DENIES_UNKNOWN && !T::IS_NEWTYPE);
-    let count = count(&T::PROPERTIES);
-    if count == 1 {
-        return *one::<T, K, N>()[0];
-    }
-    let schemas = if count <= 8 {
-        eight::<T, K, N>()
+    let count = count(&T::PROPERTIES, Direction::Arguments);
+    assert!(
+        count <= MOST_FORMS,
+        "flattened enums give this type more than 64 forms; remove `#[serde(flatten)]` from one"
+    );
+    let forms = forms::<T, K, N, false>(count);
+    let schema = if count == 1 {
+        *forms[0]
     } else {
-        most::<T, K, N>()
+        Schema {
+            extra_forms: if may_swallow(&T::PROPERTIES) {
+                ExtraForms::Swallowing
+            } else {
+                ExtraForms::None
+            },
+            ..Schema::any_of(forms)
+        }
     };
-    let (schemas, _) = schemas.split_at(count);
-    Schema {
-        extra_forms: if may_swallow(&T::PROPERTIES) {
-            ExtraForms::Swallowing
-        } else {
-            ExtraForms::None
-        },
-        ..Schema::any_of(schemas)
+    let mut at = 0;
+    while at < N {
+        if T::PROPERTIES[at].flat && !is_same(T::PROPERTIES[at].schema, false) {
+            return Schema {
+                results: Results::Other(results::<T, K, N>()),
+                ..schema
+            };
+        }
+        at += 1;
+    }
+    schema
+}
+
+/// A function, so that only objects that need it pay for the constant.
+const fn results<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> &'static Schema {
+    const { &written::<T, K, N>() }
+}
+
+/// Returns the schema of an object as it is serialized.
+pub const fn written<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> Schema {
+    let mut at = 0;
+    while at < N {
+        if T::PROPERTIES[at].flat && !is_known(T::PROPERTIES[at].schema) {
+            return Schema::UNKNOWN;
+        }
+        at += 1;
+    }
+    let count = count(&T::PROPERTIES, Direction::Result);
+    if count == 0 || count > MOST_FORMS {
+        return Schema::UNKNOWN;
+    }
+    let forms = forms::<T, K, N, true>(count);
+    at = 0;
+    while at < count {
+        // serde writes such a key twice.
+        if has_same_names(forms[at].properties(), Direction::Result) {
+            return Schema::UNKNOWN;
+        }
+        at += 1;
+    }
+    if count == 1 {
+        *forms[0]
+    } else {
+        Schema::any_of(forms)
     }
 }
 
@@ -361,7 +515,7 @@ const fn may_swallow(properties: &[Property]) -> bool {
 
 const fn has_decode_check(schema: &Schema) -> bool {
     let mut at = 0;
-    while let Some(child) = schema.child(at) {
+    while let Some(child) = schema.child(Direction::Arguments, at) {
         if has_decode_check(child) {
             return true;
         }
@@ -381,6 +535,7 @@ pub const fn leaves<const C: usize>(
         match schemas[at].kind {
             Kind::AnyOf(members)
                 if schemas[at].decode_check.is_none()
+                    && matches!(schemas[at].results, Results::Same)
                     && schemas[at].description.is_empty()
                     && matches!(schemas[at].extra_forms, ExtraForms::None)
                     && count + members.len() + schemas.len() - at <= C =>
@@ -540,37 +695,38 @@ const fn rejects_unknown(schema: &Schema, is_buffered: bool) -> bool {
 /// The most properties whose names are compared.
 const MOST_NAMES: usize = 128;
 
-/// Checks that no two properties of an object have the same name.
-const fn check_names(properties: &[Property]) {
+/// Returns `true` if two properties of an object have the same name.
+const fn has_same_names(properties: &[Property], direction: Direction) -> bool {
     let mut names = [""; MOST_NAMES];
-    let count = collect_names(properties, &mut names, 0);
+    let count = collect_names(properties, direction, &mut names, 0);
     let mut at = 0;
     while at < count {
         let mut other = 0;
         while other < at {
-            assert!(
-                !same(names[other], names[at]),
-                "a flattened type has a key that another field or tag has too, and serde gives it \
-                 to one of them only; rename one with `#[serde(rename = \"…\")]`, or remove \
-                 `#[serde(flatten)]`"
-            );
+            if same(names[other], names[at]) {
+                return true;
+            }
             other += 1;
         }
         at += 1;
     }
+    false
 }
 
 /// Adds the names of all properties after the first `count`. Returns their number.
 const fn collect_names(
     properties: &[Property],
+    direction: Direction,
     names: &mut [&'static str; MOST_NAMES],
     mut count: usize,
 ) -> usize {
     let mut at = 0;
     while at < properties.len() {
         let property = &properties[at];
-        match property.schema.kind {
-            Kind::Object(inner) if property.flat => count = collect_names(inner, names, count),
+        match property.schema.form(direction).kind {
+            Kind::Object(inner) if property.flat => {
+                count = collect_names(inner, direction, names, count);
+            }
             _ if !property.flat && count < MOST_NAMES => {
                 names[count] = property.name();
                 count += 1;

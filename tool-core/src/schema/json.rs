@@ -3,19 +3,9 @@
 use super::property::key_property;
 use super::references::{Names, find};
 use super::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings, Text,
+    ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
+    StringRule, Strings, Text,
 };
-
-/// The direction of the described values, which matters for optional ones: a call should omit
-/// them, while serde writes a result's `None` as `null`.
-#[derive(Clone, Copy)]
-enum Direction {
-    /// From a model to a tool.
-    Arguments,
-    /// From a tool to a model.
-    Result,
-}
 
 /// Writes both schemas, as far as they fit into `out`. Returns where each ends.
 pub(crate) const fn write_both(
@@ -39,14 +29,13 @@ pub(super) fn to_string(schema: &Schema) -> String {
 
 /// Writes a schema from `start` on, as far as it fits into `out`. Returns where it ends.
 const fn write(schema: &Schema, direction: Direction, start: usize, out: &mut [u8]) -> usize {
-    let is_result = matches!(direction, Direction::Result);
     let names;
-    let mut writer = ConstJsonWriter::new(out, start, is_result, &Names::NONE);
+    let mut writer = ConstJsonWriter::new(out, start, direction, &Names::NONE);
     writer.root(schema);
     if writer.has_references {
         // Only recursive schemas, which are few, pay for collecting the names.
-        names = Names::of(schema);
-        writer = ConstJsonWriter::new(writer.out, start, is_result, &names);
+        names = Names::of(schema, direction);
+        writer = ConstJsonWriter::new(writer.out, start, direction, &names);
         writer.root(schema);
     }
     writer.at
@@ -60,7 +49,7 @@ struct ConstJsonWriter<'a> {
     out: &'a mut [u8],
     capacity: usize,
     at: usize,
-    is_result: bool,
+    direction: Direction,
     names: &'a Names,
     /// Set when a reference was written, so that `names` must contain its name.
     has_references: bool,
@@ -70,14 +59,14 @@ impl<'a> ConstJsonWriter<'a> {
     const fn new(
         out: &'a mut [u8],
         at: usize,
-        is_result: bool,
+        direction: Direction,
         names: &'a Names,
     ) -> ConstJsonWriter<'a> {
         ConstJsonWriter {
             capacity: out.len(),
             out,
             at,
-            is_result,
+            direction,
             names,
             has_references: false,
         }
@@ -121,8 +110,9 @@ impl<'a> ConstJsonWriter<'a> {
     const fn root(&mut self, schema: &Schema) {
         self.ascii(b"{");
         let start = self.at;
-        self.body(schema);
-        self.describe(schema.description, schema.notes, start);
+        let form = schema.form(self.direction);
+        self.body(form);
+        self.describe(schema.description, form.notes, start);
         if self.names.count > 0 {
             self.separate(start);
             self.ascii(b"\"$defs\":{");
@@ -137,11 +127,12 @@ impl<'a> ConstJsonWriter<'a> {
                 self.put(name);
                 self.ascii(b"\":{");
                 let start = self.at;
-                let Some(definition) = find(schema, name) else {
+                let Some(definition) = find(schema, name, self.direction) else {
                     panic!("`resolve` found every name")
                 };
-                self.body(definition);
-                self.describe(definition.description, definition.notes, start);
+                let form = definition.form(self.direction);
+                self.body(form);
+                self.describe(definition.description, form.notes, start);
                 self.ascii(b"}");
                 at += 1;
             }
@@ -159,12 +150,13 @@ impl<'a> ConstJsonWriter<'a> {
     }
 
     const fn content(&mut self, schema: &Schema, description: Text, start: usize) {
+        let form = schema.form(self.direction);
         if self.names.count > 0 && self.names.contains(schema.name) {
             self.reference(schema.name);
         } else {
-            self.body(schema);
+            self.body(form);
         }
-        self.describe(description, schema.notes, start);
+        self.describe(description, form.notes, start);
     }
 
     const fn body(&mut self, schema: &Schema) {
@@ -270,7 +262,7 @@ impl<'a> ConstJsonWriter<'a> {
 
     const fn map(&mut self, rule: MapRule) {
         self.ascii(b"\"type\":\"object\"");
-        match rule.keys.kind {
+        match rule.keys.form(self.direction).kind {
             // A fixed set of keys: optional properties.
             Kind::Enum(keys) => {
                 self.ascii(b",\"properties\":{");
@@ -451,17 +443,17 @@ impl<'a> ConstJsonWriter<'a> {
         let mut at = 0;
         while at < properties.len() {
             let property = &properties[at];
-            match property.schema.kind {
+            match property.schema.form(self.direction).kind {
                 Kind::Object(inner) if property.flat => {
                     if let Some(values) = self.properties(inner, start) {
                         others = Some(values);
                     }
                 }
-                Kind::Map(rule) if property.flat => match rule.keys.kind {
+                Kind::Map(rule) if property.flat => match rule.keys.form(self.direction).kind {
                     Kind::Enum(keys) => {
                         let mut key = 0;
                         while key < keys.values.len() {
-                            self.property(&key_property(&rule, key), start);
+                            self.property(&key_property(&rule, keys.values[key]), start);
                             key += 1;
                         }
                     }
@@ -491,13 +483,15 @@ impl<'a> ConstJsonWriter<'a> {
         } else {
             property.schema.description
         };
-        if property.nullable && self.is_result && !matches!(property.schema.kind, Kind::Null) {
+        let is_result = matches!(self.direction, Direction::Result);
+        let is_null = matches!(property.schema.kind, Kind::Null);
+        if property.nullable && is_result && property.result.is_none() && !is_null {
             self.nullable(property.schema);
-            self.describe(text, property.schema.notes, start);
+            self.describe(text, property.schema.form(self.direction).notes, start);
         } else {
-            self.content(property.schema, text, start);
+            self.content(property.value(self.direction), text, start);
         }
-        if size_of_val(property.default) > 0 && !self.is_result {
+        if size_of_val(property.default) > 0 && !is_result {
             self.separate(start);
             self.ascii(b"\"default\":");
             self.put(property.default);
@@ -513,12 +507,13 @@ impl<'a> ConstJsonWriter<'a> {
 
     /// Writes the list of required properties up to its last quote. Returns `true` if it has begun.
     const fn required(&mut self, properties: &'static [Property], mut has_any: bool) -> bool {
+        let is_result = matches!(self.direction, Direction::Result);
         let mut at = 0;
         while at < properties.len() {
             let property = &properties[at];
-            match property.schema.kind {
+            match property.schema.form(self.direction).kind {
                 Kind::Object(inner) if property.flat => has_any = self.required(inner, has_any),
-                _ if property.required && !(property.skipped_in_results && self.is_result) => {
+                _ if property.required && !(property.skipped_in_results && is_result) => {
                     if has_any {
                         self.ascii(b"\",\"");
                     } else {

@@ -140,6 +140,17 @@ pub(crate) fn integer(out: &mut String, range: &IntegerRange) {
     }
 }
 
+/// Appends an integer with the limits of its type, which a schema may not show.
+pub(crate) fn integer_in_full(out: &mut String, range: &IntegerRange) {
+    push(out, format_args!("an integer from {} to ", range.minimum));
+    // `i128::MAX` stands for the maximum of `u128`.
+    if range.minimum >= 0 && range.maximum == i128::MAX {
+        push(out, u128::MAX);
+    } else {
+        push(out, range.maximum);
+    }
+}
+
 /// Appends `what` with its lengths, counted in units.
 pub(crate) fn sized(out: &mut String, what: &str, lengths: Lengths, unit: &str) {
     out.push_str(what);

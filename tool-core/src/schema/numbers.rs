@@ -2,6 +2,44 @@
 
 use std::borrow::Cow;
 
+use crate::schema::cursor::Cursor;
+
+/// From this magnitude on, a float may be a rounded integer.
+pub(crate) const EXACT_IN_FLOAT: u128 = 1 << 53;
+
+/// Returns the first integer of a JSON text that a `serde_json::Value` would round, because it has
+/// more than 64 bits.
+pub(crate) fn rounded_integer(json: &str) -> Option<&str> {
+    let mut cursor = Cursor::new(json);
+    let found = loop {
+        match cursor.peek() {
+            0 => return None,
+            b'"' => {
+                cursor.string();
+            }
+            b'-' | b'0'..=b'9' => {
+                let number = cursor.scalar();
+                // Shorter numbers fit, which most are.
+                if number.len() > 18
+                    && !number.contains(['.', 'e', 'E'])
+                    && number.parse::<i64>().is_err()
+                    && number.parse::<u64>().is_err()
+                {
+                    break number;
+                }
+            }
+            _ => cursor.skip(1),
+        }
+    };
+    values_round().then_some(found)
+}
+
+/// Returns `true` if a `serde_json::Value` rounds integers of more than 64 bits: without the feature
+/// `arbitrary_precision` of `serde_json`.
+pub(crate) fn values_round() -> bool {
+    serde_json::from_str::<serde_json::Number>("1e999").is_err()
+}
+
 /// Returns the digits of an integer in any notation: `20.0` and `2e1` are `20`.
 pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);

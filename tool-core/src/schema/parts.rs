@@ -195,8 +195,10 @@ impl StringRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strings {
     pub(crate) values: &'static [Text],
-    /// Other accepted names, which the schema does not show (`#[serde(alias)]`).
-    pub(crate) aliases: &'static [&'static str],
+    /// Other accepted names, which the schema does not show (`#[serde(alias)]`), each with the index
+    /// of its value. The variant for any other string, if it is not among the values, comes after
+    /// them.
+    pub(crate) aliases: &'static [(&'static str, usize)],
     /// `true` if any other string is accepted too, which the schema does not show
     /// (`#[serde(other)]`).
     pub(crate) is_open: bool,
@@ -233,7 +235,31 @@ impl Strings {
 
     /// Returns `true` if `text` is one of the values or aliases.
     pub(crate) fn contains(self, text: &str) -> bool {
-        self.values.iter().any(|value| value.as_str() == text) || self.aliases.contains(&text)
+        self.values.iter().any(|value| value.as_str() == text)
+            || self.aliases.iter().any(|(alias, _)| *alias == text)
+    }
+
+    /// Returns the value that `text` is decoded to, by a name that all its spellings share. Returns
+    /// `None` if it is not accepted.
+    pub(crate) fn value_of(self, text: &str) -> Option<&'static str> {
+        let value = |index: usize| match self.values.get(index) {
+            Some(value) => Some(value.as_str()),
+            None => {
+                let mut aliases = self.aliases.iter();
+                aliases.find(|(_, at)| *at == index).map(|(name, _)| *name)
+            }
+        };
+        if let Some(value) = self.values.iter().find(|value| value.as_str() == text) {
+            return Some(value.as_str());
+        }
+        if let Some((_, index)) = self.aliases.iter().find(|(alias, _)| *alias == text) {
+            return value(*index);
+        }
+        if let Some(value) = self.match_ignoring_case(text) {
+            return Some(value.as_str());
+        }
+        let other = || value(self.values.len()).or_else(|| value(0));
+        if self.is_open { other() } else { None }
     }
 
     /// Returns the value that equals `text` except for case, if there is exactly one. Anthropic's
@@ -256,6 +282,8 @@ pub struct ArrayRule {
     pub(crate) lengths: Lengths,
     /// `true` if the items must be unique.
     pub(crate) is_unique: bool,
+    /// `true` for a set, which holds equal items once.
+    pub(crate) is_set: bool,
 }
 
 /// The objects with free keys that a node accepts.

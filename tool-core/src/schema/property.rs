@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::schema::stats::SchemaStats;
-use crate::schema::{Kind, MapRule, Schema, Text};
+use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 
 /// A property of an object schema.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Property {
     pub(crate) has_fallback: bool,
     /// `true` if strict decoding enforces the whole schema, so that validation can be skipped.
     pub(crate) exact: bool,
+    /// The schema with its `null`, if it is serialized in another form.
+    pub(crate) result: Option<&'static Schema>,
     /// `true` if results may omit the property although calls may not (`skip_serializing_if`).
     pub(crate) skipped_in_results: bool,
     /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
@@ -35,9 +37,10 @@ pub struct Property {
 impl Property {
     /// Creates a property, which is required unless `schema` accepts `null`.
     pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
-        let (nullable, schema) = match schema.kind {
-            Kind::Nullable(inner) => (true, inner),
-            _ => (false, schema),
+        let (nullable, schema, result) = match schema.kind {
+            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => (true, inner, None),
+            Kind::Nullable(inner) => (true, inner, Some(schema)),
+            _ => (false, schema, None),
         };
         Property {
             name,
@@ -50,6 +53,7 @@ impl Property {
             nullable,
             has_fallback: false,
             exact: false,
+            result,
             skipped_in_results: false,
             flat: false,
             stats: None,
@@ -107,6 +111,14 @@ impl Property {
         self.schema
     }
 
+    /// Returns the schema of the value in one direction, without `null` if it is nullable.
+    pub(crate) const fn value(&self, direction: Direction) -> &'static Schema {
+        match (direction, self.result) {
+            (Direction::Result, Some(result)) => result,
+            _ => self.schema,
+        }
+    }
+
     /// Returns `true` if a call must provide the property.
     pub const fn is_required(&self) -> bool {
         self.required
@@ -154,7 +166,12 @@ pub(crate) struct Members {
 }
 
 impl Members {
+    /// Returns the properties of an object of arguments.
     pub(crate) fn of(properties: &'static [Property]) -> Members {
+        Members::in_direction(properties, Direction::Arguments)
+    }
+
+    pub(crate) fn in_direction(properties: &'static [Property], direction: Direction) -> Members {
         if !properties.iter().any(|property| property.flat) {
             return Members {
                 known: Cow::Borrowed(properties),
@@ -163,7 +180,7 @@ impl Members {
         }
         let mut known = Vec::new();
         let mut others = None;
-        collect(properties, &mut known, &mut others);
+        collect(properties, direction, &mut known, &mut others);
         Members {
             known: Cow::Owned(known),
             others,
@@ -173,15 +190,16 @@ impl Members {
 
 fn collect(
     properties: &'static [Property],
+    direction: Direction,
     known: &mut Vec<Property>,
     others: &mut Option<&'static Schema>,
 ) {
     for property in properties {
-        match &property.schema.kind {
-            Kind::Object(inner) if property.flat => collect(inner, known, others),
-            Kind::Map(rule) if property.flat => match rule.keys.kind {
+        match &property.schema.form(direction).kind {
+            Kind::Object(inner) if property.flat => collect(inner, direction, known, others),
+            Kind::Map(rule) if property.flat => match rule.keys.form(direction).kind {
                 Kind::Enum(keys) => {
-                    known.extend((0..keys.values.len()).map(|at| key_property(rule, at)));
+                    known.extend(keys.values.iter().map(|key| key_property(rule, *key)));
                     if keys.is_open {
                         *others = Some(rule.values);
                     }
@@ -196,10 +214,6 @@ fn collect(
 }
 
 /// Returns the property for a key of a flattened map whose keys are an enum.
-pub(super) const fn key_property(rule: &MapRule, at: usize) -> Property {
-    let name = match rule.keys.kind {
-        Kind::Enum(keys) => keys.values[at],
-        _ => Text::EMPTY,
-    };
-    Property::new(name, Text::EMPTY, rule.values).optional()
+pub(super) const fn key_property(rule: &MapRule, key: Text) -> Property {
+    Property::new(key, Text::EMPTY, rule.values).optional()
 }

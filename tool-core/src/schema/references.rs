@@ -1,7 +1,7 @@
 //! References between recursive types: the names that a schema defines and what they refer to.
 
 use crate::schema::check::same;
-use crate::schema::{Kind, Property, Schema};
+use crate::schema::{Direction, Kind, Property, Schema};
 
 /// The most recursive types in one schema.
 const RECURSIVE: usize = 16;
@@ -20,9 +20,9 @@ impl Names {
     };
 
     /// Collects the names of all references in `schema`.
-    pub(crate) const fn of(schema: &Schema) -> Names {
+    pub(crate) const fn of(schema: &Schema, direction: Direction) -> Names {
         let mut names = Names::NONE;
-        names.collect(schema);
+        names.collect(schema, direction);
         names
     }
 
@@ -30,8 +30,8 @@ impl Names {
         self.names.into_iter().take(self.count)
     }
 
-    const fn collect(&mut self, schema: &Schema) {
-        if let Kind::Reference(reference) = schema.kind
+    const fn collect(&mut self, schema: &Schema, direction: Direction) {
+        if let Kind::Reference(reference) = schema.form(direction).kind
             && !self.contains(reference.name)
         {
             assert!(
@@ -42,8 +42,8 @@ impl Names {
             self.count += 1;
         }
         let mut at = 0;
-        while let Some(child) = schema.child(at) {
-            self.collect(child);
+        while let Some(child) = schema.child(direction, at) {
+            self.collect(child, direction);
             at += 1;
         }
     }
@@ -59,17 +59,17 @@ impl Names {
         false
     }
 
-    const fn resolve_in(&self, schema: &Schema) {
+    const fn resolve_in(&self, schema: &Schema, direction: Direction) {
         let mut at = 0;
         while at < self.count {
             let name = self.names[at];
-            let Some(definition) = find(schema, name) else {
+            let Some(definition) = find(schema, name, direction) else {
                 panic!(
                     "a recursive type is referred to but not defined in this schema; add \
                      `#[param(recursive)]` to the field that leads back to the tool's own type"
                 )
             };
-            check_same(schema, name, definition);
+            check_same(schema, name, definition, direction);
             at += 1;
         }
     }
@@ -97,26 +97,30 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
                 | Kind::Enum(_)
         );
         if !is_leaf {
-            names.collect(parameters[at].schema);
+            names.collect(parameters[at].schema, Direction::Arguments);
         }
         at += 1;
     }
     if names.count > 0 {
-        names.resolve_in(&Schema::object(parameters));
+        names.resolve_in(&Schema::object(parameters), Direction::Arguments);
     }
     if let Some(output) = output {
-        Names::of(output).resolve_in(output);
+        Names::of(output, Direction::Result).resolve_in(output, Direction::Result);
     }
 }
 
 /// Finds the schema with this name in a tree.
-pub(crate) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
+pub(crate) const fn find<'s>(
+    schema: &'s Schema,
+    name: &str,
+    direction: Direction,
+) -> Option<&'s Schema> {
     if same(schema.name, name) {
         return Some(schema);
     }
     let mut at = 0;
-    while let Some(child) = schema.child(at) {
-        if let Some(found) = find(child, name) {
+    while let Some(child) = schema.child(direction, at) {
+        if let Some(found) = find(child, name, direction) {
             return Some(found);
         }
         at += 1;
@@ -125,24 +129,25 @@ pub(crate) const fn find<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schem
 }
 
 /// Checks that all types with this name are the same: a reference to one would describe the others.
-const fn check_same(schema: &Schema, name: &str, definition: &Schema) {
+const fn check_same(schema: &Schema, name: &str, definition: &Schema, direction: Direction) {
     if same(schema.name, name) {
         assert!(
-            is_same_schema(schema, definition),
+            is_same_schema(schema, definition, direction),
             "two different recursive types have the same name in this schema, perhaps one type \
              with different parameters; wrap one of them in a type with another name"
         );
         return;
     }
     let mut at = 0;
-    while let Some(child) = schema.child(at) {
-        check_same(child, name, definition);
+    while let Some(child) = schema.child(direction, at) {
+        check_same(child, name, definition, direction);
         at += 1;
     }
 }
 
 /// Returns `true` if two schemas describe the same values, as far as types of one name can differ.
-const fn is_same_schema(left: &Schema, right: &Schema) -> bool {
+const fn is_same_schema(left: &Schema, right: &Schema, direction: Direction) -> bool {
+    let (left, right) = (left.form(direction), right.form(direction));
     let is_same_node = match (&left.kind, &right.kind) {
         (Kind::Any, Kind::Any)
         | (Kind::Null, Kind::Null)
@@ -176,7 +181,7 @@ const fn is_same_schema(left: &Schema, right: &Schema) -> bool {
             }
             left.values.len() == right.values.len()
         }
-        (Kind::Map(left), Kind::Map(right)) => is_same_schema(left.keys, right.keys),
+        (Kind::Map(left), Kind::Map(right)) => is_same_schema(left.keys, right.keys, direction),
         (Kind::Object(left), Kind::Object(right)) => {
             let mut at = 0;
             while at < left.len() && at < right.len() {
@@ -197,8 +202,8 @@ const fn is_same_schema(left: &Schema, right: &Schema) -> bool {
     }
     let mut at = 0;
     loop {
-        match (left.child(at), right.child(at)) {
-            (Some(left), Some(right)) if is_same_schema(left, right) => at += 1,
+        match (left.child(direction, at), right.child(direction, at)) {
+            (Some(left), Some(right)) if is_same_schema(left, right, direction) => at += 1,
             (None, None) => return true,
             _ => return false,
         }

@@ -4,25 +4,30 @@
 
 mod coerce;
 mod decoding;
+mod distinct;
 pub(crate) mod incremental;
 mod path;
+mod results;
 mod text;
 mod unions;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
 
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
+#[cfg(feature = "dynamic")]
+pub(crate) use self::distinct::duplicate_item;
+use self::distinct::{TooComplex, duplicate};
 use self::path::Path;
 pub(crate) use self::path::path_at;
+pub(crate) use self::results::validate_result;
 use self::text::Rewrite;
 use self::unions::may_be_kind;
 use super::cursor::Cursor;
 use super::decode_check::{DecodeCheckFn, rejection};
-use super::messages::{did_you_mean, expected, push, shorten, unknown};
-use super::numbers::{is_multiple, whole_number};
+use super::messages::{did_you_mean, expected, integer_in_full, push, shorten, unknown};
+use super::numbers::{EXACT_IN_FLOAT, is_multiple, values_round, whole_number};
 use super::property::Members;
 use super::sets::{BitSet, KeySet};
 use super::violation::{Coercion, Violation, Violations};
@@ -53,6 +58,15 @@ pub(crate) struct Normalised {
     pub(crate) coercions: Vec<Coercion>,
 }
 
+/// The options of [`normalise`].
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Options {
+    /// `true` if the conversions in [`coerce`] are applied.
+    pub(crate) is_lenient: bool,
+    /// `true` if the text was written from a JSON value, which rounds integers of more than 64 bits.
+    pub(crate) is_rounded: bool,
+}
+
 /// The error of [`normalise`].
 pub(crate) enum ValidateError {
     /// The text is not JSON, with the message of `serde_json`.
@@ -65,14 +79,14 @@ pub(crate) enum ValidateError {
 /// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
 /// an optional property, an absent `Option` in a newtype, an enum value in another case. Aliases of
 /// properties are replaced too, so that hooks see one name.
-/// `is_lenient` adds the conversions in [`coerce`].
 pub(crate) fn normalise(
     schema: &Schema,
     text: &str,
-    is_lenient: bool,
+    options: Options,
 ) -> Result<Normalised, ValidateError> {
     let mut validator = Validator::new(text, true);
-    validator.is_lenient = is_lenient;
+    validator.is_lenient = options.is_lenient;
+    validator.is_rounded = options.is_rounded;
     validator.value(schema, &Path::ROOT, 0);
     // Violations found in invalid JSON are meaningless.
     if !validator.is_json_to_end()
@@ -96,6 +110,7 @@ struct Validator<'t> {
     /// The rewritten arguments, if they are wanted.
     output: Option<Rewrite<'t>>,
     is_lenient: bool,
+    is_rounded: bool,
     /// `true` while everything skipped is known to be JSON, if that matters; see [`text`].
     is_plain_json: bool,
     /// The result of checking the text with `serde_json`, once that was necessary.
@@ -128,6 +143,7 @@ impl<'t> Validator<'t> {
             violations: Violations::default(),
             output: rewrites.then(|| Rewrite::new(text)),
             is_lenient: false,
+            is_rounded: false,
             is_plain_json: rewrites,
             json_check: None,
             respells: rewrites,
@@ -176,7 +192,7 @@ impl<'t> Validator<'t> {
             && !is_quick_to_decode(&mut self.decode_budget, schema, value)
         {
             self.report_too_complex(path);
-        } else if let Some(error) = decode_check(value) {
+        } else if let Some(error) = decode_check(value, None) {
             self.report(path, |out| *out += &rejection(&error, Some(schema)));
         }
     }
@@ -275,8 +291,24 @@ impl<'t> Validator<'t> {
                 );
             }
         } else if let (None, Cow::Owned(digits)) = (side, digits) {
+            if self.is_rounded && number.unsigned_abs() >= EXACT_IN_FLOAT && values_round() {
+                return self.report_rounded(text, path);
+            }
             self.rewrite_since(start.position(), &digits);
         }
+    }
+
+    fn report_rounded(&mut self, text: &str, path: &Path<'_>) {
+        self.report(path, |out| {
+            let (got, least, most) = (shorten(text), i64::MIN, u64::MAX);
+            push(
+                out,
+                format_args!(
+                    "{got} may have been rounded on the way; \
+                     give an integer from {least} to {most} in plain digits"
+                ),
+            );
+        });
     }
 
     fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
@@ -384,19 +416,24 @@ impl<'t> Validator<'t> {
     }
 
     fn array(&mut self, schema: &Schema, rule: &ArrayRule, path: &Path<'_>, depth: usize) {
-        let start = self.cursor.clone();
+        let start = self.cursor.position();
+        let before = self.output.as_ref().map(Rewrite::mark);
         let count = self.items(path, depth, |_| Some(rule.items));
         if !rule.lengths.accepts(count) {
             self.report_mismatch(schema, &count.to_string(), path);
         }
         if rule.is_unique {
-            let array = start.text_to(&self.cursor);
-            if let Some(twice) = duplicate_item(array) {
-                self.report(path, |out| {
-                    let twice = shorten(&twice);
-                    push(out, format_args!("contains {twice} twice; give it once"));
-                });
-            }
+            let place = start..self.cursor.position();
+            let array = match (&mut self.output, before) {
+                (Some(output), Some(before)) => output.value(before, place),
+                _ => self.text.get(place).unwrap_or_default(),
+            };
+            let message = match duplicate(rule.items, array, &mut self.budget) {
+                Ok(None) => return,
+                Ok(Some(twice)) => format!("contains {} twice; give it once", shorten(twice)),
+                Err(TooComplex) => return self.report_too_complex(path),
+            };
+            self.report(path, |out| out.push_str(&message));
         }
     }
 
@@ -430,30 +467,53 @@ impl<'t> Validator<'t> {
 
     fn map(&mut self, schema: &Schema, rule: &MapRule, path: &Path<'_>, depth: usize) {
         let mut seen = KeySet::default();
+        let mut respelled = 0;
         let mut is_first = true;
         self.open(b'{');
         while self.has_next(b'}', is_first) {
             is_first = false;
-            if let Some(key) = self.key() {
-                let path = path.key(&key);
-                if seen.contains(&key) {
-                    self.duplicate(&path);
-                } else if is_key(rule.keys, &key) {
-                    self.value(rule.values, &path, depth + 1);
-                } else {
-                    self.skip_value();
-                    self.report(&path, |out| {
-                        out.push_str("unknown; a key must be ");
-                        expected(out, rule.keys);
-                    });
-                }
+            self.cursor.peek();
+            let start = self.cursor.position();
+            let Some(key) = self.key(path) else {
+                continue;
+            };
+            let path = path.key(&key);
+            let Some(value) = self.map_key(rule.keys, key.clone(), start) else {
+                self.skip_value();
+                self.report(&path, |out| write_unknown_key(out, rule.keys, &key));
                 seen.insert(key);
+                continue;
+            };
+            if !seen.contains(&value) {
+                self.value(rule.values, &path, depth + 1);
+                seen.insert(value);
+            } else if value == key {
+                self.duplicate(&path);
+            } else {
+                respelled += 1;
+                self.skip_value();
+                self.report(&path, |out| write_same_key(out, &value));
             }
         }
-        if !rule.lengths.accepts(seen.len()) {
-            let count = seen.len();
+        let count = seen.len() + respelled;
+        if !rule.lengths.accepts(count) {
             self.report_mismatch(schema, &count.to_string(), path);
         }
+    }
+
+    /// Returns a key as the name of the value that it is decoded to, and rewrites it if it differs in
+    /// case. Returns `None` if it is not accepted.
+    fn map_key(&mut self, keys: &Schema, key: Cow<'t, str>, start: usize) -> Option<Cow<'t, str>> {
+        if let Kind::Enum(strings) = keys.kind
+            && !strings.contains(&key)
+            && let Some(value) = strings.match_ignoring_case(&key)
+        {
+            if !self.respells {
+                return None;
+            }
+            self.rewrite_since(start, &format!("\"{}\":", value.json()));
+        }
+        key_value(keys, key)
     }
 
     fn object(&mut self, properties: &'static [Property], path: &Path<'_>, depth: usize) {
@@ -484,7 +544,7 @@ impl<'t> Validator<'t> {
                 let path = path.key(property.name());
                 self.member(property, start, seen.insert(next), &path, depth);
                 next += 1;
-            } else if let Some(key) = self.key() {
+            } else if let Some(key) = self.key(path) {
                 let place = known.iter().position(|property| property.has_name(&key));
                 if let Some(place) = place {
                     let (property, is_new) = (&known[place], seen.insert(place));
@@ -566,6 +626,7 @@ impl<'t> Validator<'t> {
             items: ANY,
             lengths: Lengths::ANY,
             is_unique: false,
+            is_set: false,
         };
         const MEMBERS: &MapRule = &MapRule {
             keys: &Schema::STRING,
@@ -614,55 +675,54 @@ fn matches_pattern(_: &StringRule, _: &str) -> bool {
     true
 }
 
+/// Returns a key as the name of the value that it is decoded to. Returns `None` if it is not accepted.
+fn key_value<'k>(keys: &Schema, key: Cow<'k, str>) -> Option<Cow<'k, str>> {
+    match keys.kind {
+        Kind::Enum(strings) => strings.value_of(&key).map(Cow::Borrowed),
+        _ => is_key(keys, &key).then_some(key),
+    }
+}
+
+fn write_unknown_key(out: &mut String, keys: &Schema, key: &str) {
+    out.push_str("unknown; a key must be ");
+    match &keys.kind {
+        Kind::Integer(range) if is_integer(key) => integer_in_full(out, range),
+        _ => expected(out, keys),
+    }
+}
+
+/// Reports a key that means the same value as an earlier one.
+fn write_same_key(out: &mut String, value: &str) {
+    push(
+        out,
+        format_args!("means \"{value}\", which is given twice; give it once"),
+    );
+}
+
 /// Returns `true` if `key` matches the schema of a map's keys.
 fn is_key(keys: &Schema, key: &str) -> bool {
     match keys.kind {
-        Kind::Enum(strings) => strings.accepts(key),
-        // As serde reads integer keys: no plus sign and no leading zeros.
         Kind::Integer(range) => {
-            let digits = key.strip_prefix('-').unwrap_or(key);
-            let spelled = digits == "0" && digits == key
-                || digits.bytes().all(|byte| byte.is_ascii_digit())
-                    && digits.bytes().next().is_some_and(|byte| byte != b'0');
-            let number = key.parse().unwrap_or(i128::MAX);
-            spelled && range.minimum <= number && number <= range.maximum
+            is_integer(key)
+                && match key.parse() {
+                    Ok(number) => range.minimum <= number && number <= range.maximum,
+                    // `i128::MAX` stands for the maximum of `u128`.
+                    Err(_) => {
+                        range.minimum >= 0
+                            && range.maximum == i128::MAX
+                            && key.parse::<u128>().is_ok()
+                    }
+                }
         }
         Kind::String(rule) => rule.lengths.is_any() || rule.lengths.accepts(key.chars().count()),
         _ => true,
     }
 }
 
-/// Returns the first item of a JSON array that equals an earlier one, as JSON Schema compares.
-pub(crate) fn duplicate_item(array: &str) -> Option<String> {
-    let items: Vec<serde_json::Value> = serde_json::from_str(array).ok()?;
-    let mut seen = HashSet::new();
-    items
-        .into_iter()
-        .map(|item| canonical(&item))
-        .find(|item| !seen.insert(item.clone()))
-}
-
-/// Returns a text that equal values share: keys sorted, numbers by value.
-fn canonical(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(canonical).collect();
-            format!("[{}]", items.join(","))
-        }
-        serde_json::Value::Object(members) => {
-            let mut members: Vec<_> = members
-                .iter()
-                .map(|(key, value)| format!("{key:?}:{}", canonical(value)))
-                .collect();
-            members.sort_unstable();
-            format!("{{{}}}", members.join(","))
-        }
-        serde_json::Value::Number(number) => {
-            let text = number.to_string();
-            whole_number(&text)
-                .unwrap_or(Cow::Borrowed(&text))
-                .into_owned()
-        }
-        other => other.to_string(),
-    }
+/// Returns `true` if a key is an integer as serde reads it: no plus sign and no leading zeros.
+fn is_integer(key: &str) -> bool {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    digits == "0" && digits == key
+        || digits.bytes().all(|byte| byte.is_ascii_digit())
+            && digits.bytes().next().is_some_and(|byte| byte != b'0')
 }

@@ -129,6 +129,11 @@ impl Violations {
         self.listed.is_empty()
     }
 
+    /// Returns the number of violations, listed or not.
+    pub(crate) fn len(&self) -> usize {
+        self.listed.len() + self.more
+    }
+
     /// Returns the listed violations.
     pub(crate) fn listed(&self) -> &[Violation] {
         &self.listed

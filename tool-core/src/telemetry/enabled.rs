@@ -287,7 +287,7 @@ fn succeeded(data: &EventData, result: &ToolResult) {
 /// Emits an error if the operator has to act, a warning if the model has to.
 #[cold]
 fn failed(data: &EventData, result: &ToolResult, error: &ToolError) {
-    use ToolErrorKind::{Failed, Panicked, TimedOut, Unavailable};
+    use ToolErrorKind::{Failed, InvalidResult, Panicked, TimedOut, Unavailable};
 
     macro_rules! failure {
         ($macro:ident, $level:ident) => {{
@@ -312,7 +312,7 @@ fn failed(data: &EventData, result: &ToolResult, error: &ToolError) {
     }
 
     match error.kind() {
-        Failed | Panicked | TimedOut | Unavailable => failure!(error, ERROR),
+        Failed | InvalidResult | Panicked | TimedOut | Unavailable => failure!(error, ERROR),
         _ => failure!(warn, WARN),
     }
 }

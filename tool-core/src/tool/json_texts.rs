@@ -75,7 +75,7 @@ impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
         let mut bytes = [0; BYTES];
         let draft = &T::DRAFT;
         if draft.length > INLINE_CAPACITY {
-            write_both(T::SOURCE.parameters, T::SOURCE.output, &mut bytes);
+            write_both(T::SOURCE.parameters, T::SOURCE.output_schema(), &mut bytes);
         } else {
             let (text, _) = draft.bytes.split_at(draft.length);
             let (place, _) = bytes.split_at_mut(draft.length);
@@ -125,6 +125,7 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
 mod tests {
     use super::*;
     use crate::args::ArgumentError;
+    use crate::output::OutputSchema;
     use crate::schema::Text;
     use crate::spec::StaticSpec;
     use crate::tool::Invoke;
@@ -138,7 +139,10 @@ mod tests {
             impl Tool for $tool {
                 const SOURCE: StaticSpec = StaticSpec {
                     parameters: $parameters,
-                    output: Some(OUTPUT),
+                    output: Some(OutputSchema {
+                        schema: OUTPUT,
+                        writes: 0,
+                    }),
                     ..StaticSpec::EMPTY
                 };
                 const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));

@@ -3,10 +3,11 @@
 use chrono::{DateTime, Month, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 
 use crate::schema::{IntegerRange, Kind, Schema, Text};
-use crate::types::{MONTHS, ToolType, described_string};
+use crate::types::{MONTHS, ToolType, WRITES_EXACTLY, described_string};
 
 impl<Z: TimeZone> ToolType for DateTime<Z> {
     const SCHEMA: &'static Schema = &Schema::format("date-time");
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 // The format `time` of JSON Schema requires an offset, which these types don't have.

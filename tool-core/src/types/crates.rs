@@ -2,7 +2,8 @@
 
 #![allow(unused_imports, reason = "each feature uses some of them")]
 
-use super::{ToolType, described_string};
+use super::{ToolType, WRITES_EXACTLY, described_string};
+use crate::schema::decode_check::{DecodeCheck, with_decode_check};
 use crate::schema::{Property, Schema, Text};
 use crate::types::borrow::BorrowArg;
 
@@ -14,10 +15,13 @@ schemas! {
 }
 
 // It would also read a number, but through an `f64`, which loses digits; validation rejects that. The
-// crate's feature `serde-float`, which writes it as a number, is not supported.
+// crate's feature `serde-float`, which writes it as a number, is not supported: a result is validated.
 #[cfg(feature = "rust_decimal")]
-schemas! {
-    rust_decimal::Decimal => described_string("Decimal number as a string, such as 12.50.").with_several_forms();
+impl ToolType for rust_decimal::Decimal {
+    const SCHEMA: &'static Schema = &with_decode_check(
+        described_string("Decimal number as a string, such as 12.50.").with_several_forms(),
+        DecodeCheck::<rust_decimal::Decimal>::VALUE,
+    );
 }
 
 #[cfg(feature = "semver")]
@@ -44,6 +48,7 @@ macro_rules! strings {
         impl ToolType for $type {
             const SCHEMA: &'static Schema = &Schema::STRING;
             const EXACT: bool = true;
+            const WRITES: u8 = WRITES_EXACTLY;
         }
     )*};
 }
@@ -75,6 +80,7 @@ impl<L: ToolType, R: ToolType> ToolType for either::Either<L, R> {
             ]
         },
     );
+    const WRITES: u8 = L::WRITES & R::WRITES;
 }
 
 /// The value of a side, which is required even if it may be `null`.
@@ -92,11 +98,12 @@ const fn side(name: &'static str, schema: &'static Schema) -> Property {
 #[cfg(feature = "indexmap")]
 impl<K: ToolType, V: ToolType, S> ToolType for indexmap::IndexMap<K, V, S> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
+    const WRITES: u8 = K::WRITES & V::WRITES;
 }
 
-// A set accepts duplicate items, since nothing is lost.
 #[cfg(feature = "indexmap")]
 impl<T: ToolType, S> ToolType for indexmap::IndexSet<T, S> {
-    const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
+    const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
     const EXACT: bool = T::EXACT;
+    const WRITES: u8 = T::WRITES;
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, Text};
-use crate::types::{MapKey, ToolType, described_string};
+use crate::types::{MapKey, ToolType, WRITES_EXACTLY, WRITES_NULLS, described_string};
 
 /// Types for which serde accepts exactly what the schema describes.
 macro_rules! scalars {
@@ -20,6 +20,7 @@ macro_rules! scalars {
         impl ToolType for $type {
             const SCHEMA: &'static Schema = &$schema;
             const EXACT: bool = true;
+            const WRITES: u8 = WRITES_EXACTLY;
         }
     )*};
 }
@@ -27,7 +28,6 @@ macro_rules! scalars {
 scalars! {
     bool => Schema::BOOLEAN;
     char => Schema::string(Lengths::exactly(1));
-    f64 => Schema::NUMBER;
     str => Schema::STRING;
     String => Schema::STRING;
     Box<str> => Schema::STRING;
@@ -35,10 +35,17 @@ scalars! {
     Cow<'_, str> => Schema::STRING;
 }
 
+impl MapKey for bool {}
 impl MapKey for char {}
 impl MapKey for String {}
 impl MapKey for Box<str> {}
 impl MapKey for Cow<'_, str> {}
+
+impl ToolType for f64 {
+    const SCHEMA: &'static Schema = &Schema::NUMBER;
+    const EXACT: bool = true;
+    const WRITES: u8 = WRITES_NULLS;
+}
 
 /// The least number that rounds to infinity as an `f32`: half a step above `f32::MAX`.
 const ABOVE_F32: f64 = 3.402_823_567_797_336_6e38;
@@ -49,6 +56,7 @@ impl ToolType for f32 {
     const SCHEMA: &'static Schema = &Schema::of(Kind::Number(NumberRange::up_to(f64::from_bits(
         ABOVE_F32.to_bits() - 1,
     ))));
+    const WRITES: u8 = WRITES_NULLS;
 }
 
 const fn integer(minimum: i128, maximum: i128, shows_minimum: bool, shows_maximum: bool) -> Schema {
@@ -72,11 +80,13 @@ macro_rules! integers {
         impl ToolType for Wrapping<$type> {
             const SCHEMA: &'static Schema = <$type>::SCHEMA;
             const EXACT: bool = true;
+            const WRITES: u8 = WRITES_EXACTLY;
         }
 
         // Not exact: serde saturates a number that is out of range.
         impl ToolType for Saturating<$type> {
             const SCHEMA: &'static Schema = <$type>::SCHEMA;
+            const WRITES: u8 = WRITES_EXACTLY;
         }
 
         impl ToolType for NonZero<$type> {
@@ -90,6 +100,7 @@ macro_rules! integers {
                 }
             };
             const EXACT: bool = true;
+            const WRITES: u8 = WRITES_EXACTLY;
         }
     )*};
 }
@@ -123,12 +134,18 @@ schemas! {
     SocketAddr => described_string("IP address and port, such as 127.0.0.1:8080 or [::1]:8080.");
 }
 
+impl ToolType for serde_json::Number {
+    const SCHEMA: &'static Schema = &Schema::NUMBER;
+}
+
 impl ToolType for serde_json::Value {
     const SCHEMA: &'static Schema = &Schema::ANY;
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 impl ToolType for serde_json::Map<String, serde_json::Value> {
     const SCHEMA: &'static Schema = &Schema::map(&Schema::ANY);
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 impl<T: ToolType> ToolType for Option<T> {
@@ -137,6 +154,7 @@ impl<T: ToolType> ToolType for Option<T> {
         _ => const { &Schema::nullable(T::SCHEMA) },
     };
     const EXACT: bool = T::EXACT;
+    const WRITES: u8 = T::WRITES;
 }
 
 macro_rules! sequences {
@@ -144,6 +162,7 @@ macro_rules! sequences {
         impl<T: ToolType $(, $parameter)*> ToolType for $type {
             const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
             const EXACT: bool = T::EXACT;
+            const WRITES: u8 = T::WRITES;
         }
     )*};
 }
@@ -155,7 +174,19 @@ sequences! {
     <> VecDeque<T>,
     <> LinkedList<T>,
     <> BinaryHeap<T>,
-    // A set accepts duplicate items, since nothing is lost.
+}
+
+// A set accepts duplicate items, since nothing is lost, unless it has a minimum length.
+macro_rules! sets {
+    ($(<$($parameter:ident),*> $type:ty),* $(,)?) => {$(
+        impl<T: ToolType $(, $parameter)*> ToolType for $type {
+            const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
+            const EXACT: bool = T::EXACT;
+        }
+    )*};
+}
+
+sets! {
     <> BTreeSet<T>,
     <S> HashSet<T, S>,
 }
@@ -163,20 +194,24 @@ sequences! {
 impl<T: ToolType + Clone> ToolType for Cow<'_, [T]> {
     const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
     const EXACT: bool = T::EXACT;
+    const WRITES: u8 = T::WRITES;
 }
 
 impl<T: ToolType, const N: usize> ToolType for [T; N] {
     const SCHEMA: &'static Schema = &Schema::array_of(T::SCHEMA, Lengths::exactly(N));
     const EXACT: bool = T::EXACT;
+    const WRITES: u8 = T::WRITES;
 }
 
 // Maps are not exact, because serde lets a later duplicate key replace an earlier one.
 impl<K: MapKey, V: ToolType, S> ToolType for HashMap<K, V, S> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
+    const WRITES: u8 = K::WRITES & V::WRITES;
 }
 
 impl<K: MapKey, V: ToolType> ToolType for BTreeMap<K, V> {
     const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
+    const WRITES: u8 = K::WRITES & V::WRITES;
 }
 
 macro_rules! pointers {
@@ -184,6 +219,7 @@ macro_rules! pointers {
         impl<T: ToolType + ?Sized> ToolType for $type {
             const SCHEMA: &'static Schema = T::SCHEMA;
             const EXACT: bool = T::EXACT;
+            const WRITES: u8 = T::WRITES;
         }
     )*};
 }
@@ -193,16 +229,19 @@ pointers!(Rc<T>, Arc<T>);
 impl<T: ToolType> ToolType for Box<T> {
     const SCHEMA: &'static Schema = T::SCHEMA;
     const EXACT: bool = T::EXACT;
+    const WRITES: u8 = T::WRITES;
 }
 
 impl ToolType for () {
     const SCHEMA: &'static Schema = &Schema::NULL;
     const EXACT: bool = true;
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 impl<T: ?Sized> ToolType for PhantomData<T> {
     const SCHEMA: &'static Schema = &Schema::NULL;
     const EXACT: bool = true;
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 macro_rules! tuples {
@@ -210,6 +249,7 @@ macro_rules! tuples {
         impl<$($item: ToolType),*> ToolType for ($($item,)*) {
             const SCHEMA: &'static Schema = &Schema::tuple(const { &[$($item::SCHEMA),*] });
             const EXACT: bool = $($item::EXACT)&&*;
+            const WRITES: u8 = $($item::WRITES)&*;
         }
     )*};
 }
@@ -243,6 +283,7 @@ impl ToolType for Duration {
             &Schema::integer(0, 999_999_999),
         ),
     ]);
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 impl ToolType for SystemTime {
@@ -258,6 +299,7 @@ impl ToolType for SystemTime {
             &Schema::integer(0, 999_999_999),
         ),
     ]);
+    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 macro_rules! ranges {
@@ -266,6 +308,7 @@ macro_rules! ranges {
             const SCHEMA: &'static Schema = &Schema::object(const {
                 &[$(member($member, $description, T::SCHEMA)),*]
             });
+            const WRITES: u8 = T::WRITES;
         }
     )*};
 }

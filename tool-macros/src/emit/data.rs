@@ -6,11 +6,11 @@ use std::ops::Deref;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::parse_quote;
+use syn::{Type, parse_quote};
 
 use super::property::{Member, describe};
 use super::{block, description};
-use crate::model::data::{Data, Field, Shape, Tagging, Variant};
+use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
 use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
@@ -27,7 +27,8 @@ pub(crate) fn data(data: &Data) -> TokenStream {
         flattened: RefCell::default(),
     };
     let schema = schema(&emitter);
-    implementation(data, &schema, &exact(data), &emitter.flattened.into_inner())
+    let flattened = emitter.flattened.into_inner();
+    implementation(data, &schema, &exact(data), &writes(data), &flattened)
 }
 
 /// The type, and what its schema needs beside itself.
@@ -48,13 +49,15 @@ impl Deref for Emitter<'_> {
 /// The implementation for a type that has errors. Without it, every use of the type would be another
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
-    implementation(data, &quote!(__tool_core::Schema::ANY), &quote!(false), &[])
+    let schema = quote!(__tool_core::Schema::ANY);
+    implementation(data, &schema, &quote!(false), &quote!(0), &[])
 }
 
 fn implementation(
     data: &Data,
     schema: &TokenStream,
     exact: &TokenStream,
+    writes: &TokenStream,
     flattened: &[TokenStream],
 ) -> TokenStream {
     let Data { krate, ident, .. } = data;
@@ -80,6 +83,7 @@ fn implementation(
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
             const SCHEMA: &'static __tool_core::Schema = &const { #schema };
             const EXACT: ::core::primitive::bool = #exact;
+            const WRITES: ::core::primitive::u8 = #writes;
         }
 
         #[automatically_derived]
@@ -128,14 +132,7 @@ fn exact(data: &Data) -> TokenStream {
     if !is_read_by_type(&data.shape) {
         return quote!(false);
     }
-    let mut types = Vec::new();
-    let mut spelled = HashSet::new();
-    for field in data.fields() {
-        if spelled.insert(field.ty.to_token_stream().to_string()) {
-            types.push(&field.ty);
-        }
-    }
-    match &types[..] {
+    match &types(&data.shape)[..] {
         [] => quote!(true),
         types => quote!({
             #[allow(unused_imports)]
@@ -143,6 +140,61 @@ fn exact(data: &Data) -> TokenStream {
             #(__tool_core::Exactness::<#types>::VALUE)&&*
         }),
     }
+}
+
+// Input:  struct Place { name: String, latitude: f64, longitude: f64 }
+// Output: { use NotExact as _; Exactness::<String>::WRITES & Exactness::<f64>::WRITES }
+//
+// If serde's derived code writes just what the schema describes, it depends on the fields.
+fn writes(data: &Data) -> TokenStream {
+    let shape = match &data.results {
+        Results::Same => &data.shape,
+        Results::Other(shape) => shape,
+        Results::Unknown => return quote!(0),
+    };
+    if !is_written_by_type(shape) {
+        return quote!(0);
+    }
+    match &types(shape)[..] {
+        [] => quote!(__tool_core::WRITES_EXACTLY),
+        types => quote!({
+            #[allow(unused_imports)]
+            use __tool_core::NotExact as _;
+            #(__tool_core::Exactness::<#types>::WRITES)&*
+        }),
+    }
+}
+
+/// The types of all fields, each once.
+fn types(shape: &Shape) -> Vec<&Type> {
+    let mut spelled = HashSet::new();
+    let types = shape.fields().into_iter().map(|field| &field.ty);
+    types
+        .filter(|ty| spelled.insert(ty.to_token_stream().to_string()))
+        .collect()
+}
+
+/// Returns `true` if serde writes each member by its type and nothing else. A flattened map may
+/// contain a key of the struct.
+fn is_written_by_type(shape: &Shape) -> bool {
+    match shape {
+        Shape::Object(fields) | Shape::Tuple(fields) => fields
+            .iter()
+            .all(|field| is_written_so(field) && !field.is_flat),
+        Shape::Transparent(field) => is_written_so(field),
+        Shape::Unit => true,
+        Shape::Enum(tagging, variants) => variants.iter().all(|variant| {
+            let is_flat = matches!(tagging, Tagging::Internal(_))
+                && matches!(variant.shape, Shape::Transparent(_))
+                && !variant.is_untagged;
+            !is_flat && is_written_by_type(&variant.shape)
+        }),
+    }
+}
+
+/// Returns `true` if a field is written as its type is.
+fn is_written_so(field: &Field) -> bool {
+    field.constraints.schema_override.is_none() && field.constraints.narrowings.is_empty()
 }
 
 /// Returns `true` if serde reads each member by its type and nothing else.
@@ -214,8 +266,21 @@ fn constants(data: &Data) -> TokenStream {
 fn schema(data: &Emitter<'_>) -> TokenStream {
     let name = plain(&data.ident);
     let schema = describe(shape(data, &data.shape), data.description.as_ref());
-    let input_only = data.is_input_only;
-    let named = quote!(__tool_core::named(#schema, #name, #input_only));
+    let named = quote!(__tool_core::named(#schema, #name));
+    let named = match &data.results {
+        Results::Same => named,
+        Results::Unknown => {
+            quote!(__tool_core::with_results(#named, &__tool_core::UNKNOWN))
+        }
+        Results::Other(results) => {
+            let results = shape(data, results);
+            quote!({
+                #[allow(unused_imports)]
+                use __tool_core::NoWritten as _;
+                __tool_core::with_results(#named, const { &#results })
+            })
+        }
+    };
     if data.is_try_from {
         quote!({
             #[allow(unused_imports)]
@@ -270,11 +335,13 @@ fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) 
             .iter()
             .map(|variant| branch(data, tagging, variants, variant)),
     );
+    // A schema of results, for which the order of the variants does not matter.
+    let is_written = variants.iter().any(|variant| variant.is_written);
     // serde tries one variant after the other.
     let is_untagged = matches!(tagging, Tagging::None) || variants.iter().any(|v| v.is_untagged);
     match &branches[..] {
         [only] => only.clone(),
-        _ if is_untagged => {
+        _ if is_untagged && !is_written => {
             // The span makes "would read as an earlier one" underline the enum.
             let most = variants.len() + 64;
             quote_spanned! {data.ident.span()=>
@@ -325,14 +392,18 @@ fn except(schema: TokenStream, is_open: bool, others: &[&Variant]) -> TokenStrea
 /// The unit variants, as one enum of strings with notes.
 fn strings(variants: &[&Variant]) -> TokenStream {
     let all = variants.iter();
-    let listed = all
+    let (listed, other): (Vec<&Variant>, Vec<&Variant>) = all
         .clone()
-        .filter(|one| !one.is_other || variants.len() == 1);
-    let values = listed.map(|variant| text(&variant.name));
-    let other = all.clone().filter(|variant| variant.is_other);
-    let aliases = all.clone().flat_map(|variant| &variant.aliases);
-    let aliases = aliases.chain(other.map(|variant| &variant.name));
+        .partition(|one| !one.is_other || variants.len() == 1);
+    let values = listed.iter().map(|variant| text(&variant.name));
     let is_open = all.clone().any(|variant| variant.is_other);
+    // The variant for other strings comes after the values.
+    let aliases = listed.iter().chain(&other).enumerate();
+    let aliases = aliases.flat_map(|(index, variant)| {
+        let name = Some(&variant.name).filter(|_| index >= listed.len());
+        let names = name.into_iter().chain(&variant.aliases);
+        names.map(move |name| quote!((#name, #index)))
+    });
     let notes = notes(&all.copied().collect::<Vec<_>>());
     quote! {
         __tool_core::strings(
@@ -386,8 +457,7 @@ fn branch(
             match &variant.shape {
                 Shape::Object(fields) => object(data, Object::Struct, &[tag], fields),
                 Shape::Transparent(field) => {
-                    let inner = flattened("content", data, field);
-                    object(data, Object::Newtype, &[&[tag], &inner[..]].concat(), &[])
+                    object(data, Object::Newtype, &[tag], std::slice::from_ref(field))
                 }
                 // serde ignores what follows the tag.
                 _ => quote!(__tool_core::structure(const { &[#tag] }, false)),
@@ -437,7 +507,8 @@ fn content_property(
 /// The property that identifies a variant.
 fn tag_of(tag: &str, variants: &[Variant], variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
-    let (aliases, is_open) = (&variant.aliases, variant.is_other);
+    let aliases = variant.aliases.iter().map(|alias| quote!((#alias, 0)));
+    let is_open = variant.is_other;
     let others = variants
         .iter()
         .filter(|one| !one.is_untagged && !one.is_other);
@@ -476,27 +547,39 @@ fn object(
     properties: &[TokenStream],
     fields: &[Field],
 ) -> TokenStream {
-    let has_flat = fields.iter().any(|field| field.is_flat);
-    let fields = fields.iter().flat_map(|field| {
-        if field.is_flat {
-            flattened("field", data, field).to_vec()
-        } else {
-            vec![property(data, field)]
-        }
+    let is_newtype = object == Object::Newtype;
+    let has_flat = is_newtype || fields.iter().any(|field| field.is_flat);
+    let is_written = fields.iter().any(|field| field.is_written);
+    let fields = fields.iter().flat_map(|field| match object {
+        Object::Newtype => flattened("content", data, field).to_vec(),
+        _ if field.is_flat => flattened("field", data, field).to_vec(),
+        _ => vec![property(data, field)],
     });
     let properties: Vec<_> = properties.iter().cloned().chain(fields).collect();
     let denies_unknown = data.denies_unknown;
-    let is_newtype = object == Object::Newtype;
-    if has_flat || is_newtype {
+    if has_flat {
         let (number, count) = (data.flattened.borrow().len(), properties.len());
+        let (function, fallback) = if is_written {
+            let fallback = quote! {
+                #[allow(unused_imports)]
+                use __tool_core::NoWritten as _;
+            };
+            ("written", Some(fallback))
+        } else {
+            ("object", None)
+        };
+        let function = format_ident!("{function}");
         data.flattened.borrow_mut().push(quote! {
             <#number, #count> {
-                const PROPERTIES: [__tool_core::Property; #count] = [#(#properties),*];
+                const PROPERTIES: [__tool_core::Property; #count] = {
+                    #fallback
+                    [#(#properties),*]
+                };
                 const IS_NEWTYPE: ::core::primitive::bool = #is_newtype;
                 const DENIES_UNKNOWN: ::core::primitive::bool = #denies_unknown;
             }
         });
-        return quote!(__tool_core::flatten::object::<Self, #number, #count>());
+        return quote!(__tool_core::flatten::#function::<Self, #number, #count>());
     }
     let function = format_ident!(
         "{}",
@@ -513,7 +596,7 @@ fn object(
 fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
     let schema = member(data, field).schema();
     let span = ends(&field.ty).0;
-    let function = Ident::new(function, span);
+    let function = Ident::new(if field.is_written { "flat" } else { function }, span);
     [
         // The span makes errors underline the type.
         quote_spanned!(span=> __tool_core::flatten::#function(#schema)),
@@ -545,7 +628,9 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
         ends: ends(&field.ty),
         constraints: &field.constraints,
         constant: (data.generics.params.is_empty())
-            .then(|| format_ident!("__TOOL_NARROW_{}", field.number)),
+            .then(|| format_ident!("__TOOL_NARROW_{}", field.number))
+            .filter(|_| !field.is_written),
+        is_written: field.is_written,
         is_optional: false,
         tool: None,
     }

@@ -22,6 +22,8 @@ pub(super) struct Member<'m> {
     pub(super) constraints: &'m Constraints,
     /// The name of the constant of its narrowed schema. A generic type can't have one.
     pub(super) constant: Option<Ident>,
+    /// `true` for a field that serde writes, whose type need not be a `ToolType`.
+    pub(super) is_written: bool,
     /// `true` for `Option<&T>`, whose `ty` is `T`.
     pub(super) is_optional: bool,
     /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
@@ -179,6 +181,10 @@ impl Member<'_> {
             Some(SchemaOverride::Schema { schema, .. }) => {
                 let schema = json_schema(schema);
                 Base::Schema(quote!(const { &#schema }))
+            }
+            None if self.is_written => {
+                let ty = &self.ty;
+                Base::Schema(quote!(<__tool_core::Written<#ty>>::SCHEMA))
             }
             None => Base::Type(self.ty.clone()),
         }

@@ -339,6 +339,7 @@ fn member<'m>(
         constraints: &parameter.constraints,
         constant: (!is_generic_parameter(tool, parameter))
             .then(|| format_ident!("__TOOL_NARROW_{at}")),
+        is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
         tool: is_checked.then(|| tool.name.value()),
     }
@@ -412,10 +413,14 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
         quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
+    let parallel = tool
+        .parallel
+        .map(|parallel| quote!(parallel: __tool_core::Some(#parallel),));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
+        .chain(parallel)
         .collect();
     (!fields.is_empty()).then(|| {
         quote! {

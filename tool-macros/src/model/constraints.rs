@@ -199,7 +199,7 @@ fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     )
 }
 
-/// `length = 1..=64`
+/// `length = 1..=64` or `length = 3`
 fn length(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let tokens = keys.tokens("length", "1..=64", errors)?;
     let span = tokens.span();
@@ -331,7 +331,7 @@ enum Number {
 }
 
 const FORM: &str = "invalid range; write `1..=14`, `1..` or `0.5..=1.0`";
-const LENGTHS: &str = "invalid range of lengths; write `1..=64`, `1..` or `..=64`";
+const LENGTHS: &str = "invalid range of lengths; write `1..=64`, `1..`, `..=64` or `3`";
 const EMPTY: &str = "empty range; swap its ends or widen it";
 
 impl Range {
@@ -371,9 +371,13 @@ fn float(number: Number) -> Result<f64, &'static str> {
     }
 }
 
-/// Reads a range of lengths, or returns the error message.
+/// Reads a length or a range of lengths, or returns the error message.
 fn lengths(tokens: TokenStream) -> Result<(usize, Option<usize>), &'static str> {
     let length = |number| usize::try_from(number).map_err(|_| LENGTHS);
+    if let Ok(Some(Number::Integer(exact))) = number.parse2(tokens.clone()) {
+        let exact = length(exact)?;
+        return Ok((exact, Some(exact)));
+    }
     match Range::parse(tokens) {
         Ok(Range::Integers(from, to)) => {
             Ok((length(from.unwrap_or(0))?, to.map(length).transpose()?))

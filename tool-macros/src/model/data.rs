@@ -31,11 +31,20 @@ pub(crate) struct Data {
     pub(crate) shape: Shape,
     /// Set by `#[serde(deny_unknown_fields)]`.
     pub(crate) denies_unknown: bool,
-    /// Set if serde writes the type in another form than it reads, so that the schema does not
-    /// describe results.
-    pub(crate) is_input_only: bool,
+    /// The form that serde writes.
+    pub(crate) results: Results,
     /// Set by `#[serde(try_from = …)]`, which may reject values that match the schema.
     pub(crate) is_try_from: bool,
+}
+
+/// The form that serde writes.
+pub(crate) enum Results {
+    /// The form that it reads.
+    Same,
+    /// This form.
+    Other(Shape),
+    /// A form that the attributes don't tell.
+    Unknown,
 }
 
 /// The JSON form of a type.
@@ -76,9 +85,11 @@ pub(crate) struct Variant {
     pub(crate) is_other: bool,
     /// Set by `#[serde(untagged)]` on the variant.
     pub(crate) is_untagged: bool,
-    /// Set if its only field is skipped: serde takes it for a unit variant, except that it requires the
-    /// content of an adjacently tagged one.
+    /// Set if its only field is skipped when serde reads it: a unit variant, except that an adjacently
+    /// tagged one may have `null` as its content.
     pub(crate) is_skipped_newtype: bool,
+    /// Set for a variant of a shape that serde writes.
+    pub(crate) is_written: bool,
 }
 
 /// A property of an object, or an item of a tuple.
@@ -98,6 +109,8 @@ pub(crate) struct Field {
     pub(crate) is_skipped: bool,
     /// Set by `#[serde(flatten)]`.
     pub(crate) is_flat: bool,
+    /// Set for a field of a shape that serde writes. Its type need not be a `ToolType`.
+    pub(crate) is_written: bool,
 }
 
 impl Data {
@@ -113,7 +126,7 @@ impl Data {
         let private = Ident::new("__private", Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
         let (mut denies_unknown, mut is_try_from) = (false, false);
-        let (shape, is_input_only) = match (container, context.check()) {
+        let (shape, results) = match (container, context.check()) {
             (Some(container), Ok(())) => {
                 denies_unknown = container.attrs.deny_unknown_fields();
                 is_try_from = container.attrs.type_try_from().is_some();
@@ -128,7 +141,7 @@ impl Data {
                     (_, Err(error)) => errors.push(error),
                     _ => {}
                 }
-                (Shape::Unit, false)
+                (Shape::Unit, Results::Same)
             }
         };
         Data {
@@ -138,20 +151,25 @@ impl Data {
             description,
             shape,
             denies_unknown,
-            is_input_only,
+            results,
             is_try_from,
         }
     }
 
-    /// Returns all fields, including those of variants.
+    /// Returns all fields that are read, including those of variants.
     pub(crate) fn fields(&self) -> Vec<&Field> {
-        let mut fields = Vec::new();
-        self.shape.collect(&mut fields);
-        fields
+        self.shape.fields()
     }
 }
 
 impl Shape {
+    /// Returns all fields, including those of variants.
+    pub(crate) fn fields(&self) -> Vec<&Field> {
+        let mut fields = Vec::new();
+        self.collect(&mut fields);
+        fields
+    }
+
     fn collect<'s>(&'s self, fields: &mut Vec<&'s Field>) {
         match self {
             Shape::Object(own) | Shape::Tuple(own) => fields.extend(own),
@@ -170,8 +188,8 @@ impl Shape {
     }
 }
 
-/// Returns the shape of a type, and `true` if serde writes another form than it reads.
-fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, bool) {
+/// Returns the shapes of a type.
+fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, Results) {
     let attrs = &container.attrs;
     if let Some(remote) = attrs.remote() {
         errors.at(
@@ -183,22 +201,73 @@ fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, bool) {
     let mut reader = Reader {
         own: &container.ident,
         fields: 0,
-        is_input_only: false,
+        is_written: false,
+        written: Written::Same,
         errors,
     };
     let from = attrs.type_from().or(attrs.type_try_from());
     let tokens = |ty: Option<&Type>| ty.map(|ty| ty.to_token_stream().to_string());
-    reader.is_input_only = tokens(from) != tokens(attrs.type_into());
+    reader.differs_if(tokens(from) != tokens(attrs.type_into()));
     let shape = match from {
         // Arguments have the form of the type that is deserialized.
-        Some(from) => Shape::Transparent(Box::new(field_of_type(from))),
+        Some(from) => Shape::Transparent(Box::new(field_of_type(from, false))),
         None => reader.shape(container),
     };
-    (shape, reader.is_input_only)
+    let results = match reader.written {
+        Written::Same => Results::Same,
+        Written::Unknown => Results::Unknown,
+        Written::Other => read_written(container),
+    };
+    (shape, results)
+}
+
+/// Returns the shape that serde writes. What is wrong with the attributes is reported for the shape
+/// that it reads.
+fn read_written(container: &Container<'_>) -> Results {
+    let mut errors = Errors::default();
+    let mut reader = Reader {
+        own: &container.ident,
+        fields: 0,
+        is_written: true,
+        written: Written::Same,
+        errors: &mut errors,
+    };
+    let shape = match container.attrs.type_into() {
+        Some(into) => Shape::Transparent(Box::new(field_of_type(into, true))),
+        None => reader.shape(container),
+    };
+    if matches!(reader.written, Written::Unknown) || !errors.is_empty() {
+        Results::Unknown
+    } else {
+        Results::Other(shape)
+    }
+}
+
+/// The difference between what serde writes and what it reads.
+enum Written {
+    Same,
+    Other,
+    Unknown,
+}
+
+/// The form of a struct whose tag serde writes: that of an enum with one variant.
+fn tagged(tag: &str, name: &MultiName, shape: Shape) -> Shape {
+    let variant = Variant {
+        span: Span::call_site(),
+        name: name.serialize_name().value.clone(),
+        aliases: Vec::new(),
+        description: None,
+        shape,
+        is_other: false,
+        is_untagged: false,
+        is_skipped_newtype: false,
+        is_written: true,
+    };
+    Shape::Enum(Tagging::Internal(tag.to_owned()), vec![variant])
 }
 
 /// A field with a type and nothing else.
-fn field_of_type(ty: &Type) -> Field {
+fn field_of_type(ty: &Type, is_written: bool) -> Field {
     Field {
         number: 0,
         span: ty.span(),
@@ -210,6 +279,7 @@ fn field_of_type(ty: &Type) -> Field {
         has_default: false,
         is_skipped: false,
         is_flat: false,
+        is_written,
     }
 }
 
@@ -217,11 +287,35 @@ struct Reader<'a> {
     own: &'a Ident,
     /// The number of fields read so far.
     fields: usize,
-    is_input_only: bool,
+    /// `true` while the shape that serde writes is read.
+    is_written: bool,
+    written: Written,
     errors: &'a mut Errors,
 }
 
 impl Reader<'_> {
+    /// Notes that serde writes another form than it reads.
+    fn differs_if(&mut self, differs: bool) {
+        if differs && matches!(self.written, Written::Same) {
+            self.written = Written::Other;
+        }
+    }
+
+    /// Returns `true` if something is not part of the shape, given whether it is read and written.
+    fn skips(&mut self, skip_deserializing: bool, skip_serializing: bool) -> bool {
+        self.differs_if(skip_deserializing != skip_serializing);
+        if self.is_written {
+            skip_serializing
+        } else {
+            skip_deserializing
+        }
+    }
+
+    fn skips_field(&mut self, field: &AstField<'_>) -> bool {
+        let attrs = &field.attrs;
+        self.skips(attrs.skip_deserializing(), attrs.skip_serializing())
+    }
+
     fn shape(&mut self, container: &Container<'_>) -> Shape {
         let attrs = &container.attrs;
         let all_default = !attrs.default().is_none();
@@ -237,8 +331,12 @@ impl Reader<'_> {
                 };
                 let variants: Vec<_> = variants
                     .iter()
-                    .filter(|variant| !variant.attrs.skip_deserializing())
-                    .map(|variant| self.variant(variant))
+                    .filter_map(|variant| {
+                        let attrs = &variant.attrs;
+                        let (read, written) =
+                            (attrs.skip_deserializing(), attrs.skip_serializing());
+                        (!self.skips(read, written)).then(|| self.variant(variant))
+                    })
                     .collect();
                 if variants.is_empty() {
                     self.errors.at(
@@ -254,10 +352,20 @@ impl Reader<'_> {
                     Shape::Transparent(Box::new(self.field(field, false)))
                 })
             }
-            // serde writes the tag of a struct but does not read it.
             Ast::Struct(style, fields) => {
-                self.is_input_only |= matches!(attrs.tag(), TagType::Internal { .. });
-                self.body(*style, fields, all_default)
+                let shape = self.body(*style, fields, all_default);
+                match attrs.tag() {
+                    // serde writes the tag of a struct but does not read it.
+                    TagType::Internal { tag } if matches!(style, Style::Struct) => {
+                        self.differs_if(true);
+                        if self.is_written {
+                            tagged(tag, attrs.name(), shape)
+                        } else {
+                            shape
+                        }
+                    }
+                    _ => shape,
+                }
             }
         }
     }
@@ -282,25 +390,32 @@ impl Reader<'_> {
                  `#[param(as = …)]`",
             );
         }
-        self.is_input_only |= attrs.skip_serializing();
+        if attrs.serialize_with().is_some() {
+            self.written = Written::Unknown;
+        }
+        self.differs_if(attrs.other());
         let docs = Description::of_docs(&docs::lines(&original.attrs));
         let (name, aliases) = self.names(attrs.name(), attrs.aliases());
-        let is_skipped_newtype =
-            matches!(variant.style, Style::Newtype) && variant.fields[0].attrs.skip_deserializing();
+        let shape = self.variant_body(variant);
+        let is_newtype = matches!(variant.style, Style::Newtype);
         Variant {
             span: variant.ident.span(),
             name,
             aliases,
             description: Description::read(described, docs, self.errors),
-            shape: if is_skipped_newtype {
-                self.is_input_only |= !variant.fields[0].attrs.skip_serializing();
-                Shape::Unit
-            } else {
-                self.body(variant.style, &variant.fields, false)
-            },
-            is_other: attrs.other(),
+            is_skipped_newtype: is_newtype && shape.is_unit() && !self.is_written,
+            shape,
+            is_other: attrs.other() && !self.is_written,
             is_untagged: attrs.untagged(),
-            is_skipped_newtype,
+            is_written: self.is_written,
+        }
+    }
+
+    fn variant_body(&mut self, variant: &AstVariant<'_>) -> Shape {
+        match variant.style {
+            // To serde it is a unit variant.
+            Style::Newtype if self.skips_field(&variant.fields[0]) => Shape::Unit,
+            style => self.body(style, &variant.fields, false),
         }
     }
 
@@ -308,10 +423,13 @@ impl Reader<'_> {
         match style {
             Style::Struct => Shape::Object(self.fields(fields, all_default)),
             Style::Unit => Shape::Unit,
-            // serde reads the field of a newtype even if it is skipped.
+            // serde ignores that the field of a newtype struct is skipped.
             Style::Newtype => Shape::Transparent(Box::new(self.field(&fields[0], false))),
             Style::Tuple => {
                 for field in fields {
+                    if field.attrs.skip_serializing_if().is_some() {
+                        self.written = Written::Unknown;
+                    }
                     if !field.attrs.default().is_none() && !field.attrs.skip_deserializing() {
                         let message = "JSON Schema has no optional tuple items; write an `Option` \
                                        without `default`, or a struct with named fields";
@@ -326,9 +444,7 @@ impl Reader<'_> {
     fn fields(&mut self, fields: &[AstField<'_>], all_default: bool) -> Vec<Field> {
         let mut read = Vec::new();
         for field in fields {
-            if field.attrs.skip_deserializing() {
-                self.is_input_only |= !field.attrs.skip_serializing();
-            } else {
+            if !self.skips_field(field) {
                 read.push(self.field(field, all_default));
             }
         }
@@ -349,16 +465,25 @@ impl Reader<'_> {
             .is_some_and(|(flag, _)| flag);
         let mut constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
-        let has_override = constraints.schema_override.is_some();
         let read_with = attrs.deserialize_with().filter(|with| !is_borrow(with));
-        if read_with.is_some() && !has_override {
+        if read_with.is_some() && constraints.schema_override.is_none() {
             self.errors.span(
                 span,
                 "the schema of a field with `with` is unknown; add `#[param(as = Type)]` or \
                  `#[param(schema = r#\"…\"#)]`",
             );
         }
-        self.is_input_only |= attrs.serialize_with().is_some() != read_with.is_some();
+        match (read_with.is_some(), attrs.serialize_with().is_some()) {
+            (false, true) => self.written = Written::Unknown,
+            (true, false) => {
+                self.differs_if(true);
+                if self.is_written {
+                    constraints.schema_override = None;
+                }
+            }
+            _ => {}
+        }
+        let has_override = constraints.schema_override.is_some();
         let (key, aliases) = self.names(attrs.name(), attrs.aliases());
         let mut ty = field.ty.clone();
         if !has_override {
@@ -371,7 +496,8 @@ impl Reader<'_> {
         self.fields += 1;
         let docs = Description::of_docs(&docs::lines(original));
         Field {
-            number: self.fields,
+            // Only fields that are read have a constant.
+            number: if self.is_written { 0 } else { self.fields },
             span,
             key,
             aliases,
@@ -381,13 +507,18 @@ impl Reader<'_> {
             has_default: all_default || !attrs.default().is_none(),
             is_skipped: attrs.skip_serializing() || attrs.skip_serializing_if().is_some(),
             is_flat: attrs.flatten(),
+            is_written: self.is_written,
         }
     }
 
-    /// Returns the name and the aliases for deserialization.
+    /// Returns the name and the aliases of the shape.
     fn names(&mut self, name: &MultiName, aliases: &BTreeSet<Name>) -> (String, Vec<String>) {
         let read = name.deserialize_name().value.clone();
-        self.is_input_only |= name.serialize_name().value != read;
+        let written = &name.serialize_name().value;
+        self.differs_if(*written != read);
+        if self.is_written {
+            return (written.clone(), Vec::new());
+        }
         // serde's aliases include the name.
         let others = aliases.iter().map(|alias| alias.value.clone());
         let others = others.filter(|alias| *alias != read).collect();

@@ -46,6 +46,8 @@ pub(crate) struct Tool {
     pub(crate) attribute_span: Span,
     /// Set unless `doc = false` disables the section on the function's page in rustdoc.
     pub(crate) has_page: bool,
+    /// `parallel`, with its value.
+    pub(crate) parallel: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -206,6 +208,7 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
+        let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
@@ -251,6 +254,7 @@ impl Tool {
             owner,
             attribute_span,
             has_page,
+            parallel,
             is_blocking,
             timeout,
             parameters,

@@ -1,13 +1,15 @@
 //! Constraints, alone and combined, on parameters and on fields.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::net::IpAddr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
 use tool_core::schema::Schema;
 
-use super::enums::Colour;
+use super::Promise;
+use super::enums::{Colour, External, Internal, Paint, UntaggedNumbers};
 use super::structs::Named;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
@@ -96,6 +98,29 @@ impl ToolType for ByHand {
     const SCHEMA: &'static Schema = &Schema::array(<Option<u8>>::SCHEMA);
 }
 
+/// The rows whose tools may rely on the number of values. `unique_variants` has a default, which
+/// differs from an absent property.
+pub fn promises() -> Vec<Promise> {
+    vec![
+        Promise::unique::<f64>("unique_numbers"),
+        Promise::unique::<String>("unique_strings"),
+        Promise::unique::<Value>("unique_values"),
+        Promise::unique::<Named>("unique_structs"),
+        Promise::unique::<Colour>("unique_enums"),
+        Promise::unique::<Paint>("unique_aliased"),
+        Promise::unique::<i64>("unique_integers"),
+        Promise::unique::<f32>("unique_singles"),
+        Promise::unique::<IpAddr>("unique_ips"),
+        Promise::unique::<BTreeSet<u8>>("unique_sets"),
+        Promise::unique::<BTreeMap<Colour, u8>>("unique_maps"),
+        Promise::unique::<Internal>("unique_tagged"),
+        Promise::unique::<UntaggedNumbers>("unique_untagged"),
+        Promise::two::<BTreeSet<Colour>, _>("length_enum_set"),
+        Promise::two::<HashSet<Paint>, _>("length_aliased_set"),
+        Promise::two::<HashSet<i8>, _>("length_number_set"),
+    ]
+}
+
 super::table! {
     both {
         range_inclusive_both [range = 1..=14]: u8;
@@ -112,6 +137,11 @@ super::table! {
         length_above [length = 2..]: String;
         length_list [length = 1..=2]: Vec<u8>;
         length_set [length = ..=2]: BTreeSet<i8>;
+        length_enum_set [length = 2..]: BTreeSet<Colour>;
+        length_aliased_set [length = 2..=3]: HashSet<Paint>;
+        length_number_set [length = 2..]: HashSet<i8>;
+        length_three [length = 3]: String;
+        length_three_items [length = 3]: Vec<bool>;
         length_map [length = 1..=2]: BTreeMap<String, u8>;
         length_enum_map [length = 1..=2]: BTreeMap<Colour, u8>;
         length_optional [length = 1..]: Option<Vec<bool>>;
@@ -131,6 +161,16 @@ super::table! {
         unique_strings [unique]: Vec<String>;
         unique_values [unique]: Vec<Value>;
         unique_structs [unique]: Vec<Named>;
+        unique_enums [unique]: Vec<Colour>;
+        unique_aliased [unique]: Vec<Paint>;
+        unique_integers [unique]: Vec<i64>;
+        unique_singles [unique]: Vec<f32>;
+        unique_ips [unique]: Vec<IpAddr>;
+        unique_sets [unique]: Vec<BTreeSet<u8>>;
+        unique_maps [unique]: Vec<BTreeMap<Colour, u8>>;
+        unique_variants [unique]: Vec<External>;
+        unique_tagged [unique]: Vec<Internal>;
+        unique_untagged [unique]: Vec<UntaggedNumbers>;
         unique_optional [unique]: Option<Vec<Option<i8>>>;
         range_and_step [range = 10..=100, multiple_of = 10]: u16;
         range_and_step_floats [range = 0.0..=1.0, multiple_of = 0.25]: f64;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
 
-use super::enums::Colour;
+use super::enums::{Colour, Paint};
 use super::structs::Named;
 
 type Maybe<T> = Option<T>;
@@ -69,6 +69,8 @@ super::table! {
         map_i16_keys: BTreeMap<i16, Vec<u8>>;
         map_u64_keys: BTreeMap<u64, i8>;
         map_i64_keys: HashMap<i64, String>;
+        map_bool_keys: BTreeMap<bool, u8>;
+        map_aliased_keys: BTreeMap<Paint, u8>;
         map_char_keys: BTreeMap<char, f64>;
         map_bytes: BTreeMap<String, [u8; 3]>;
         pointer_box: Box<Named>;

@@ -21,6 +21,16 @@ pub(super) enum Colour {
     Blue,
 }
 
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToolType,
+)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Paint {
+    #[serde(alias = "crimson")]
+    Red,
+    Blue,
+}
+
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 enum Single {
     Only,
@@ -28,7 +38,7 @@ enum Single {
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 #[serde(rename_all = "snake_case")]
-enum External {
+pub(super) enum External {
     Unit,
     SecondUnit,
     Newtype(u8),
@@ -128,7 +138,7 @@ enum UntaggedObjects {
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 #[serde(untagged)]
-enum UntaggedNumbers {
+pub(super) enum UntaggedNumbers {
     Byte(u8),
     Whole(i64),
     Float(f64),

@@ -8,7 +8,7 @@ use std::ops::{Range, RangeFrom, RangeInclusive, RangeTo};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 super::table! {
     both {
@@ -54,6 +54,7 @@ super::table! {
         range_of_options: Range<Option<u8>>;
         unit: ();
         phantom: PhantomData<u8>;
+        number: Number;
         any: Value;
         any_object: Map<String, Value>;
     }

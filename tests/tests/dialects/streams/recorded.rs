@@ -70,7 +70,8 @@ pub(crate) fn anthropic() -> Case {
         delta(1, json!({"type": "text_delta", "text": " look."})),
         delta(
             1,
-            json!({"type": "citations_delta", "citation": {"type": "web_search_result_location", "url": "u"}}),
+            json!({"type": "citations_delta", "citation": {"type": "web_search_result_location", "url": "https://example.org",
+            "cited_text": "It is", "encrypted_index": "Eo8B", "title": "Lisbon"}}),
         ),
         stop(1),
         start(
@@ -113,7 +114,8 @@ pub(crate) fn anthropic() -> Case {
         "content": [
             {"type": "thinking", "thinking": "Two things.", "signature": "EqQBCgIYAhIM"},
             {"type": "text", "text": "Let me look.",
-             "citations": [{"type": "web_search_result_location", "url": "u"}]},
+             "citations": [{"type": "web_search_result_location", "url": "https://example.org",
+            "cited_text": "It is", "encrypted_index": "Eo8B", "title": "Lisbon"}]},
             {"type": "tool_use", "id": "toolu_A", "name": "get_forecast", "input": {"city": "Lisbon", "days": 2}},
             {"type": "redacted_thinking", "data": "EmwKAhgBEgy3va3pzix"},
             {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Lisbon"}},
@@ -165,9 +167,10 @@ pub(crate) fn responses() -> Case {
         item
     };
     let response = json!({"id": "resp_67ca09c5efe0819096d0511c92b8c890", "object": "response",
-        "status": "completed", "error": null, "incomplete_details": null, "model": "gpt-5",
+        "status": "completed", "error": null, "incomplete_details": null, "model": "gpt-5", "created_at": 1_741_569_952, "tools": [], "tool_choice": "auto",
         "output": [reasoning, message, forecast, search, alarms, second],
-        "usage": {"input_tokens": 82, "output_tokens": 17, "total_tokens": 99},
+        "usage": {"input_tokens": 82, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                  "output_tokens": 17, "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 99},
         "parallel_tool_calls": true});
     let mut begun = response.clone();
     begun["status"] = "in_progress".into();
@@ -212,7 +215,7 @@ pub(crate) fn responses() -> Case {
         json!({"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 2,
                "arguments": "{\"city\":\"Lisbon\",\"days\":2}"}),
         item("done", 2, &forecast),
-        item("added", 3, &with(&search, "action", Value::Null)),
+        item("added", 3, &with(&search, "status", Value::Null)),
         json!({"type": "response.web_search_call.in_progress", "item_id": "ws_1", "output_index": 3}),
         json!({"type": "response.web_search_call.searching", "item_id": "ws_1", "output_index": 3}),
         json!({"type": "response.web_search_call.completed", "item_id": "ws_1", "output_index": 3}),
@@ -220,6 +223,8 @@ pub(crate) fn responses() -> Case {
         item("added", 4, &with(&alarms, "arguments", json!(""))),
         item("done", 4, &alarms),
         item("added", 5, &with(&second, "content", json!([]))),
+        json!({"type": "response.content_part.added", "item_id": "msg_2", "output_index": 5, "content_index": 0,
+               "part": {"type": "output_text", "text": "", "annotations": [], "logprobs": []}}),
         delta(5, "And then."),
         item("done", 5, &second),
         json!({"type": "response.completed", "response": response}),
@@ -410,7 +415,7 @@ pub(crate) fn gemini() -> Case {
             &early,
         ),
         chunk(
-            json!([{"text": "", "thoughtSignature": "Dq9"}]),
+            json!([{"text": "", "thoughtSignature": "Dq9k"}]),
             Some("STOP"),
             &usage,
         ),
@@ -423,7 +428,7 @@ pub(crate) fn gemini() -> Case {
              "thoughtSignature": "CpcCAdHtim8"},
             {"functionCall": {"id": "9f1c", "name": "cancel_booking", "args": {"id": 5}}},
             {"functionCall": {"name": "list_alarms"}},
-            {"text": "", "thoughtSignature": "Dq9"},
+            {"text": "", "thoughtSignature": "Dq9k"},
         ]}}],
         "usageMetadata": usage, "modelVersion": "gemini-3-pro", "responseId": "r1"});
     Case {

@@ -145,9 +145,10 @@ impl StreamFormat for Chat {
     fn read(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ResponseError> {
         let Some(kind) = event["type"].as_str() else {
             self.format.check_error(event)?;
-            return Err(match event["message"].is_string() {
-                true => self.format.provider_error(event),
-                false => self.format.error("an event has no `type`"),
+            return Err(if event["message"].is_string() {
+                self.format.provider_error(event)
+            } else {
+                self.format.error("an event has no `type`")
             });
         };
         let format = self.format;

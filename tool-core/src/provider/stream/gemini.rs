@@ -11,7 +11,7 @@ use crate::provider::usage::Usage;
 /// Returns an error for a response without an answer.
 type Check = fn(&Value) -> Result<Vec<ToolCall>, ResponseError>;
 
-pub(crate) struct Content {
+pub(crate) struct Chunks {
     format: &'static ResponseFormat,
     check: Check,
     /// The response without its candidates.
@@ -26,10 +26,10 @@ pub(crate) struct Content {
     is_stopped: bool,
 }
 
-impl Content {
+impl Chunks {
     /// `check` reads the calls of a whole response.
-    pub(crate) fn new(format: &'static ResponseFormat, check: Check) -> Content {
-        Content {
+    pub(crate) fn new(format: &'static ResponseFormat, check: Check) -> Chunks {
+        Chunks {
             format,
             check,
             response: Map::new(),
@@ -61,9 +61,11 @@ impl Content {
             return Ok(());
         };
         if !text.is_empty() {
-            out.push(match part["thought"] == true {
-                true => StreamEvent::Reasoning(text.to_owned()),
-                false => StreamEvent::Text(text.to_owned()),
+            let text = text.to_owned();
+            out.push(if part["thought"] == true {
+                StreamEvent::Reasoning(text)
+            } else {
+                StreamEvent::Text(text)
             });
         }
         // A part with a signature must be sent back unmerged (Gemini's guide "Thought signatures",
@@ -258,7 +260,7 @@ fn set(arguments: &mut Value, path: &[Step], part: &Value) -> bool {
     true
 }
 
-impl StreamFormat for Content {
+impl StreamFormat for Chunks {
     fn read(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ResponseError> {
         self.format.check_error(event)?;
         let Value::Object(members) = event else {

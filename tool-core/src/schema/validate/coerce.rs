@@ -35,6 +35,7 @@ impl Validator<'_> {
         // Wraps a value only once: an array of arrays is not clearly meant, and a type that is an
         // array of itself would never end.
         if let Kind::Array(rule) = &without_null(schema).kind
+            && rule.lengths.accepts(1)
             && !matches!(text.bytes().next(), Some(b'[' | b'{' | b'n'))
             && self.wrapped_at != Some(start.position())
         {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::unions::may_be_kind;
-use super::{DEPTH, Path, Validator, duplicate_item, is_key, write_mismatch};
+use super::{DEPTH, Path, Validator, key_value, write_mismatch, write_same_key, write_unknown_key};
 use crate::schema::cursor::{Cursor, before_special, unquote};
 use crate::schema::messages::{expected, name, push, unknown};
 use crate::schema::property::Members;
@@ -23,6 +23,7 @@ const ANY_ITEMS: &ArrayRule = &ArrayRule {
     items: ANY,
     lengths: Lengths::ANY,
     is_unique: false,
+    is_set: false,
 };
 const ANY_MEMBERS: &MapRule = &MapRule {
     keys: &Schema::STRING,
@@ -121,6 +122,8 @@ struct Token {
     /// The end of what was looked at.
     scanned: usize,
     has_escapes: bool,
+    /// The most characters of a string.
+    maximum: usize,
     /// The characters of a string so far, and their bytes.
     characters: usize,
     counted: usize,
@@ -128,6 +131,19 @@ struct Token {
     depth: usize,
     /// `true` inside a string of an array or an object.
     is_inside: bool,
+}
+
+impl Token {
+    /// Returns `true` inside a string of any length.
+    #[inline]
+    fn is_in_plain_string(&self) -> bool {
+        match self.kind {
+            TokenKind::Key => true,
+            TokenKind::String => self.maximum == usize::MAX,
+            TokenKind::Whole => self.is_inside,
+            TokenKind::Scalar => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -142,8 +158,6 @@ enum TokenKind {
 
 struct Frame {
     kind: FrameKind,
-    /// Where the array or object starts.
-    start: usize,
     /// The number of items of an array that have started.
     count: usize,
     /// The place of the current key with its quotes.
@@ -180,7 +194,7 @@ impl Incremental {
         Incremental {
             parameters,
             is_lenient,
-            text: String::new(),
+            text: String::with_capacity(128),
             at: 0,
             state: State::Start,
             frames: Vec::new(),
@@ -196,13 +210,12 @@ impl Incremental {
         &self.text
     }
 
-    pub(crate) fn into_parts(self) -> (String, Violations) {
-        (self.text, self.violations)
+    pub(crate) fn into_text(self) -> String {
+        self.text
     }
 
-    /// Returns `true` if the text is a complete value, valid or not.
-    pub(crate) fn is_complete(&self) -> bool {
-        matches!(self.state, State::End)
+    pub(crate) fn all_violations(&self) -> &Violations {
+        &self.violations
     }
 
     pub(crate) fn violations(&self) -> &[Violation] {
@@ -242,6 +255,16 @@ impl Incremental {
 
     /// Validates a further piece of the text.
     pub(crate) fn push(&mut self, piece: &str) {
+        // Most pieces of a long text are in the middle of a string.
+        if let State::Token(token) = &mut self.state
+            && token.is_in_plain_string()
+            && token.scanned == self.text.len()
+            && before_special(piece.as_bytes()) == piece.len()
+        {
+            token.scanned += piece.len();
+            self.text.push_str(piece);
+            return;
+        }
         self.text.push_str(piece);
         while self.step() {}
     }
@@ -318,10 +341,10 @@ impl Incremental {
                 rule: ANY_MEMBERS,
                 seen: KeySet::default(),
             }),
-            // Empty text and `null` count as the empty object.
-            (b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
+            // Empty text, also as a JSON string, and `null` count as the empty object.
+            (b'[' | b'-' | b'0'..=b'9' | b't' | b'f', _) if !self.is_lenient => {
                 self.reject(|out| {
-                    push(out, format_args!("expected an object, got {}", kind(next)))
+                    push(out, format_args!("expected an object, got {}", kind(next)));
                 });
                 self.give_up();
             }
@@ -336,6 +359,10 @@ impl Incremental {
             // Behind the opening quote.
             scanned: self.at + usize::from(matches!(kind, TokenKind::Key | TokenKind::String)),
             has_escapes: false,
+            maximum: match schema.map(|schema| &schema.kind) {
+                Some(Kind::String(rule)) => rule.lengths.maximum,
+                _ => usize::MAX,
+            },
             characters: 0,
             counted: 0,
             depth: 0,
@@ -347,7 +374,6 @@ impl Incremental {
         let is_object = matches!(kind, FrameKind::Object { .. } | FrameKind::Map { .. });
         self.frames.push(Frame {
             kind,
-            start: self.at,
             count: 0,
             key: (0, 0),
             is_reported: false,
@@ -415,6 +441,8 @@ impl Incremental {
                 rule: ANY_MEMBERS,
                 seen: KeySet::default(),
             }),
+            // Items are compared as they are normalised.
+            (Kind::Array(rule), b'[') if rule.is_unique => self.start_token(Some(schema), first),
             (Kind::Array(rule), b'[') => self.open(FrameKind::Array {
                 schema: inner,
                 rule,
@@ -522,11 +550,8 @@ impl Incremental {
 
     /// Rejects a string that is already too long.
     fn check_length(&mut self, token: &mut Token) {
+        let maximum = token.maximum;
         let Some(schema) = token.schema else { return };
-        let Kind::String(rule) = schema.kind else {
-            return;
-        };
-        let maximum = rule.lengths.maximum;
         if token.kind != TokenKind::String || token.has_escapes || maximum == usize::MAX {
             return;
         }
@@ -543,6 +568,7 @@ impl Incremental {
                 push(out, format_args!(", got at least {count} characters"));
             });
             token.schema = None;
+            token.maximum = usize::MAX;
         }
     }
 
@@ -618,16 +644,17 @@ impl Incremental {
             }
             FrameKind::Map { schema, rule, seen } => {
                 let (schema, rule) = (*schema, *rule);
-                let is_twice = seen.contains(&key);
-                let is_valid = is_key(rule.keys, &key);
-                seen.insert(Cow::Owned(key));
+                let value = key_value(rule.keys, Cow::Borrowed(&key)).map(Cow::into_owned);
+                let is_twice = value.as_ref().is_some_and(|value| seen.contains(value));
+                seen.insert(Cow::Owned(value.as_ref().unwrap_or(&key).clone()));
                 let count = seen.len();
                 self.check_count(schema, rule.lengths, count);
-                if !is_valid {
-                    self.reject(|out| {
-                        out.push_str("unknown; a key must be ");
-                        expected(out, rule.keys);
-                    });
+                let Some(value) = value else {
+                    self.reject(|out| write_unknown_key(out, rule.keys, &key));
+                    return Expected::NOTHING;
+                };
+                if is_twice && value != key {
+                    self.reject(|out| write_same_key(out, &value));
                     return Expected::NOTHING;
                 }
                 (Expected::value(Some(rule.values)), is_twice)
@@ -701,9 +728,6 @@ impl Incremental {
             }
             FrameKind::Array { schema, rule } => {
                 self.check_minimum(schema, rule.lengths, frame.count);
-                if rule.is_unique {
-                    self.check_unique(frame.start);
-                }
             }
             FrameKind::Tuple { schema, items } => {
                 self.check_minimum(schema, Lengths::exactly(items.len()), frame.count);
@@ -715,16 +739,6 @@ impl Incremental {
     fn check_minimum(&mut self, schema: &Schema, lengths: Lengths, count: usize) {
         if count < lengths.minimum {
             self.reject(|out| write_mismatch(out, schema, &count.to_string()));
-        }
-    }
-
-    fn check_unique(&mut self, start: usize) {
-        let array = self.text.get(start..self.at).unwrap_or_default();
-        if let Some(twice) = duplicate_item(array) {
-            self.reject(|out| {
-                let twice = super::shorten(&twice);
-                push(out, format_args!("contains {twice} twice; give it once"));
-            });
         }
     }
 

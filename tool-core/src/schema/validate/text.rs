@@ -92,15 +92,16 @@ impl<'t> Validator<'t> {
         next != 0
     }
 
-    /// Skips a key and its colon. Reports a key that is not valid text, and skips its value.
-    pub(super) fn key(&mut self) -> Option<Cow<'t, str>> {
+    /// Skips a key of the object at `path` and its colon. Reports a key that is not valid text, and
+    /// skips its value.
+    pub(super) fn key(&mut self, path: &Path<'_>) -> Option<Cow<'t, str>> {
         self.cursor.peek();
         let key = self.string_token();
         self.is_plain_json &= self.cursor.eat(b':');
         let text = key.text();
         if text.is_none() {
             self.skip_value();
-            self.report_surrogate(&Path::ROOT.key(key.json()));
+            self.report_surrogate(&path.key(key.json()));
         }
         text
     }
@@ -209,7 +210,7 @@ impl<'t> Rewrite<'t> {
 mod tests {
     use serde::de::IgnoredAny;
 
-    use crate::schema::validate::{ValidateError, normalise};
+    use crate::schema::validate::{Options, ValidateError, normalise};
     use crate::schema::{Property, Schema, Text};
 
     const STRINGS: Schema = Schema::array(&Schema::STRING);
@@ -251,8 +252,12 @@ mod tests {
                 let cut = [before.to_owned(), format!("{before}{behind}")];
                 for text in put.chain(swapped).chain(cut) {
                     let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+                    let options = Options {
+                        is_lenient: at % 2 == 0,
+                        is_rounded: at % 3 == 0,
+                    };
                     for schema in [&SCHEMA, &OPEN, &EITHER] {
-                        let result = normalise(schema, &text, at % 2 == 0);
+                        let result = normalise(schema, &text, options);
                         let is_not_json = matches!(result, Err(ValidateError::NotJson(_)));
                         assert_eq!(is_not_json, !is_json, "{text:?}");
                     }

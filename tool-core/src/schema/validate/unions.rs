@@ -7,6 +7,7 @@ use super::text::Rewrite;
 use super::{Path, Validator};
 use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::messages::{did_you_mean, expected, nearest, one_of, push, shorten, text};
+use crate::schema::numbers::whole_number;
 use crate::schema::property::Members;
 use crate::schema::{ExtraForms, Kind, Property, Schema, Strings, Text};
 
@@ -199,7 +200,7 @@ pub(super) fn members(text: &str) -> Vec<Member<'_>> {
 
 /// Returns `false` if a value certainly does not match `schema`, judging by its kind, its tag and
 /// its keys.
-fn may_match(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
+pub(super) fn may_match(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
     match schema.kind {
         Kind::Object(properties) => {
             let Members { known, others } = Members::of(properties);
@@ -231,6 +232,17 @@ fn is_intended(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
                     || required.any(|property| is_given(members, property)))
         }
         Kind::Reference(reference) => is_intended((reference.target)(), text, members),
+        // One of the two ranges of a `NonZero`, whose outer limits the schema may not show.
+        Kind::Integer(range)
+            if !(range.shows_minimum && range.shows_maximum)
+                && may_be_kind(schema, first_byte(text)) =>
+        {
+            whole_number(text).is_none_or(|digits| match digits.as_bytes() {
+                b"0" => range.minimum <= 0 && range.maximum >= 0,
+                [b'-', ..] => range.minimum < 0,
+                _ => range.maximum > 0,
+            })
+        }
         _ => may_be_kind(schema, first_byte(text)),
     }
 }

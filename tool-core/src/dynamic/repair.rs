@@ -1,0 +1,108 @@
+//! [`Repair`]: something that was changed to let a tool in.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A change that [`DynamicTool::foreign`](crate::DynamicTool::foreign) made to a tool.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::DynamicTool;
+///
+/// let tool = DynamicTool::foreign("files/read")
+///     .parameters(json!({"type": "object", "properties": {"file-path": {"type": "string"}}}))
+///     .build(async |_, _| Ok::<_, String>(()))?;
+/// let repairs: Vec<_> = tool.repairs().iter().map(ToString::to_string).collect();
+/// assert_eq!(
+///     repairs,
+///     [
+///         r#"the name "files/read" became "files_read""#,
+///         r#"the missing description became "Files read.""#,
+///         r#"the key "file-path" became "file_path""#,
+///     ],
+/// );
+/// # Ok::<(), tool_core::DynamicToolError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Repair {
+    /// The name was not valid for every provider.
+    Name {
+        /// The name where the tool comes from.
+        original: String,
+        /// The name that models are given. A registry adds a suffix if two tools have it.
+        valid: String,
+    },
+    /// A key was not valid for every provider, at any depth.
+    Key {
+        /// The key that the closure gets.
+        original: String,
+        /// The key that models are given.
+        valid: String,
+    },
+    /// The description was missing.
+    Description(String),
+    /// Models are given a rewritten part of the schema. Calls are validated against the original.
+    Rewritten {
+        /// A JSON pointer into the schema.
+        place: String,
+        /// What was changed.
+        change: String,
+    },
+    /// A part of a schema is invalid, and calls are not validated against it.
+    Unchecked {
+        /// A JSON pointer into the schema.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = |text: &str| Value::from(text).to_string();
+        match self {
+            Repair::Name { original, valid } => {
+                write!(f, "the name {} became {}", quote(original), quote(valid))
+            }
+            Repair::Key { original, valid } => {
+                write!(f, "the key {} became {}", quote(original), quote(valid))
+            }
+            Repair::Description(text) => {
+                write!(f, "the missing description became {}", quote(text))
+            }
+            Repair::Rewritten { place, change } => write!(f, "at {}: {change}", quote(place)),
+            Repair::Unchecked { place, problem } => {
+                write!(f, "not validated at {}: {problem}", quote(place))
+            }
+        }
+    }
+}
+
+/// Collects repairs, each once.
+#[derive(Default)]
+pub(super) struct Repairs(pub(super) Vec<Repair>);
+
+impl Repairs {
+    pub(super) fn push(&mut self, repair: Repair) {
+        // A schema of thousands of parts needs no list of thousands of changes.
+        if self.0.len() < 200 && !self.0.contains(&repair) {
+            self.0.push(repair);
+        }
+    }
+
+    pub(super) fn rewritten(&mut self, place: &str, change: &str) {
+        self.push(Repair::Rewritten {
+            place: place.into(),
+            change: change.into(),
+        });
+    }
+
+    pub(super) fn unchecked(&mut self, place: &str, problem: &str) {
+        self.push(Repair::Unchecked {
+            place: place.into(),
+            problem: problem.into(),
+        });
+    }
+}
