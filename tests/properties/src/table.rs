@@ -175,6 +175,7 @@ pub fn returning() -> Vec<Returning> {
     returning.extend(containers::returning());
     returning.extend(structs::returning());
     returning.extend(enums::returning());
+    returning.extend(flattened::returning());
     returning.extend(recursive::returning());
     returning.extend(constrained::returning());
     returning.extend(written::returning());

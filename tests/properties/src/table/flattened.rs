@@ -270,6 +270,7 @@ super::table! {
         flat_option_parsed: FlatOptionParsed;
         flat_flat: FlatFlat;
         flat_unit: FlatUnit;
+        flat_untagged: FlatUntagged;
         flat_value: FlatValue;
         flat_enum_map: FlatEnumMap;
         flat_several: FlatSeveral;
@@ -281,7 +282,5 @@ super::table! {
         recursive_flat_list: Vec<Node>;
         recursive_flat_enum: Filter;
     }
-    read {
-        flat_untagged: FlatUntagged;
-    }
+    read {}
 }
