@@ -402,14 +402,11 @@ impl Schema {
             Kind::Object(properties) => {
                 let mut at = 0;
                 while at < properties.len() {
-                    let schema = properties[at].schema;
-                    let is_inserted = match schema.form(Direction::Result).kind {
-                        Kind::Object(_) | Kind::Map(_) => true,
-                        // The definition of a union; its members are written out.
-                        Kind::AnyOf(_) => matches!(schema.kind, Kind::AnyOf(_)),
-                        _ => false,
-                    };
-                    if properties[at].flat && !is_inserted {
+                    let property = &properties[at];
+                    let form = property.schema.form(Direction::Result);
+                    let is_inserted = property.is_definition
+                        || matches!(form.kind, Kind::Object(_) | Kind::Map(_));
+                    if property.flat && !is_inserted {
                         return false;
                     }
                     at += 1;

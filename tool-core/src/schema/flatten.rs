@@ -57,11 +57,20 @@ pub const fn definition(schema: &'static Schema) -> Property {
 }
 
 const fn definition_in(schema: &'static Schema, direction: Direction) -> Property {
-    match schema.form(direction).kind {
-        Kind::Nullable(inner) => definition_in(inner, direction),
-        Kind::AnyOf(_) => flat(schema),
-        _ => flat(EMPTY),
+    let schema = match schema.form(direction).kind {
+        Kind::Nullable(inner) => return definition_in(inner, direction),
+        Kind::AnyOf(_) => schema,
+        _ => EMPTY,
+    };
+    Property {
+        is_definition: true,
+        ..flat(schema)
     }
+}
+
+/// Returns `true` for a flattened property that is not a definition.
+const fn stands_for_members(property: &Property) -> bool {
+    property.flat && !property.is_definition
 }
 
 /// Returns a property that stands for the members of `schema`.
@@ -242,23 +251,12 @@ const MOST_FORMS: usize = 64;
 const fn count(properties: &[Property], direction: Direction) -> usize {
     let (mut total, mut at) = (1_usize, 0);
     while at < properties.len() {
-        if properties[at].flat && !is_definition(properties, at) {
+        if stands_for_members(&properties[at]) {
             total = total.saturating_mul(forms_of(properties[at].schema, false, direction));
         }
         at += 1;
     }
     total
-}
-
-/// Returns `true` for the property after each flattened one.
-const fn is_definition(properties: &[Property], at: usize) -> bool {
-    let mut flats = 0;
-    let mut index = 0;
-    while index < at {
-        flats += properties[index].flat as usize;
-        index += 1;
-    }
-    properties[at].flat && flats % 2 == 1
 }
 
 /// An object with `N` properties into which others are flattened: the object number `K` of the type
@@ -318,7 +316,7 @@ const fn properties<const N: usize>(
     let mut rest = number;
     let mut at = 0;
     while at < N {
-        if is_definition(properties, at) {
+        if properties[at].is_definition {
             // Once is enough.
             form[at] = if number > 0 {
                 flat(EMPTY)
@@ -362,7 +360,7 @@ const fn describe(
     let mut rest = number;
     let mut at = 0;
     while at < properties.len() {
-        if properties[at].flat && !is_definition(properties, at) {
+        if stands_for_members(&properties[at]) {
             let choices = forms_of(properties[at].schema, false, direction);
             if choices == 0 {
                 break;
@@ -586,14 +584,14 @@ const fn check_flattened(properties: &[Property], denies_unknown: bool) {
     let mut left = 0;
     let mut at = 0;
     while at < properties.len() {
-        left += (properties[at].flat && !is_definition(properties, at)) as usize;
+        left += (stands_for_members(&properties[at])) as usize;
         at += 1;
     }
     let others = left > 1;
     at = 0;
     while at < properties.len() {
         let property = &properties[at];
-        if property.flat && !is_definition(properties, at) {
+        if stands_for_members(property) {
             left -= 1;
             let takes = takes_its_keys(property.schema);
             assert!(
@@ -726,6 +724,16 @@ const fn collect_names(
         match property.schema.form(direction).kind {
             Kind::Object(inner) if property.flat => {
                 count = collect_names(inner, direction, names, count);
+            }
+            Kind::Map(rule) if property.flat => {
+                if let Kind::Enum(keys) = rule.keys.form(direction).kind {
+                    let mut key = 0;
+                    while key < keys.values.len() && count < MOST_NAMES {
+                        names[count] = keys.values[key].as_str();
+                        count += 1;
+                        key += 1;
+                    }
+                }
             }
             _ if !property.flat && count < MOST_NAMES => {
                 names[count] = property.name();

@@ -30,6 +30,8 @@ pub struct Property {
     pub(crate) skipped_in_results: bool,
     /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
     pub(crate) flat: bool,
+    /// `true` for a flattened union that references need; its members are properties of their own.
+    pub(crate) is_definition: bool,
     /// The size of the schema, where a target of the build limits it for a whole tool.
     pub(crate) stats: Option<&'static SchemaStats>,
 }
@@ -56,6 +58,7 @@ impl Property {
             result,
             skipped_in_results: false,
             flat: false,
+            is_definition: false,
             stats: None,
         }
     }

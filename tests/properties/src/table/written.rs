@@ -337,9 +337,17 @@ struct FlatRenamed {
     internal: Option<SkippedInternal>,
     own_key: Option<u8>,
     #[serde(flatten)]
-    other: Other,
+    internal_other: InternalOther,
     #[serde(flatten, skip_deserializing)]
     more: BTreeMap<Other, bool>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, ToolType)]
+#[serde(tag = "rest")]
+enum InternalOther {
+    Known,
+    #[serde(other)]
+    Unknown,
 }
 
 /// An enum whose variants insert such types.
@@ -373,7 +381,7 @@ impl FlatRenamed {
         FlatRenamed {
             internal: random.percent(70).then(|| SkippedInternal::any(random)),
             own_key: random.percent(50).then_some(1),
-            other: Other::Red,
+            internal_other: *random.pick(&[InternalOther::Known, InternalOther::Unknown]),
             more: BTreeMap::from([(*random.pick(&[Other::Red, Other::Unknown]), true)]),
         }
     }

@@ -162,7 +162,7 @@ impl ResultValidator<'_> {
                     None => {
                         self.cursor.peek();
                         self.cursor.value();
-                        let names = known.iter().map(|property| property.name());
+                        let names = known.iter().map(Property::name);
                         self.report(&path, |out| unknown(out, &key, names));
                     }
                 },
