@@ -158,7 +158,8 @@ impl DynamicTool {
     }
 
     /// Creates a [`foreign`](DynamicTool::foreign) builder from a tool in a `tools/list` result of the
-    /// Model Context Protocol: its name, title, description, schemas and annotations.
+    /// Model Context Protocol: its name, title, description, schemas and annotations. The annotations
+    /// are not [trusted](DynamicToolBuilder::trust_annotations).
     ///
     /// ```
     /// use serde_json::json;

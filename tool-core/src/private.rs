@@ -3,23 +3,21 @@
 
 pub use core::{option::Option, option::Option::*, result::Result::*};
 
-pub use linkme;
-
 pub use core::time::Duration;
 pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
 pub use crate::output::{Outcome, Output, Returned};
-pub use crate::registry::LINKED;
+pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::{Property, Schema, Text, check, constrain, flatten, prose};
-pub use crate::spec::{Details, StaticSpec};
+pub use crate::spec::{Details, Location};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
-    AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticTool, SyncResult, Tool,
-    number_the_other_blocks_of_this_type__write_toolset_block_2,
+    AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult,
+    Tool, number_the_other_blocks_of_this_type__write_toolset_block_2,
 };
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
@@ -38,17 +36,22 @@ use std::marker::PhantomData;
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
 use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
-use crate::spec::Location;
 use crate::tool::Running;
 
 /// The decoded value of a borrowed parameter.
 pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
-/// Returns the static entry of a tool. Stops the build if a reference can't be resolved or the tool
-/// exceeds a provider limit. The generated code calls this, so that the error shows the tool.
-pub const fn entry<T: Tool>() -> &'static StaticTool {
+/// Returns what the linker collects of a tool. Stops the build if a reference can't be resolved or the
+/// tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
+pub const fn link<T: Tool>() -> LinkedTool {
     resolve(T::SOURCE.parameters, T::SOURCE.output_schema());
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
+    LinkedTool::of::<T>()
+}
+
+/// Returns the static entry of a tool. Stops the build like [`link`].
+pub const fn entry<T: Tool>() -> &'static StaticTool {
+    link::<T>();
     T::ENTRY
 }
 
@@ -79,30 +82,40 @@ pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
 // The compiler evaluates these functions for every parameter, where a call takes microseconds. So
 // they repeat code instead of calling helpers.
 
+/// All of a property that its type determines, which the compiler evaluates once for each type.
+struct OfType<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> OfType<T> {
+    const PROPERTY: Property = Property {
+        exact: T::EXACT,
+        ..Property::new(Text::EMPTY, Text::EMPTY, T::SCHEMA)
+    };
+}
+
 /// Returns the property of a parameter or a field whose name and description are the same in JSON.
 pub const fn property<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    let name = Text {
-        plain: name,
-        escaped: "",
-    };
-    let description = Text {
-        plain: description,
-        escaped: "",
-    };
     Property {
-        exact: T::EXACT,
-        ..Property::new(name, description, T::SCHEMA)
+        name: Text {
+            plain: name,
+            escaped: "",
+        },
+        description: Text {
+            plain: description,
+            escaped: "",
+        },
+        ..OfType::<T>::PROPERTY
     }
 }
 
 /// Returns the property of a parameter or a field.
 pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
     Property {
-        exact: T::EXACT,
-        ..Property::new(name, description, T::SCHEMA)
+        name,
+        description,
+        ..OfType::<T>::PROPERTY
     }
 }
 
@@ -113,7 +126,17 @@ pub const fn parameter<T: ToolType + ?Sized>(
     name: &'static str,
     description: &'static str,
 ) -> Property {
-    let property = property::<T>(name, description);
+    let property = Property {
+        name: Text {
+            plain: name,
+            escaped: "",
+        },
+        description: Text {
+            plain: description,
+            escaped: "",
+        },
+        ..OfType::<T>::PROPERTY
+    };
     if TypeCheck::<T>::IS_FINE {
         return property;
     }
@@ -319,5 +342,5 @@ impl Tool for InvalidTool {
         name: "invalid",
         ..StaticSpec::EMPTY
     };
-    const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
+    const LOCATION: Location = Location::EMPTY;
 }

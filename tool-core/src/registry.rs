@@ -4,6 +4,7 @@ mod arguments;
 mod builder;
 mod error;
 mod hooks;
+pub(crate) mod linked;
 mod listeners;
 mod name_hash;
 mod nesting;
@@ -37,17 +38,13 @@ use crate::runtime::BoxFuture;
 use crate::runtime::Runtime;
 use crate::runtime::block_on::block_on;
 use crate::telemetry;
-use crate::tool::{StaticTool, ToolEntry};
+use crate::tool::ToolEntry;
 
 pub use arguments::ArgumentsReader;
 pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
 pub use hooks::{Gate, HookCall};
 pub use listeners::{ChangeListener, RegistryChange};
-
-/// Every `#[tool]` that is linked into the program.
-#[linkme::distributed_slice]
-pub static LINKED: [&'static StaticTool];
 
 /// A set of tools with unique names.
 ///
@@ -108,8 +105,7 @@ impl Registry {
     /// Creates a registry of every linked tool for inspection only: it ignores missing context values
     /// and runtimes.
     pub(crate) fn linked_specs() -> Result<Registry, RegistryError> {
-        let tools = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
-        let snapshot = Snapshot::new(tools.collect(), Vec::new(), None)?;
+        let snapshot = Snapshot::new(linked::tools().collect(), Vec::new(), None)?;
         Ok(Registry::from_parts(snapshot, Policy::default()))
     }
 

@@ -78,7 +78,8 @@
 //!
 //! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
 //! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
-//! and [`RunSettings::parallel`] for all calls of a run. A call that waits for a decision holds up none of the others.
+//! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
+//! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
 
 mod increment;
 mod journal;
@@ -220,7 +221,6 @@ enum CallState {
 
 /// What a [`Run`] needs next.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
     Request(&'r Arc<Vec<Arc<Value>>>),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::context::Need;
-use crate::output::OutputSchema;
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, texts, schemas and behaviour.
@@ -23,14 +22,14 @@ pub struct ToolSpec {
     /// Where the function is defined.
     pub location: Location,
     /// `None` if the schema was given as JSON text.
-    parameters: Option<&'static [Property]>,
-    output: Option<&'static Schema>,
-    parts: Parts,
+    pub(crate) parameters: Option<&'static [Property]>,
+    pub(crate) output: Option<&'static Schema>,
+    pub(crate) parts: Parts,
 }
 
 /// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]
-enum Parts {
+pub(crate) enum Parts {
     /// Of a tool written with `#[tool]`.
     Static {
         json: fn() -> JsonTexts,
@@ -59,6 +58,8 @@ pub(crate) struct DynamicParts {
     pub(crate) unusual_keys: Vec<String>,
     /// The tool as its server lists it, if the spec differs.
     pub(crate) source: Option<SourceTool>,
+    /// Set if the annotations are what a server claims.
+    pub(crate) is_untrusted: bool,
     pub(crate) details: Details,
 }
 
@@ -134,12 +135,22 @@ impl ToolSpec {
     /// ```
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
-        parallel.unwrap_or(self.annotations.read_only == Some(true))
+        parallel.unwrap_or(self.trusted(self.annotations.read_only))
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
     pub fn is_repeatable(&self) -> bool {
-        [self.annotations.read_only, self.annotations.idempotent].contains(&Some(true))
+        let annotations = self.annotations;
+        self.trusted(annotations.read_only) || self.trusted(annotations.idempotent)
+    }
+
+    /// Returns `true` if an annotation says so, and is not just the claim of a server.
+    fn trusted(&self, annotation: Option<bool>) -> bool {
+        let is_untrusted = match &self.parts {
+            Parts::Static { .. } => false,
+            Parts::Dynamic(parts) => parts.is_untrusted,
+        };
+        annotation == Some(true) && !is_untrusted
     }
 
     /// Returns the `# When to use` section of the doc comment.
@@ -339,6 +350,12 @@ pub struct Location {
 }
 
 impl Location {
+    pub(crate) const EMPTY: Location = Location {
+        file: "",
+        line: 0,
+        module: "",
+    };
+
     /// Returns the name of the crate.
     pub fn krate(&self) -> &'static str {
         self.module.split(':').next().unwrap_or_default()
@@ -351,63 +368,6 @@ impl fmt::Display for Location {
         match self.krate() {
             "" => Ok(()),
             krate => write!(f, " (crate {krate})"),
-        }
-    }
-}
-
-/// A [`ToolSpec`] as `#[tool]` emits it, apart from its [`Details`].
-#[doc(hidden)]
-pub struct StaticSpec {
-    pub name: &'static str,
-    pub description: &'static str,
-    /// Read-only, destructive, idempotent, open world.
-    pub annotations: [Option<bool>; 4],
-    pub location: Location,
-    pub parameters: &'static [Property],
-    pub output: Option<OutputSchema>,
-}
-
-impl StaticSpec {
-    /// The defaults of all fields.
-    pub const EMPTY: StaticSpec = StaticSpec {
-        name: "",
-        description: "",
-        annotations: [None; 4],
-        location: Location {
-            file: "",
-            line: 0,
-            module: "",
-        },
-        parameters: &[],
-        output: None,
-    };
-
-    pub(crate) const fn output_schema(&self) -> Option<&'static Schema> {
-        match self.output {
-            Some(output) => Some(output.schema),
-            None => None,
-        }
-    }
-
-    pub(crate) const fn build(
-        self,
-        details: Option<&'static Details>,
-        json: fn() -> JsonTexts,
-    ) -> ToolSpec {
-        let [read_only, destructive, idempotent, open_world] = self.annotations;
-        ToolSpec {
-            name: Cow::Borrowed(self.name),
-            description: Cow::Borrowed(self.description),
-            annotations: Annotations {
-                read_only,
-                destructive,
-                idempotent,
-                open_world,
-            },
-            location: self.location,
-            parameters: Some(self.parameters),
-            output: self.output_schema(),
-            parts: Parts::Static { json, details },
         }
     }
 }

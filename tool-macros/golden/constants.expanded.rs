@@ -15,7 +15,14 @@ fn forecast(city: &str) {}
     unreachable_pub
 )]
 struct forecast {}
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -35,7 +42,6 @@ const _: () = {
                 >(__TOOL_PARTS);
                 __tool_core::prose::joined(__TOOL_BYTES)
             },
-            location: __tool_core::location(::core::module_path!()),
             parameters: &{
                 let __tool_parameters = [
                     __tool_core::checked::<
@@ -62,9 +68,12 @@ const _: () = {
                 ];
                 __tool_parameters
             },
+            invoke: __tool_core::Invoke::Sync(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        const LOCATION: __tool_core::Location = __tool_core::location(
+            ::core::module_path!(),
+        );
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 tags: __tool_core::Cow::Borrowed(
@@ -79,7 +88,9 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
-        __tool_input.read(&mut [&mut __tool_0])?;
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
+            return __tool_core::Err(__tool_error);
+        }
         __tool_core::Ok(
             __tool_core::Returned(
                     forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())),
@@ -88,15 +99,15 @@ const _: () = {
                 .outcome(),
         )
     }
-    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-    #[linkme(crate = __tool_core::linkme)]
+    #[used]
+    #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__forecast"
         )
     )]
-    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<forecast>();
+    static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<forecast>();
 };
 #[cfg_attr(
     doc,
@@ -113,7 +124,14 @@ fn time() {}
     unreachable_pub
 )]
 struct time {}
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -125,25 +143,29 @@ const _: () = {
             description: const {
                 __tool_core::prose::checked(__tool_core::prose::constant(TIME))
             },
-            location: __tool_core::location(::core::module_path!()),
             parameters: &[],
+            invoke: __tool_core::Invoke::Sync(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        const LOCATION: __tool_core::Location = __tool_core::location(
+            ::core::module_path!(),
+        );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        __tool_input.read(&mut [])?;
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
+            return __tool_core::Err(__tool_error);
+        }
         __tool_core::Ok(__tool_core::Returned(time()).success().outcome())
     }
-    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-    #[linkme(crate = __tool_core::linkme)]
+    #[used]
+    #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__time"
         )
     )]
-    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<time>();
+    static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<time>();
 };
 impl<T: Backend, const N: usize> Home<T, N> {
     /// Sets it.
@@ -155,7 +177,14 @@ impl<T: Backend, const N: usize> Home<T, N> {
         T::default()
     }
 }
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -183,7 +212,6 @@ const _: () = {
                     const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                         name: "set",
                         description: "Sets it.",
-                        location: __tool_core::location(::core::module_path!()),
                         parameters: &{
                             let __tool_parameters = [
                                 __tool_core::constrain::narrow(
@@ -213,10 +241,11 @@ const _: () = {
                             __tool_parameters
                         },
                         output: <__tool_core::Output<T>>::SCHEMA,
+                        invoke: __tool_core::Invoke::Sync(__tool_invoke::<T, N>),
                         ..__tool_core::StaticSpec::EMPTY
                     };
-                    const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(
-                        __tool_invoke::<T, N>,
+                    const LOCATION: __tool_core::Location = __tool_core::location(
+                        ::core::module_path!(),
                     );
                 }
                 fn __tool_invoke<T: Backend, const N: usize>(
@@ -227,7 +256,11 @@ const _: () = {
                 {
                     let mut __tool_0 = __tool_core::Slot::<u8>::new();
                     let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
-                    __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+                    if let __tool_core::Err(__tool_error) = __tool_input
+                        .read(&mut [&mut __tool_0, &mut __tool_1])
+                    {
+                        return __tool_core::Err(__tool_error);
+                    }
                     __tool_core::Ok(
                         __tool_core::Returned(
                                 <Home<
@@ -277,7 +310,14 @@ impl Clock for Home<u8, 2> {
     )]
     fn now(&self) {}
 }
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -290,14 +330,18 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "now",
                 description: "The time.",
-                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
+                invoke: __tool_core::Invoke::Sync(__tool_invoke),
                 ..__tool_core::StaticSpec::EMPTY
             };
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+            const LOCATION: __tool_core::Location = __tool_core::location(
+                ::core::module_path!(),
+            );
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-            __tool_input.read(&mut [])?;
+            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
+                return __tool_core::Err(__tool_error);
+            }
             __tool_core::Ok(
                 __tool_core::Returned(
                         <Home<

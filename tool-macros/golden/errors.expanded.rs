@@ -15,13 +15,20 @@ pub unsafe fn mistakes<T>((x, y): (f64, f64), value: impl Sized) -> T {
 )]
 pub struct mistakes {}
 #[cfg(unix)]
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[automatically_derived]
     impl __tool_core::Tool for mistakes {
         const SOURCE: __tool_core::StaticSpec = __tool_core::InvalidTool::SOURCE;
-        const INVOKE: __tool_core::Invoke = __tool_core::InvalidTool::INVOKE;
+        const LOCATION: __tool_core::Location = __tool_core::InvalidTool::LOCATION;
     }
 };
 ::core::compile_error! {

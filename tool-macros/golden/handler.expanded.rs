@@ -13,7 +13,14 @@ pub async fn search(query: &str, page: Page) -> Result<Vec<Hit>, Error> {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 pub struct SearchTool;
 #[cfg(feature = "web")]
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -23,7 +30,6 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "web_search",
             description: "Searches the web.",
-            location: __tool_core::location(::core::module_path!()),
             parameters: &{
                 let __tool_parameters = [
                     __tool_core::parameter::<str>("web_search", "query", ""),
@@ -32,9 +38,12 @@ const _: () = {
                 __tool_parameters
             },
             output: <__tool_core::Output<Result<Vec<Hit>, Error>>>::SCHEMA,
+            invoke: __tool_core::Invoke::Async(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(__tool_invoke);
+        const LOCATION: __tool_core::Location = __tool_core::location(
+            ::core::module_path!(),
+        );
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 timeout: __tool_core::Some(__tool_core::Duration::new(30u64, 0u32)),
@@ -45,7 +54,11 @@ const _: () = {
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         let mut __tool_1 = __tool_core::Slot::<Page>::new();
-        __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+        if let __tool_core::Err(__tool_error) = __tool_input
+            .read(&mut [&mut __tool_0, &mut __tool_1])
+        {
+            return __tool_core::Err(__tool_error);
+        }
         __tool_core::Ok(
             __tool_core::boxed(async move {
                 __tool_core::Returned(
@@ -60,13 +73,13 @@ const _: () = {
             }),
         )
     }
-    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-    #[linkme(crate = __tool_core::linkme)]
+    #[used]
+    #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__web_search"
         )
     )]
-    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<SearchTool>();
+    static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<SearchTool>();
 };

@@ -14,7 +14,14 @@ fn nap() {}
     unreachable_pub
 )]
 struct nap {}
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -24,14 +31,18 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "nap",
             description: "Takes a nap.",
-            location: __tool_core::location(::core::module_path!()),
             parameters: &[],
+            invoke: __tool_core::Invoke::Sync(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        const LOCATION: __tool_core::Location = __tool_core::location(
+            ::core::module_path!(),
+        );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        __tool_input.read(&mut [])?;
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
+            return __tool_core::Err(__tool_error);
+        }
         __tool_core::Ok(__tool_core::Returned(nap()).success().outcome())
     }
     const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();

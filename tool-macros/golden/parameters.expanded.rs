@@ -34,7 +34,14 @@ pub(crate) fn parameters<'a>(
     unreachable_pub
 )]
 pub(crate) struct parameters {}
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use toolbox::__private as __tool_core;
     #[allow(unused_imports)]
@@ -44,7 +51,6 @@ const _: () = {
         const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
             name: "parameters",
             description: "Every way to take an argument.",
-            location: __tool_core::location(::core::module_path!()),
             parameters: &{
                 let __tool_parameters = [
                     __tool_core::parameter::<String>("parameters", "owned", "Owned."),
@@ -82,9 +88,12 @@ const _: () = {
                 __tool_parameters
             },
             output: <__tool_core::Output<&'_ str>>::SCHEMA,
+            invoke: __tool_core::Invoke::Sync(__tool_invoke),
             ..__tool_core::StaticSpec::EMPTY
         };
-        const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+        const LOCATION: __tool_core::Location = __tool_core::location(
+            ::core::module_path!(),
+        );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>::new();
@@ -101,7 +110,7 @@ const _: () = {
         let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
         #[cfg(unix)]
         let mut __tool_8 = __tool_core::Slot::<bool>::new();
-        __tool_input
+        if let __tool_core::Err(__tool_error) = __tool_input
             .read(
                 &mut [
                     &mut __tool_0,
@@ -115,7 +124,10 @@ const _: () = {
                     #[cfg(unix)]
                     &mut __tool_8,
                 ],
-            )?;
+            )
+        {
+            return __tool_core::Err(__tool_error);
+        }
         __tool_core::Ok(
             __tool_core::Returned(
                     parameters(
@@ -140,13 +152,13 @@ const _: () = {
         &__tool_core::Literal::Integer(-5i128),
         "the default -5 does not match the schema of `number`; write a value that does",
     );
-    #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-    #[linkme(crate = __tool_core::linkme)]
+    #[used]
+    #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
         not(test),
         unsafe(
             export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__parameters"
         )
     )]
-    static __TOOL_LINK: &__tool_core::StaticTool = __tool_core::entry::<parameters>();
+    static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<parameters>();
 };

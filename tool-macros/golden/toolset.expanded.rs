@@ -27,7 +27,14 @@ impl Home {
         Vec::new()
     }
 }
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
@@ -46,7 +53,6 @@ const _: () = {
                     __tool_core::Some(true),
                     __tool_core::None,
                 ],
-                location: __tool_core::location(::core::module_path!()),
                 parameters: &{
                     let __tool_parameters = [
                         __tool_core::parameter::<i32>("set", "degrees", ""),
@@ -59,14 +65,21 @@ const _: () = {
                 output: <__tool_core::Output<
                     Result<[u8; <Home>::LIMIT], Error>,
                 >>::SCHEMA,
+                invoke: __tool_core::Invoke::Sync(__tool_invoke),
                 ..__tool_core::StaticSpec::EMPTY
             };
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+            const LOCATION: __tool_core::Location = __tool_core::location(
+                ::core::module_path!(),
+            );
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             let mut __tool_0 = __tool_core::Slot::<i32>::new();
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
-            __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+            if let __tool_core::Err(__tool_error) = __tool_input
+                .read(&mut [&mut __tool_0, &mut __tool_1])
+            {
+                return __tool_core::Err(__tool_error);
+            }
             __tool_core::Ok(
                 __tool_core::Returned(
                         <Home>::set(
@@ -90,18 +103,20 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "wait",
                 description: "Waits for a temperature.",
-                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
+                invoke: __tool_core::Invoke::Async(__tool_invoke),
                 ..__tool_core::StaticSpec::EMPTY
             };
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Async(
-                __tool_invoke,
+            const LOCATION: __tool_core::Location = __tool_core::location(
+                ::core::module_path!(),
             );
         }
         fn __tool_invoke(
             __tool_input: &__tool_core::Input,
         ) -> __tool_core::AsyncStart<'_> {
-            __tool_input.read(&mut [])?;
+            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
+                return __tool_core::Err(__tool_error);
+            }
             __tool_core::Ok(
                 __tool_core::boxed(async move {
                     __tool_core::Returned(
@@ -125,15 +140,19 @@ const _: () = {
             const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
                 name: "list_rooms",
                 description: "Lists the rooms.",
-                location: __tool_core::location(::core::module_path!()),
                 parameters: &[],
                 output: <__tool_core::Output<Vec<String>>>::SCHEMA,
+                invoke: __tool_core::Invoke::Sync(__tool_invoke),
                 ..__tool_core::StaticSpec::EMPTY
             };
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::Sync(__tool_invoke);
+            const LOCATION: __tool_core::Location = __tool_core::location(
+                ::core::module_path!(),
+            );
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-            __tool_input.read(&mut [])?;
+            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
+                return __tool_core::Err(__tool_error);
+            }
             __tool_core::Ok(__tool_core::Returned(<Home>::rooms()).success().outcome())
         }
         __tool_core::entry::<__tool_handler>()
@@ -154,7 +173,14 @@ impl Home {
     /// Changes it.
     fn change(&mut self) {}
 }
-#[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+#[allow(
+    deprecated,
+    unreachable_code,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::arbitrary_source_item_ordering
+)]
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[automatically_derived]

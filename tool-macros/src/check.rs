@@ -11,7 +11,7 @@ use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};
-use crate::util::literal::Literal;
+use crate::util::literal::{Literal, value};
 use crate::util::names::{is_one_of, plain};
 
 /// Checks a function and its tool.
@@ -189,7 +189,7 @@ fn nested_impl_trait(ty: &Type, errors: &mut Errors) {
 }
 
 fn tool_name(tool: &Tool, errors: &mut Errors) {
-    let name = tool.name.value();
+    let name = value(&tool.name);
     if let Some(error) = tool_name_error(&name) {
         let key = if name == plain(&tool.ident) {
             ", with `#[tool(name = \"…\")]`"
@@ -202,7 +202,7 @@ fn tool_name(tool: &Tool, errors: &mut Errors) {
 
 fn keys(tool: &Tool, errors: &mut Errors) {
     for parameter in &tool.parameters {
-        let key = parameter.key.value();
+        let key = value(&parameter.key);
         if let Some(error) = key_error(&key) {
             let rename = if key == plain(&parameter.ident) {
                 ", with `#[param(rename = \"…\")]`"
@@ -230,7 +230,7 @@ fn duplicates<'n>(
 ) -> impl Iterator<Item = &'n LitStr> {
     let mut seen: Vec<(String, bool)> = Vec::new();
     names.filter_map(move |(name, cfgs)| {
-        let (text, has_cfg) = (name.value(), !cfgs.is_empty());
+        let (text, has_cfg) = (value(name), !cfgs.is_empty());
         let is_duplicate = |(other, cfg): &(String, bool)| *other == text && !(*cfg && has_cfg);
         let duplicate = seen.iter().any(is_duplicate).then_some(name);
         seen.push((text, has_cfg));

@@ -14,6 +14,8 @@ use quote::{quote, quote_spanned};
 use syn::Attribute;
 use syn::spanned::Spanned;
 
+use crate::util::site::code;
+
 pub(crate) use self::data::{data, fallback as data_fallback};
 pub(crate) use self::page::page;
 pub(crate) use self::tool::{fallback as tool_fallback, tool, toolset, toolset_fallback};
@@ -25,12 +27,15 @@ pub(crate) use self::tool::{fallback as tool_fallback, tool, toolset, toolset_fa
 // import can have any span.
 fn block(krate: &syn::Path, cfgs: &[Attribute], items: &TokenStream) -> TokenStream {
     let import = quote_spanned!(krate.span()=> use #krate::__private as __tool_core;);
-    quote! {
+    // `deprecated`: a deprecated function can still be a tool.
+    // `unreachable_code`: a parameter can have a type without values.
+    // To lints, the code looks written by the user.
+    let lints = quote! {
+        #[allow(deprecated, unreachable_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::arbitrary_source_item_ordering)]
+    };
+    code! {
         #(#cfgs)*
-        // `deprecated`: a deprecated function can still be a tool.
-        // `unused_qualifications`: tokens with the user's spans look written by the user.
-        // clippy is for code that people read.
-        #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+        #lints
         const _: () = {
             #import
             #items

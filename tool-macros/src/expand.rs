@@ -3,23 +3,26 @@
 //! An input with errors expands to the errors, to the item itself and to a fallback for what the
 //! macro generates, so that no other error follows.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::DeriveInput;
+use syn::spanned::Spanned;
 
 use crate::attr::{Block, Function, Keys};
 use crate::model::data::Data;
 use crate::model::tool::{Scope, Tool, Toolset};
 use crate::util::errors::Errors;
 use crate::util::names::is_one_of;
+use crate::util::site::set_site;
 use crate::{check, emit};
 
 /// `#[tool(arguments)] item`
 pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let function = match syn::parse2::<Function>(item.clone()) {
+    let function = match Function::new(item.clone()) {
         Ok(function) => function,
         Err(error) => return not_a_function(&item, error),
     };
+    set_site(function.ident.span());
     let mut errors = Errors::default();
     let keys = Keys::of_arguments("#[tool]", arguments, &mut errors);
     let model = Tool::new(keys, &function, Scope::Module, &mut errors);
@@ -42,6 +45,7 @@ pub(crate) fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream 
         Ok(block) => block,
         Err(error) => return not_a_block(&item, error),
     };
+    set_site(block.ty.span());
     let mut errors = Errors::default();
     let keys = Keys::of_arguments("#[toolset]", arguments, &mut errors);
     let model = Toolset::new(keys, &block, &mut errors);
@@ -65,6 +69,7 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.to_compile_error(),
     };
+    set_site(Span::call_site());
     let mut errors = Errors::default();
     let model = Data::new(&input, &mut errors);
     check::data(&model, &mut errors);

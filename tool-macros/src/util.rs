@@ -8,4 +8,5 @@ pub(crate) mod literal;
 pub(crate) mod markdown;
 pub(crate) mod names;
 pub(crate) mod pattern;
+pub(crate) mod site;
 pub(crate) mod tokens;

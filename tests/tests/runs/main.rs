@@ -12,7 +12,7 @@ use tool_core::dialect::{Dialect, OpenAiChat, Usage};
 use tool_core::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    CallContext, CancellationToken, Decision, Gate, Progress, Registry, ToolCall, ToolErrorKind,
+    CallContext, CancellationToken, Decision, DynamicTool, Gate, Progress, Registry, ToolCall, ToolErrorKind,
     tool, tools,
 };
 
@@ -163,6 +163,19 @@ fn a_tool_can_say_whether_it_runs_concurrently() {
         }
     }
     assert_eq!(steps, [2, 1, 1]);
+}
+
+#[test]
+fn claims_of_a_server_count_only_if_they_are_trusted() {
+    let listed = json!({"name": "fetch", "description": "Fetches.",
+        "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}});
+    let builder = || DynamicTool::from_mcp(&listed);
+    for (builder, is_trusted) in [(builder(), false), (builder().trust_annotations(), true)] {
+        let tool = builder.build(async |_, _| Ok::<_, String>("done")).unwrap();
+        assert_eq!(tool.spec().annotations.read_only, Some(true));
+        assert_eq!(tool.spec().is_parallel(), is_trusted);
+        assert_eq!(tool.spec().is_repeatable(), is_trusted);
+    }
 }
 
 #[test]

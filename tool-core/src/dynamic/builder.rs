@@ -39,6 +39,8 @@ pub struct DynamicToolBuilder {
     returns: Option<String>,
     tags: Vec<String>,
     annotations: Annotations,
+    /// Set if a server claims the annotations, and the application does not trust it.
+    is_untrusted: bool,
     timeout: Option<Duration>,
     parameters: SchemaInput,
     output: Option<SchemaInput>,
@@ -55,6 +57,7 @@ impl DynamicToolBuilder {
             returns: None,
             tags: Vec::new(),
             annotations: Annotations::default(),
+            is_untrusted: false,
             timeout: None,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
             output: None,
@@ -68,6 +71,7 @@ impl DynamicToolBuilder {
         let mut builder = DynamicToolBuilder::new(text("name").unwrap_or_default(), true);
         builder.title = text("title").or(hints["title"].as_str().map(str::to_owned));
         builder.description = text("description").unwrap_or_default();
+        builder.is_untrusted = true;
         builder.annotations = Annotations {
             read_only: hints["readOnlyHint"].as_bool(),
             destructive: hints["destructiveHint"].as_bool(),
@@ -150,6 +154,14 @@ impl DynamicToolBuilder {
     /// Sets whether the tool interacts with external systems, such as the web; `None` if unknown.
     pub fn open_world(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.open_world = hint.into();
+        self
+    }
+
+    /// Trusts the annotations that a server listed; see [`from_mcp`](DynamicTool::from_mcp). Without
+    /// it they are shown to models and people, but no call is repeated, or run beside others, because
+    /// of them.
+    pub fn trust_annotations(mut self) -> Self {
+        self.is_untrusted = false;
         self
     }
 
@@ -298,6 +310,7 @@ impl DynamicToolBuilder {
                 is_reduced: parts.is_reduced,
                 unusual_keys: parts.unusual_keys,
                 source: parts.source,
+                is_untrusted: self.is_untrusted,
                 details: Details {
                     title: self.title.map(Into::into),
                     when_to_use: self.when_to_use.map(Into::into),

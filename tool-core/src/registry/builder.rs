@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::hooks::{Gate, HookCall};
 use super::policy::Policy;
-use super::{LINKED, Registry, RegistryError, Snapshot};
+use super::{Registry, RegistryError, Snapshot, linked};
 use crate::call::ToolResult;
 use crate::call::boundary::Guarded;
 use crate::call::context::{Need, Shared};
@@ -27,8 +27,7 @@ pub struct RegistryBuilder {
 impl RegistryBuilder {
     /// Adds every tool linked into this program; see [`Registry::linked`].
     pub fn linked(mut self) -> Self {
-        let linked = LINKED.iter().map(|tool| ToolEntry::from_static(tool));
-        self.tools.extend(linked);
+        self.tools.extend(linked::tools());
         self
     }
 

@@ -16,7 +16,6 @@ use std::borrow::Cow;
 use serde::de::IgnoredAny;
 
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
-#[cfg(feature = "dynamic")]
 pub(crate) use self::distinct::duplicate_item;
 use self::distinct::{TooComplex, duplicate};
 use self::path::Path;

@@ -124,11 +124,10 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::ArgumentError;
     use crate::output::OutputSchema;
     use crate::schema::Text;
-    use crate::spec::StaticSpec;
-    use crate::tool::Invoke;
+    use crate::spec::Location;
+    use crate::tool::StaticSpec;
 
     const OUTPUT: &Schema = &Schema::integer(-10, 9);
 
@@ -145,7 +144,7 @@ mod tests {
                     }),
                     ..StaticSpec::EMPTY
                 };
-                const INVOKE: Invoke = Invoke::Sync(|_| Err(ArgumentError::Malformed(String::new())));
+                const LOCATION: Location = Location::EMPTY;
             }
         )*};
     }

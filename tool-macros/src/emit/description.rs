@@ -1,10 +1,10 @@
 //! Descriptions as tokens. rustc trims, joins and escapes those with constants.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use crate::model::description::{Description, Part};
-use crate::util::tokens;
+use crate::util::{site, tokens};
 
 // Input:  description = WEATHER
 // Output: const { prose::checked(prose::constant(WEATHER)) }
@@ -23,7 +23,7 @@ use crate::util::tokens;
 /// A description as `&'static str`.
 pub(super) fn string(description: &Description) -> TokenStream {
     let parts = match description {
-        Description::Text(text) => return quote!(#text),
+        Description::Text(text) => return site::string(text).into_token_stream(),
         Description::Constant(parts) => parts,
     };
     if let [Part::Constant(tokens) | Part::Docs(tokens)] = &parts[..] {

@@ -1,17 +1,20 @@
 //! The function that decodes the arguments of a call and runs the tool.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote_spanned};
 
 use super::with_cfgs;
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
+use crate::util::site::code;
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
 //             let mut __tool_0 = Slot::<OwnedArg<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
-//             __tool_input.read(&mut [&mut __tool_0, &mut __tool_1])?;
+//             if let Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0, &mut __tool_1]) {
+//                 return Err(__tool_error);
+//             }
 //             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> TokenStream {
@@ -20,7 +23,7 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         let slot = slot(at, parameter, parameter.ends.0);
         with_cfgs(
             &parameter.cfgs,
-            quote!(let mut #slot = __tool_core::Slot::<#ty>::new();),
+            code!(let mut #slot = __tool_core::Slot::<#ty>::new();),
         )
     });
     let slot_references = tool.parameters.iter().enumerate().map(|(at, parameter)| {
@@ -32,17 +35,20 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
     let context = tool.context.iter().enumerate().map(|(at, parameter)| {
         let (local, ty) = (context_local(at, parameter), &parameter.ty);
         // With this span, "can't be shared between threads" underlines the type.
-        let (getter, question_mark) = if parameter.is_optional {
-            ("optional_context", None)
+        let name = if parameter.is_optional {
+            "optional_context"
         } else {
-            ("context", Some(quote!(?)))
+            "context"
         };
-        let getter = Ident::new(getter, parameter.span);
+        let getter = Ident::new(name, parameter.span);
         let getter = quote_spanned!(parameter.span=> __tool_core::Input::#getter::<#ty>);
-        with_cfgs(
-            &parameter.cfgs,
-            quote!(let #local = #getter(__tool_input)#question_mark;),
-        )
+        let value = code!(#getter(__tool_input));
+        let value = if parameter.is_optional {
+            value
+        } else {
+            unwrapped(&value)
+        };
+        with_cfgs(&parameter.cfgs, code!(let #local = #value;))
     });
     let outcome = outcome(tool);
     let owner = tool.owner.as_ref();
@@ -53,16 +59,30 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         let boxed = quote_spanned! {tool.ident.span()=>
             __tool_core::boxed(async move { #outcome })
         };
-        (quote!(__tool_core::AsyncStart<'_>), boxed)
+        (code!(__tool_core::AsyncStart<'_>), boxed)
     } else {
-        (quote!(__tool_core::SyncResult), outcome)
+        (code!(__tool_core::SyncResult), outcome)
     };
-    quote! {
+    code! {
         fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
             #(#slots)*
-            __tool_input.read(&mut [#(#slot_references),*])?;
+            // Not `?`, whose tokens have the hygiene of an expansion; see `site`.
+            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [#(#slot_references),*]) {
+                return __tool_core::Err(__tool_error);
+            }
             #(#context)*
             __tool_core::Ok(#outcome)
+        }
+    }
+}
+
+// Input:  context::<Db>(input)
+// Output: match context::<Db>(input) { Ok(value) => value, Err(error) => return Err(error) }
+fn unwrapped(result: &TokenStream) -> TokenStream {
+    code! {
+        match #result {
+            __tool_core::Ok(__tool_value) => __tool_value,
+            __tool_core::Err(__tool_error) => return __tool_core::Err(__tool_error),
         }
     }
 }
@@ -72,17 +92,17 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
-        None => (quote!(#ident), None),
+        None => (code!(#ident), None),
         Some(Owner {
             ty,
             of_trait,
             has_receiver,
             ..
         }) => {
-            let receiver = quote!(__tool_core::Input::receiver::<#ty>(__tool_input),);
-            let of_trait = of_trait.as_ref().map(|of_trait| quote!(as #of_trait));
+            let receiver = code!(__tool_core::Input::receiver::<#ty>(__tool_input),);
+            let of_trait = of_trait.as_ref().map(|of_trait| code!(as #of_trait));
             (
-                quote!(<#ty #of_trait>::#ident),
+                code!(<#ty #of_trait>::#ident),
                 has_receiver.then_some(receiver),
             )
         }
@@ -98,7 +118,7 @@ fn outcome(tool: &Tool) -> TokenStream {
         // Each one shifts those after it.
         arguments.insert(parameter.before + at, with_cfgs(&parameter.cfgs, local));
     }
-    let wait = tool.is_async.then(|| quote!(.await));
+    let wait = tool.is_async.then(|| code!(.await));
     // With these spans, "can't be serialized" and "can't be displayed" underline the type.
     let (success, failure) = match &tool.output {
         Some(ty) => {
@@ -109,7 +129,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let success = Ident::new("success", success);
     let outcome = Ident::new("outcome", failure);
-    quote!(__tool_core::Returned(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
+    code!(__tool_core::Returned(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
 }
 
 // Input:  city: &str
@@ -122,13 +142,13 @@ fn argument(at: usize, parameter: &Parameter) -> TokenStream {
         let ty = slot_type(parameter);
         quote_spanned!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
     } else {
-        quote!(#slot.take())
+        code!(#slot.take())
     };
     match parameter.passing {
         Passing::Owned(_) => value,
-        Passing::Borrowed(_) => quote!(__tool_core::BorrowArg::borrow(&#value)),
+        Passing::Borrowed(_) => code!(__tool_core::BorrowArg::borrow(&#value)),
         Passing::OptionallyBorrowed(_) => {
-            quote!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
+            code!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
         }
     }
 }

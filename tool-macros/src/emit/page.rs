@@ -18,6 +18,7 @@ use crate::model::constraints::{Constraint, SchemaOverride};
 use crate::model::description::{Description, Part};
 use crate::model::json_schema::Kind;
 use crate::model::tool::{Parameter, Tool, WhenAbsent};
+use crate::util::literal::value;
 use crate::util::{json, markdown};
 
 // Input:  /// Weather forecast.
@@ -77,7 +78,7 @@ fn part(tool: &Tool, text: &str, cfgs: &[Attribute]) -> TokenStream {
 }
 
 fn head(tool: &Tool) -> String {
-    let name = markdown::code(&tool.name.value());
+    let name = markdown::code(&value(&tool.name));
     let mut text = format!("\n# As a tool\n\nThe model calls it {name}");
     if tool.owner.is_some() {
         text.push_str(" with the prefix of its toolset");
@@ -134,7 +135,7 @@ fn row(parameter: &Parameter) -> String {
     summaries.extend(constraints.annotations.iter().map(summary));
     format!(
         "| {} | {} | {} | {} |\n",
-        markdown::code(&parameter.key.value()),
+        markdown::code(&value(&parameter.key)),
         markdown::code(&ty),
         summaries.join(", "),
         markdown::cell(
@@ -218,7 +219,7 @@ fn schema(tool: &Tool) -> Option<String> {
         }
         let annotations = constraints.annotations.iter().flat_map(|one| &one.keywords);
         members.extend(annotations.map(|(keyword, value)| ((*keyword).into(), value.clone())));
-        let key = parameter.key.value();
+        let key = value(&parameter.key);
         if !may_be_absent(parameter) {
             required.push(quoted(&key));
         }

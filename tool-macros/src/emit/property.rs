@@ -1,7 +1,7 @@
 //! The property of a parameter or a field.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::quote_spanned;
 
 use super::description;
 use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
@@ -9,6 +9,7 @@ use crate::model::description::Description;
 use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
+use crate::util::site::{code, string};
 use crate::util::tokens::text;
 
 /// A parameter or a field.
@@ -46,12 +47,14 @@ impl Member<'_> {
             Some(Description::Constant(_)) => None,
         };
         let is_same_in_json = |text: &str| json::escape(text) == text;
-        let tool = self.tool.as_ref().map(|tool| quote!(#tool,));
+        let tool = self.tool.as_ref().map(|tool| string(tool));
+        let tool = tool.map(|tool| code!(#tool,));
         let mut property = match self.base() {
             // Most texts are the same in JSON. This form is cheaper to compile.
             Base::Type(ty) if is_same_in_json(name) && literal.is_some_and(is_same_in_json) => {
                 let function = tool.as_ref().map_or("property", |_| "parameter");
-                self.call(function, Some(&ty), quote!(#tool #name, #literal))
+                let (name, literal) = (string(name), literal.map(string));
+                self.call(function, Some(&ty), code!(#tool #name, #literal))
             }
             base => {
                 let name = text(name);
@@ -59,33 +62,33 @@ impl Member<'_> {
                     None => text(""),
                     Some(description) => description::text(description),
                 };
-                let texts = quote!(#name, #description);
+                let texts = code!(#name, #description);
                 let (property, check, ty) = match base {
                     Base::Type(ty) => {
                         let property = self.call("property_of", Some(&ty), texts);
                         (property, "checked", Some(ty))
                     }
                     Base::Schema(schema) => {
-                        let property = quote!(__tool_core::Property::new(#texts, #schema));
+                        let property = code!(__tool_core::Property::new(#texts, #schema));
                         (property, "checked_schema", None)
                     }
                 };
                 match tool {
-                    Some(tool) => self.call(check, ty.as_ref(), quote!(#tool #property)),
+                    Some(tool) => self.call(check, ty.as_ref(), code!(#tool #property)),
                     None => property,
                 }
             }
         };
         if self.is_optional {
-            property = quote!(__tool_core::optional(#property));
+            property = code!(__tool_core::optional(#property));
         }
         if self.constraints.schema_override.is_some() {
             // Another type decodes the value.
-            property = quote!(__tool_core::constrain::inexact(#property));
+            property = code!(__tool_core::constrain::inexact(#property));
         }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
-            property = quote! {
+            property = code! {
                 __tool_core::constrain::narrow(
                     #property,
                     __tool_core::constrain::inner(#schema),
@@ -105,13 +108,13 @@ impl Member<'_> {
         let function = quote_spanned!(first=> __tool_core::#name #ty);
         let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
         arguments.set_span(last);
-        quote!(#function #arguments)
+        code!(#function #arguments)
     }
 
     /// The schema of its values, of type `&'static Schema`.
     pub(super) fn schema(&self) -> TokenStream {
         match &self.constant {
-            Some(constant) if !self.constraints.narrowings.is_empty() => quote!(#constant),
+            Some(constant) if !self.constraints.narrowings.is_empty() => code!(#constant),
             _ => self.narrow(),
         }
     }
@@ -131,7 +134,7 @@ impl Member<'_> {
             return None;
         }
         let schema = self.narrow();
-        Some(quote!(const #constant: &__tool_core::Schema = #schema;))
+        Some(code!(const #constant: &__tool_core::Schema = #schema;))
     }
 
     fn narrow(&self) -> TokenStream {
@@ -144,14 +147,14 @@ impl Member<'_> {
         if self.constraints.narrowings.is_empty() {
             return base;
         }
-        let inner = quote!(__tool_core::constrain::inner(#base));
+        let inner = code!(__tool_core::constrain::inner(#base));
         let narrowings = self.constraints.narrowings.iter();
         let narrow = narrowings.fold(inner, |schema, narrowing| {
             let narrow = constrained(&schema, narrowing);
-            quote!(&#narrow)
+            code!(&#narrow)
         });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
-        quote!(const { &__tool_core::constrain::as_nullable_as(#base, const { #narrow }) })
+        code!(const { &__tool_core::constrain::as_nullable_as(#base, const { #narrow }) })
     }
 
     // Input:  #[param(default = 5)] days: u8
@@ -159,11 +162,11 @@ impl Member<'_> {
     pub(super) fn check(&self, what: &str, literal: &Literal, span: Span) -> TokenStream {
         let schema = self.schema();
         let constant = literal.constant();
-        let message = format!(
+        let message = string(&format!(
             "the {what} {} does not match the schema of `{}`; write a value that does",
             literal.json(),
             self.key,
-        );
+        ));
         quote_spanned! {span=>
             const _: () = __tool_core::check::fits(#schema, &#constant, #message);
         }
@@ -177,14 +180,14 @@ impl Member<'_> {
 
     fn base(&self) -> Base {
         match &self.constraints.schema_override {
-            Some(SchemaOverride::Type(ty)) => Base::Type(quote!(#ty)),
+            Some(SchemaOverride::Type(ty)) => Base::Type(code!(#ty)),
             Some(SchemaOverride::Schema { schema, .. }) => {
                 let schema = json_schema(schema);
-                Base::Schema(quote!(const { &#schema }))
+                Base::Schema(code!(const { &#schema }))
             }
             None if self.is_written => {
                 let ty = &self.ty;
-                Base::Schema(quote!(<__tool_core::Written<#ty>>::SCHEMA))
+                Base::Schema(code!(<__tool_core::Written<#ty>>::SCHEMA))
             }
             None => Base::Type(self.ty.clone()),
         }
@@ -208,53 +211,53 @@ fn constrained(base: &TokenStream, constraint: &Constraint) -> TokenStream {
 // Input:  {"type":"string","minLength":1}
 // Output: constrain::length(&Schema::STRING, 1, usize::MAX)
 fn json_schema(json: &JsonSchema) -> TokenStream {
-    let schema = quote!(__tool_core::Schema);
+    let schema = code!(__tool_core::Schema);
     let base = match &json.kind {
-        Kind::Any => quote!(#schema::ANY),
-        Kind::Null => quote!(#schema::NULL),
-        Kind::Boolean => quote!(#schema::BOOLEAN),
-        Kind::Integer => quote!(#schema::INTEGER),
-        Kind::Number => quote!(#schema::NUMBER),
-        Kind::String => quote!(#schema::STRING),
+        Kind::Any => code!(#schema::ANY),
+        Kind::Null => code!(#schema::NULL),
+        Kind::Boolean => code!(#schema::BOOLEAN),
+        Kind::Integer => code!(#schema::INTEGER),
+        Kind::Number => code!(#schema::NUMBER),
+        Kind::String => code!(#schema::STRING),
         Kind::Enum(values) => {
             let values = values.iter().map(|value| text(value));
-            quote!(#schema::strings(const { &[#(#values),*] }))
+            code!(#schema::strings(const { &[#(#values),*] }))
         }
         Kind::Array(items) => {
             let items = json_schema(items);
-            quote!(#schema::array(const { &#items }))
+            code!(#schema::array(const { &#items }))
         }
         Kind::Tuple(items) => {
             let items = items.iter().map(json_schema);
-            quote!(#schema::tuple(const { &[#(&#items),*] }))
+            code!(#schema::tuple(const { &[#(&#items),*] }))
         }
         Kind::Map(values) => {
             let values = json_schema(values);
-            quote!(#schema::map(const { &#values }))
+            code!(#schema::map(const { &#values }))
         }
         Kind::Object(properties) => {
             let properties = properties.iter().map(|(key, is_required, property)| {
                 let (key, property) = (text(key), json_schema(property));
-                let optional = (!is_required).then(|| quote!(.optional()));
-                quote!(__tool_core::Property::new(
+                let optional = (!is_required).then(|| code!(.optional()));
+                code!(__tool_core::Property::new(
                     #key,
                     __tool_core::Text::EMPTY,
                     const { &#property },
                 )#optional)
             });
-            quote!(#schema::object(const { &[#(#properties),*] }))
+            code!(#schema::object(const { &[#(#properties),*] }))
         }
         Kind::AnyOf(schemas) => {
             let schemas = schemas.iter().map(json_schema);
-            quote!(#schema::any_of(const { &[#(&#schemas),*] }))
+            code!(#schema::any_of(const { &[#(&#schemas),*] }))
         }
         Kind::Nullable(inner) => {
             let inner = json_schema(inner);
-            quote!(#schema::nullable(const { &#inner }))
+            code!(#schema::nullable(const { &#inner }))
         }
     };
     let constraints = json.constraints.iter();
-    let schema = constraints.fold(base, |base, one| constrained(&quote!(&#base), one));
+    let schema = constraints.fold(base, |base, one| constrained(&code!(&#base), one));
     let description = json.description.clone().map(Description::Text);
     describe(schema, description.as_ref())
 }
@@ -262,7 +265,7 @@ fn json_schema(json: &JsonSchema) -> TokenStream {
 /// Adds a description to a schema.
 pub(super) fn describe(schema: TokenStream, description: Option<&Description>) -> TokenStream {
     match description.map(description::text) {
-        Some(description) => quote!((#schema).describe(#description)),
+        Some(description) => code!((#schema).describe(#description)),
         None => schema,
     }
 }

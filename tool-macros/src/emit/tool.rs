@@ -1,6 +1,6 @@
 //! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{GenericParam, Generics};
 
@@ -11,7 +11,9 @@ use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
-use crate::util::tokens::option;
+use crate::util::literal::value;
+use crate::util::site::{code, site, string};
+use crate::util::tokens::{option, respanned};
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
@@ -20,7 +22,7 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
     let handler = handler(tool);
     let implementation = implementation(tool, tool.handler());
     let link = link(tool);
-    let items = quote! {
+    let items = code! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
@@ -28,22 +30,22 @@ pub(crate) fn tool(tool: &Tool) -> TokenStream {
         #link
     };
     let block = block(&tool.krate, &tool.cfgs, &items);
-    quote!(#handler #block)
+    code!(#handler #block)
 }
 
 /// The handler of a tool whose attribute has errors. Without it, every use of the handler would be
 /// another error.
 pub(crate) fn fallback(tool: &Tool) -> TokenStream {
     let (handler, ident) = (handler(tool), tool.handler());
-    let implementation = quote! {
+    let implementation = code! {
         #[automatically_derived]
         impl __tool_core::Tool for #ident {
             const SOURCE: __tool_core::StaticSpec = __tool_core::InvalidTool::SOURCE;
-            const INVOKE: __tool_core::Invoke = __tool_core::InvalidTool::INVOKE;
+            const LOCATION: __tool_core::Location = __tool_core::InvalidTool::LOCATION;
         }
     };
     let block = block(&tool.krate, &tool.cfgs, &implementation);
-    quote!(#handler #block)
+    code!(#handler #block)
 }
 
 // Input:  impl Home { #[tool] fn set(&self, …) { … } }
@@ -67,22 +69,22 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
 //             }
 //         };
 pub(crate) fn toolset(set: &Toolset) -> TokenStream {
-    let name = |at: usize| format_ident!("__TOOL_{at}");
+    let name = |at: usize| format_ident!("__TOOL_{at}", span = site());
     let is_generic = is_generic(&set.generics);
     let ty = &set.ty;
     let entries = set.tools.iter().map(|tool| {
         let handler = format_ident!("__tool_handler", span = tool.ident.span());
         let (definition, handler) = if is_generic {
             (
-                quote!(struct #handler<__Owner>(::core::marker::PhantomData<__Owner>);),
-                quote!(#handler<#ty>),
+                code!(struct #handler<__Owner>(::core::marker::PhantomData<__Owner>);),
+                code!(#handler<#ty>),
             )
         } else {
-            (quote!(struct #handler {}), quote!(#handler))
+            (code!(struct #handler {}), code!(#handler))
         };
         let implementation = implementation(tool, &handler);
         let entry = entry(tool, &handler);
-        quote!({
+        code!({
             #[allow(non_camel_case_types, dead_code)]
             #definition
 
@@ -99,15 +101,15 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
                 return (TokenStream::new(), with_cfgs(&tool.cfgs, entry));
             }
             let name = name(at);
-            let constant = quote!(const #name: &__tool_core::StaticTool = #entry;);
+            let constant = code!(const #name: &__tool_core::StaticTool = #entry;);
             (
                 with_cfgs(&tool.cfgs, constant),
-                with_cfgs(&tool.cfgs, quote!(#name)),
+                with_cfgs(&tool.cfgs, code!(#name)),
             )
         })
         .unzip();
-    let implementation = toolset_implementation(set, &quote!(&[#(#entries),*]), true);
-    let items = quote! {
+    let implementation = toolset_implementation(set, &code!(&[#(#entries),*]), true);
+    let items = code! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
@@ -125,7 +127,7 @@ fn is_generic(generics: &Generics) -> bool {
 /// The implementation for a toolset that has errors. Without it, every use of the toolset would be
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
-    let implementation = toolset_implementation(set, &quote!(&[]), false);
+    let implementation = toolset_implementation(set, &code!(&[]), false);
     block(&set.krate, &set.cfgs, &implementation)
 }
 
@@ -147,20 +149,20 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) 
     } = set;
     let (parameters, _, conditions) = set.generics.split_for_impl();
     let (block, more) = if let Some(number) = number {
-        let listed = is_checked.then(|| quote!(__tool_core::listed::<#ty, #number>()));
+        let listed = is_checked.then(|| code!(__tool_core::listed::<#ty, #number>()));
         (
-            quote!(FurtherBlock<#number>),
-            Some(quote!(const LISTED: () = { #listed };)),
+            code!(FurtherBlock<#number>),
+            Some(code!(const LISTED: () = { #listed };)),
         )
     } else {
         let more = (!further.is_empty()).then(|| {
-            quote! {
+            code! {
                 const MORE: &'static [&'static [&'static __tool_core::StaticTool]] =
                     &[#(<#ty as __tool_core::FurtherBlock<#further>>::TOOLS),*];
             }
         });
         (
-            quote!(
+            code!(
                 FirstBlock<
                     __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
                 >
@@ -168,7 +170,7 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) 
             more,
         )
     };
-    quote! {
+    code! {
         #[automatically_derived]
         impl #parameters __tool_core::#block for #ty #conditions {
             const TOOLS: &'static [&'static __tool_core::StaticTool] = #tools;
@@ -187,7 +189,7 @@ fn handler(tool: &Tool) -> TokenStream {
     let Tool {
         ident, cfgs, vis, ..
     } = tool;
-    let doc = format!("The handler of the tool `{}`.", tool.name.value());
+    let doc = format!("The handler of the tool `{}`.", value(&tool.name));
     // A private function leaves its handler unused; a public one in a private module need not be
     // `pub(crate)`.
     match &tool.handler {
@@ -217,21 +219,20 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
     let constants = constants(tool);
     let source = source(tool);
     let invoke = invoke::function(tool);
-    let kind = match (tool.is_async, tool.is_blocking) {
-        (true, _) => quote!(Async),
-        (false, false) => quote!(Sync),
-        (false, true) => quote!(Blocking),
+    // In a toolset, each tool is located at its own attribute.
+    let location = quote_spanned! {tool.attribute_span=>
+        __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
     let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
     let generics = generics.unwrap_or_default();
-    let (parameters, arguments, conditions) = generics.split_for_impl();
-    let arguments = is_generic(&generics).then(|| arguments.as_turbofish());
-    quote! {
+    let (parameters, _, conditions) = generics.split_for_impl();
+    code! {
         #[automatically_derived]
         impl #parameters __tool_core::Tool for #handler #conditions {
             const SOURCE: __tool_core::StaticSpec = #source;
-            const INVOKE: __tool_core::Invoke = __tool_core::Invoke::#kind(__tool_invoke #arguments);
+            // Apart from the rest, which remains valid if the tool moves in its file.
+            const LOCATION: __tool_core::Location = #location;
             #details
         }
 
@@ -246,33 +247,38 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 //             name: "f",
 //             description: "Weather forecast.",
 //             annotations: [Some(true), None, None, None],
-//             location: location(module_path!()),
 //             parameters: …,
 //             output: <Output<Forecast>>::SCHEMA,
+//             invoke: Invoke::Sync(__tool_invoke),
 //             ..StaticSpec::EMPTY
 //         }
 fn source(tool: &Tool) -> TokenStream {
-    let name = &tool.name;
+    let name = string(&value(&tool.name));
     let description = description::string(&tool.description);
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
-        let annotations = tool.annotations.map(option);
-        quote!(annotations: [#(#annotations),*],)
+        let annotations = tool.annotations.map(|one| option(one.map(respanned)));
+        code!(annotations: [#(#annotations),*],)
     });
-    // In a toolset, each tool is located at its own attribute.
-    let location = quote_spanned! {tool.attribute_span=>
-        __tool_core::location(::core::module_path!())
+    let kind = match (tool.is_async, tool.is_blocking) {
+        (true, _) => code!(Async),
+        (false, false) => code!(Sync),
+        (false, true) => code!(Blocking),
     };
+    let generics = tool.owner.as_ref().map(|owner| &owner.generics);
+    let generics = generics.filter(|generics| is_generic(generics));
+    let arguments = generics.map(|generics| generics.split_for_impl().1);
+    let arguments = arguments.as_ref().map(syn::TypeGenerics::as_turbofish);
     let parameters = parameters(tool);
-    let output = output(tool).map(|output| quote!(output: #output,));
-    quote! {
+    let output = output(tool).map(|output| code!(output: #output,));
+    code! {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
             #annotations
-            location: #location,
             parameters: #parameters,
             #output
+            invoke: __tool_core::Invoke::#kind(__tool_invoke #arguments),
             ..__tool_core::StaticSpec::EMPTY
         }
     }
@@ -293,18 +299,18 @@ fn source(tool: &Tool) -> TokenStream {
 // `&[…]` would be promoted to a constant of its own, which costs as much.
 fn parameters(tool: &Tool) -> TokenStream {
     if tool.parameters.is_empty() {
-        return quote!(&[]);
+        return code!(&[]);
     }
-    let parameters = format_ident!("__tool_parameters", span = Span::mixed_site());
+    let parameters = Ident::new("__tool_parameters", site());
     let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let key = parameter.key.value();
+        let key = value(&parameter.key);
         let property = member(tool, at, parameter, &key, true).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
-            WhenAbsent::OfType => quote!(#property.optional()),
+            WhenAbsent::OfType => code!(#property.optional()),
             WhenAbsent::Literal(literal, _) => {
-                let json = literal.json();
-                quote!(__tool_core::default(#property, #json))
+                let json = string(&literal.json());
+                code!(__tool_core::default(#property, #json))
             }
         };
         let is_scalar =
@@ -312,11 +318,11 @@ fn parameters(tool: &Tool) -> TokenStream {
         let property = if is_scalar {
             property
         } else {
-            quote!(const { #property })
+            code!(const { #property })
         };
         with_cfgs(&parameter.cfgs, property)
     });
-    quote! {
+    code! {
         &{
             let #parameters = [#(#properties),*];
             #parameters
@@ -337,11 +343,12 @@ fn member<'m>(
         ty: parameter.erased.clone(),
         ends: parameter.ends,
         constraints: &parameter.constraints,
-        constant: (!is_generic_parameter(tool, parameter))
-            .then(|| format_ident!("__TOOL_NARROW_{at}")),
+        constant: (!parameter.constraints.narrowings.is_empty()
+            && !is_generic_parameter(tool, parameter))
+        .then(|| format_ident!("__TOOL_NARROW_{at}", span = site())),
         is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
-        tool: is_checked.then(|| tool.name.value()),
+        tool: is_checked.then(|| value(&tool.name)),
     }
 }
 
@@ -369,9 +376,14 @@ fn is_generic_parameter(tool: &Tool, parameter: &Parameter) -> bool {
 //         const _: () = fits(__TOOL_NARROW_0, &Literal::Integer(7), "…");
 fn constants(tool: &Tool) -> TokenStream {
     let concrete = tool.parameters.iter().enumerate();
-    let concrete = concrete.filter(|(_, one)| !is_generic_parameter(tool, one));
+    let concrete = concrete.filter(|(_, one)| {
+        let has_constants = matches!(one.when_absent, WhenAbsent::Literal(..))
+            || !one.constraints.narrowings.is_empty()
+            || one.constraints.literals().next().is_some();
+        has_constants && !is_generic_parameter(tool, one)
+    });
     let constants = concrete.flat_map(|(at, parameter)| {
-        let key = parameter.key.value();
+        let key = value(&parameter.key);
         let member = member(tool, at, parameter, &key, false);
         let default = match &parameter.when_absent {
             WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
@@ -397,25 +409,29 @@ fn details(tool: &Tool) -> Option<TokenStream> {
     let title = tool.title.as_ref().map(syn::LitStr::value);
     let section = |section: &Option<Description>| section.as_ref().map(description::string);
     let texts = [
-        ("title", title.map(|title| quote!(#title))),
+        (
+            "title",
+            title.map(|title| string(&title).into_token_stream()),
+        ),
         ("when_to_use", section(&tool.when_to_use)),
         ("returns", section(&tool.returns)),
     ];
     let texts = texts.into_iter().filter_map(|(field, text)| {
-        let (field, text) = (format_ident!("{field}"), text?);
-        Some(quote!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
+        let (field, text) = (format_ident!("{field}", span = site()), text?);
+        Some(code!(#field: __tool_core::Some(__tool_core::Cow::Borrowed(#text)),))
     });
     let tags = &tool.tags;
     let tags = (!tags.is_empty()).then(
-        || quote!(tags: __tool_core::Cow::Borrowed(&[#(__tool_core::Cow::Borrowed(#tags)),*]),),
+        || code!(tags: __tool_core::Cow::Borrowed(&[#(__tool_core::Cow::Borrowed(#tags)),*]),),
     );
     let timeout = tool.timeout.map(|timeout| {
-        let (seconds, nanos) = (timeout.as_secs(), timeout.subsec_nanos());
-        quote!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
+        let seconds = respanned(timeout.as_secs());
+        let nanos = respanned(timeout.subsec_nanos());
+        code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
     let parallel = tool
         .parallel
-        .map(|parallel| quote!(parallel: __tool_core::Some(#parallel),));
+        .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
@@ -423,7 +439,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         .chain(parallel)
         .collect();
     (!fields.is_empty()).then(|| {
-        quote! {
+        code! {
             const DETAILS: __tool_core::Option<&'static __tool_core::Details> =
                 __tool_core::Some(&__tool_core::Details {
                     #fields
@@ -445,7 +461,7 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
             with_cfgs(&parameter.cfgs, need)
         })
         .collect();
-    (!needs.is_empty()).then(|| quote!(needs: &[#(#needs),*],))
+    (!needs.is_empty()).then(|| code!(needs: &[#(#needs),*],))
 }
 
 // Input:  -> Result<Forecast, Error>
@@ -456,7 +472,7 @@ fn output(tool: &Tool) -> Option<TokenStream> {
         None | Some(syn::Type::ImplTrait(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            Some(quote!(<__tool_core::Output<#ty>>::SCHEMA))
+            Some(code!(<__tool_core::Output<#ty>>::SCHEMA))
         }
     }
 }
@@ -469,18 +485,25 @@ fn entry(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 
 /// Adds the tool to `Registry::linked()`. An unlinked tool is only checked.
 fn link(tool: &Tool) -> TokenStream {
-    let entry = entry(tool, tool.handler());
+    let handler = tool.handler();
     if tool.unlinked {
-        return quote!(const _: &__tool_core::StaticTool = #entry;);
+        let entry = entry(tool, handler);
+        return code!(const _: &__tool_core::StaticTool = #entry;);
     }
-    let symbol = symbol(&tool.name.value());
-    quote! {
-        #[__tool_core::linkme::distributed_slice(__tool_core::LINKED)]
-        #[linkme(crate = __tool_core::linkme)]
+    // With this span, a provider limit that the whole tool exceeds underlines its name.
+    let link = quote_spanned!(tool.ident.span()=> __tool_core::link::<#handler>());
+    let symbol = symbol(&value(&tool.name));
+    // With the hygiene of the expansion, these are not the user's unsafe code to lints.
+    let attributes = quote! {
+        #[used]
+        #[unsafe(link_section = __tool_core::link_section!())]
         // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
         // may link a crate twice: as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
-        static __TOOL_LINK: &__tool_core::StaticTool = #entry;
+    };
+    code! {
+        #attributes
+        static __TOOL_LINK: __tool_core::LinkedTool = #link;
     }
 }
 

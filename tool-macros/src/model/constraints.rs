@@ -5,7 +5,7 @@
 //! `tool_core::schema::constrain` the generated code calls, and what the page in rustdoc shows.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{LitFloat, LitInt, Token, Type};
@@ -16,7 +16,8 @@ use crate::util::errors::Errors;
 use crate::util::json::escape;
 use crate::util::literal::Literal;
 use crate::util::names::list;
-use crate::util::tokens::{bound, maximum, option, text};
+use crate::util::site::string;
+use crate::util::tokens::{bound, maximum, option, respanned, text};
 use crate::util::{markdown, pattern};
 
 /// Reads one key.
@@ -179,7 +180,7 @@ fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let (step, span) = keys.literal("multiple_of", errors)?;
     let (function, step, argument) = match step {
         Some(Literal::Integer(step)) if step > 0 => {
-            ("multiple_of_integer", step.to_string(), quote!(#step))
+            ("multiple_of_integer", step.to_string(), respanned(step))
         }
         Some(Literal::Number(step)) if step > 0.0 => {
             let json = Literal::Number(step).json();
@@ -208,7 +209,7 @@ fn length(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
             let least = Some(from).filter(|from| *from > 0);
             Some(
                 // The page writes these keywords for arrays too.
-                Constraint::new("length", span, vec![quote!(#from), maximum(to)])
+                Constraint::new("length", span, vec![respanned(from), maximum(to)])
                     .keyword("minLength", least)
                     .keyword("maxLength", to)
                     .summary(format!("length {}", between(least, to))),
@@ -227,7 +228,7 @@ fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let pattern = written.value();
     match pattern::translate(&pattern) {
         Ok(regex) => {
-            let arguments = vec![text(&pattern), quote!(#regex)];
+            let arguments = vec![text(&pattern), string(&regex).into_token_stream()];
             let mut constraint = Constraint::new("pattern", written.span(), arguments)
                 .keyword("pattern", Some(quoted(&pattern)))
                 .summary(format!("matches {}", markdown::code(&pattern)));
@@ -250,9 +251,13 @@ fn format(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
         errors.at(&written, format!("unknown format; write one of {known}"));
     }
     Some(
-        Constraint::new("format", written.span(), vec![quote!(#format)])
-            .keyword("format", Some(quoted(&format)))
-            .summary(format!("format {}", markdown::code(&format))),
+        Constraint::new(
+            "format",
+            written.span(),
+            vec![string(&format).into_token_stream()],
+        )
+        .keyword("format", Some(quoted(&format)))
+        .summary(format!("format {}", markdown::code(&format))),
     )
 }
 
@@ -274,7 +279,7 @@ fn example(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
         return None;
     };
     let json = literal.json();
-    let mut constraint = Constraint::new("example", span, vec![quote!(#json)])
+    let mut constraint = Constraint::new("example", span, vec![string(&json).into_token_stream()])
         .keyword("examples", Some(format!("[{json}]")))
         .summary(format!("such as {}", markdown::code(&json)));
     constraint.literal = Some(literal);

@@ -59,7 +59,7 @@ pub(crate) fn is_scalar(ty: &Type) -> bool {
             .segments
             .last()
             .is_some_and(|last| match &last.arguments {
-                PathArguments::None => SCALARS.iter().any(|scalar| last.ident == scalar),
+                PathArguments::None => SCALARS.contains(&&*last.ident.to_string()),
                 PathArguments::AngleBracketed(arguments) => {
                     let is_list_or_option = last.ident == "Option" || last.ident == "Vec";
                     let mut types = arguments.args.iter();

@@ -5,6 +5,8 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
+use super::literal;
+
 /// One line of a doc comment.
 #[derive(Clone)]
 pub(crate) struct Line {
@@ -55,9 +57,9 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
             constant: None,
         };
         // Only the source distinguishes `/** … */` from an attribute whose text has stars.
-        let source = attr.span().source_text().unwrap_or_default();
-        let starred = source.starts_with("/**");
-        let (value, span) = (text.value(), text.span());
+        let (value, span) = (literal::value(text), text.span());
+        let starred = value.contains('\n')
+            && (attr.span().source_text()).is_some_and(|source| source.starts_with("/**"));
         if value.is_empty() {
             lines.push(line("", span));
         }

@@ -1,10 +1,11 @@
 //! Values as tokens of the generated code, whatever their names mean where it ends up.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
 
 use super::json;
 use super::literal::Literal;
+use super::site::{code, site, string};
 
 /// `"text"` as a `Text`, with its JSON form if that differs.
 pub(crate) fn text(text: &str) -> TokenStream {
@@ -12,27 +13,38 @@ pub(crate) fn text(text: &str) -> TokenStream {
     if escaped == text {
         escaped.clear();
     }
-    quote!(__tool_core::text(#text, #escaped))
+    let (text, escaped) = (string(text), string(&escaped));
+    code!(__tool_core::text(#text, #escaped))
 }
 
 /// `Some(…)` or `None`.
 pub(crate) fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
     match value {
-        Some(value) => quote!(__tool_core::Some(#value)),
-        None => quote!(__tool_core::None),
+        Some(value) => code!(__tool_core::Some(#value)),
+        None => code!(__tool_core::None),
     }
 }
 
 /// A maximum length, or that of the target machine, which is not that of this one.
 pub(crate) fn maximum(length: Option<usize>) -> TokenStream {
     match length {
-        Some(length) => quote!(#length),
-        None => quote!(::core::primitive::usize::MAX),
+        Some(length) => respanned(length),
+        None => code!(::core::primitive::usize::MAX),
     }
 }
 
 /// One end of a range of floats.
 pub(crate) fn bound(value: f64, is_exclusive: bool) -> TokenStream {
-    let json = Literal::Number(value).json();
-    quote!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
+    let json = string(&Literal::Number(value).json());
+    let (value, is_exclusive) = (respanned(value), respanned(is_exclusive));
+    code!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
+}
+
+/// A number or a boolean with the span of generated tokens.
+pub(crate) fn respanned(value: impl ToTokens) -> TokenStream {
+    let respan = |mut tree: TokenTree| {
+        tree.set_span(site());
+        tree
+    };
+    value.into_token_stream().into_iter().map(respan).collect()
 }

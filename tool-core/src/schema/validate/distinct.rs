@@ -18,7 +18,6 @@ use crate::schema::{Kind, NumberRange, Property, Schema};
 pub(super) struct TooComplex;
 
 /// Returns an item of a JSON array that equals an earlier one, as JSON Schema compares.
-#[cfg(feature = "dynamic")]
 pub(crate) fn duplicate_item(array: &str) -> Option<&str> {
     duplicate(&Schema::ANY, array, &mut 0).ok().flatten()
 }

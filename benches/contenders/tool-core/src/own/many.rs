@@ -1,6 +1,6 @@
 //! Ten thousand tools made from one: expanding a macro for each would take minutes to build.
 
-use tool_core::__private::{Invoke, StaticSpec};
+use tool_core::__private::{Location, StaticSpec};
 use tool_core::{Registry, Tool, ToolEntry, tool};
 
 /// Searches a collection and gives what fits best.
@@ -44,7 +44,7 @@ impl<const N: usize> Tool for Search<N> {
         },
         ..search::SOURCE
     };
-    const INVOKE: Invoke = search::INVOKE;
+    const LOCATION: Location = search::LOCATION;
 }
 
 include!(concat!(env!("OUT_DIR"), "/many.rs"));
