@@ -218,7 +218,7 @@ impl Agent {
                 result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
                     let text = error.to_string();
                     let error = ToolError::failed(&head.name, &text, Some(Source::new(error)));
-                    ToolResult::failed(head, error)
+                    ToolResult::of_error(head, error)
                 })
             })
         }));
@@ -544,7 +544,7 @@ impl Agent {
         async move {
             let panicked = |panic| match unprepared {
                 Some(call) => registry.panicked(call, panic),
-                None => ToolResult::failed(head.clone(), ToolError::panicked(&head.name, panic)),
+                None => ToolResult::of_error(head.clone(), ToolError::panicked(&head.name, panic)),
             };
             let mut call = match prepared {
                 Ok(call) => call,
