@@ -339,6 +339,70 @@ mod half {
     }
 }
 
+/// Other types in the place of its members, which are written in other forms than they are read.
+#[derive(Serialize, Deserialize, ToolType)]
+struct Inserting<T> {
+    own: u8,
+    #[serde(flatten)]
+    inserted: T,
+}
+
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(tag = "kind")]
+enum Inserted {
+    #[serde(rename(serialize = "written"))]
+    Renamed { x: u8 },
+    #[serde(skip_deserializing)]
+    Colour(InsertedColour),
+}
+
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum InsertedColour {
+    Red,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Serialize, Deserialize, ToolType)]
+struct KeyTwice {
+    #[serde(rename(serialize = "red"))]
+    own: u8,
+    #[serde(flatten)]
+    colour: InsertedColour,
+}
+
+returns! {
+    inserted_other: Inserting<InsertedColour> = Inserting { own: 1, inserted: InsertedColour::Other };
+    inserted_none: Inserting<Option<InsertedColour>> = Inserting { own: 1, inserted: None };
+    inserted_renamed: Inserting<Inserted> = Inserting { own: 1, inserted: Inserted::Renamed { x: 2 } };
+    inserted_skipped: Inserting<Inserted> = Inserting { own: 1, inserted: Inserted::Colour(InsertedColour::Red) };
+    key_twice: KeyTwice = KeyTwice { own: 1, colour: InsertedColour::Other };
+}
+
+#[test]
+fn inserted_types_are_described_as_they_are_written() {
+    fits(entry!(inserted_other), json!({"own": 1, "other": null}));
+    fits(entry!(inserted_none), json!({"own": 1}));
+    fits(
+        entry!(inserted_renamed),
+        json!({"own": 1, "kind": "written", "x": 2}),
+    );
+    fits(
+        entry!(inserted_skipped),
+        json!({"own": 1, "kind": "Colour", "red": null}),
+    );
+    let forms = schema(entry!(inserted_skipped));
+    assert_eq!(forms["anyOf"].as_array().map(Vec::len), Some(3), "{forms}");
+}
+
+#[test]
+fn an_object_that_may_have_a_key_twice_has_no_output_schema() {
+    let tool = entry!(key_twice);
+    assert_eq!(tool.output_json(), None);
+    assert!(!call(tool).is_error());
+}
+
 #[derive(Serialize, Deserialize, ToolType)]
 struct Halved {
     #[serde(with = "half")]

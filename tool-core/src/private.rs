@@ -12,7 +12,7 @@ pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain, prose};
+pub use crate::schema::{Property, Schema, Text, check, constrain, flatten, prose};
 pub use crate::spec::{Details, Location};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
@@ -35,7 +35,7 @@ use std::marker::PhantomData;
 
 use crate::provider::check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
-use crate::schema::{Direction, ExtraForms, Kind, Reference, Results, Strings};
+use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
 use crate::tool::Running;
 
 /// The decoded value of a borrowed parameter.
@@ -188,23 +188,8 @@ pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
     }
 }
 
-/// Inserts the properties of a type that is only serialized into the surrounding object.
-pub const fn flatten_written(schema: &'static Schema) -> Property {
-    match schema.form(Direction::Result).kind {
-        Kind::Object(_) | Kind::Map(_) => Property {
-            required: false,
-            flat: true,
-            ..Property::new(Text::EMPTY, Text::EMPTY, schema)
-        },
-        _ => Property::new(Text::EMPTY, Text::EMPTY, &UNKNOWN),
-    }
-}
-
 /// The schema of a type that is serialized in an unknown form.
-pub const UNKNOWN: Schema = Schema {
-    results: Results::Unknown,
-    ..Schema::ANY
-};
+pub const UNKNOWN: Schema = Schema::UNKNOWN;
 
 /// Provides the schema of a type that is only serialized as an inherent constant. Falls back to that
 /// of [`NoWritten`], since such a type need not be a [`ToolType`].
@@ -235,6 +220,33 @@ pub const fn structure(properties: &'static [Property], denies_unknown: bool) ->
     }
 }
 
+/// Returns the schema of a variant of an untagged enum with named fields, which serde does not read from
+/// an array.
+pub const fn fields(properties: &'static [Property], denies_unknown: bool) -> Schema {
+    Schema {
+        extra_forms: if denies_unknown {
+            ExtraForms::Strict
+        } else {
+            ExtraForms::Unknown
+        },
+        ..Schema::object(properties)
+    }
+}
+
+/// Excludes the names of the other variants from those that a `#[serde(other)]` variant accepts.
+pub const fn except(schema: Schema, names: &'static [&'static str]) -> Schema {
+    match schema.kind {
+        Kind::Enum(strings) => Schema {
+            kind: Kind::Enum(Strings {
+                excluded: names,
+                ..strings
+            }),
+            ..schema
+        },
+        _ => schema,
+    }
+}
+
 /// Returns the schema of an enum of strings, with notes about its values.
 pub const fn strings(
     values: &'static [Text],
@@ -249,6 +261,7 @@ pub const fn strings(
             aliases,
             is_open,
             is_tag: false,
+            excluded: &[],
         }))
     }
 }
@@ -264,6 +277,7 @@ pub const fn constant(
         aliases,
         is_open,
         is_tag: true,
+        excluded: &[],
     }))
 }
 
@@ -284,6 +298,16 @@ pub const fn content(
         nullable: false,
         aliases,
         ..Property::new(name, Text::EMPTY, schema)
+    }
+}
+
+/// Returns the content of a variant whose only field is skipped: `null`, which serde reads but does not
+/// write.
+pub const fn null_content(name: Text) -> Property {
+    Property {
+        required: false,
+        nullable: true,
+        ..Property::new(name, Text::EMPTY, &Schema::NULL)
     }
 }
 

@@ -44,6 +44,8 @@ pub mod constrain;
 pub(crate) mod cursor;
 pub(crate) mod decode_check;
 pub(crate) mod difference;
+#[doc(hidden)]
+pub mod flatten;
 pub(crate) mod json;
 pub(crate) mod messages;
 mod nearest;
@@ -121,12 +123,20 @@ pub(crate) enum Results {
 pub(crate) enum ExtraForms {
     /// None that matter.
     None,
+    /// None, like a variant with named fields that denies unknown ones.
+    Strict,
     /// An array of the fields' values in order: a struct that denies unknown fields.
     Positional,
-    /// That, and objects with unknown fields: any other struct.
+    /// Objects with unknown fields: a variant of an untagged enum, or a struct that flattens.
+    Unknown,
+    /// Both: any other struct.
     Lax,
     /// Numbers, strings or arrays: a type whose `Deserialize` accepts several forms.
     Several,
+    /// Those of its members: an untagged enum.
+    Untagged,
+    /// An object whose flattened `Option` is `None` if its type rejects the value.
+    Swallowing,
 }
 
 /// The kinds of schema node.
@@ -181,6 +191,11 @@ impl Schema {
     pub const NUMBER: Schema = Schema::of(Kind::Number(NumberRange::up_to(f64::MAX)));
     /// A string of any length.
     pub const STRING: Schema = Schema::of(Kind::String(StringRule::ANY));
+    /// A value that is serialized in an unknown form.
+    pub(crate) const UNKNOWN: Schema = Schema {
+        results: Results::Unknown,
+        ..Schema::ANY
+    };
 
     pub(crate) const fn of(kind: Kind) -> Schema {
         Schema {
@@ -387,9 +402,11 @@ impl Schema {
             Kind::Object(properties) => {
                 let mut at = 0;
                 while at < properties.len() {
-                    let form = properties[at].schema.form(Direction::Result);
-                    let is_inserted = matches!(form.kind, Kind::Object(_) | Kind::Map(_));
-                    if properties[at].flat && !is_inserted {
+                    let property = &properties[at];
+                    let form = property.schema.form(Direction::Result);
+                    let is_inserted = property.is_definition
+                        || matches!(form.kind, Kind::Object(_) | Kind::Map(_));
+                    if property.flat && !is_inserted {
                         return false;
                     }
                     at += 1;

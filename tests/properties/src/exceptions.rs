@@ -67,8 +67,11 @@ pub const ALIASES: [(&str, &str, &str); 10] = [
 ];
 
 /// Rows that accept other tags: the value that represents all others.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 6] = [
+    ("flat_several", "unknown"),
     ("other_plain", "known"),
+    ("other_mixed", "known"),
+    ("other_flat", "unknown"),
     ("other_internal", "unknown"),
     ("other_adjacent", "unknown"),
 ];

@@ -12,6 +12,7 @@
 mod constrained;
 mod containers;
 mod enums;
+mod flattened;
 mod recursive;
 mod scalars;
 mod signatures;
@@ -161,6 +162,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(containers::rows());
     rows.extend(structs::rows());
     rows.extend(enums::rows());
+    rows.extend(flattened::rows());
     rows.extend(recursive::rows());
     rows.extend(constrained::rows());
     rows.extend(signatures::rows());
@@ -173,6 +175,7 @@ pub fn returning() -> Vec<Returning> {
     returning.extend(containers::returning());
     returning.extend(structs::returning());
     returning.extend(enums::returning());
+    returning.extend(flattened::returning());
     returning.extend(recursive::returning());
     returning.extend(constrained::returning());
     returning.extend(written::returning());

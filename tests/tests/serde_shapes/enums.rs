@@ -239,3 +239,51 @@ fn another_case_is_accepted_only_if_nothing_fits_as_written() {
         assert_eq!(result.content(), seen);
     }
 }
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum OpenShape {
+    Circle {
+        radius: u8,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+#[test]
+fn a_violation_in_an_open_enum_keeps_its_place() {
+    let subject = subject!(OpenShape);
+    subject.accepts(
+        json!({"kind": "circle", "radius": 1}),
+        "Circle { radius: 1 }",
+    );
+    subject.accepts_unseen(json!({"kind": "square"}), "Unknown");
+    subject.refuses(
+        json!({"kind": "circle", "radius": 256}),
+        "value.radius: 256 is above the maximum 255",
+    );
+    subject.refuses(json!({"kind": "circle"}), "value.radius: missing");
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+enum Stored {
+    Live(u8),
+    Cached(#[serde(skip)] u8),
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(tag = "t", content = "c")]
+enum StoredAdjacent {
+    Live(u8),
+    Cached(#[serde(skip)] u8),
+}
+
+#[test]
+fn a_variant_whose_only_field_is_skipped_is_a_unit_variant() {
+    let subject = subject!(Stored);
+    subject.accepts(json!("Cached"), "Cached(0)");
+    subject.refuses(json!({"Cached": []}), "value");
+    let subject = subject!(StoredAdjacent);
+    subject.accepts(json!({"t": "Cached"}), "Cached(0)");
+    subject.accepts(json!({"t": "Cached", "c": null}), "Cached(0)");
+}

@@ -190,3 +190,64 @@ fn maps_by_the_type_of_their_keys() {
         "a key must be a string of exactly 1 character",
     );
 }
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Event {
+    id: u8,
+    #[serde(flatten)]
+    kind: Kind,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Kind {
+    /// Nobody is there.
+    Idle,
+    Call {
+        from: String,
+    },
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Paged {
+    query: String,
+    #[serde(flatten)]
+    page: Option<Page>,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Page {
+    offset: u8,
+    limit: u8,
+}
+
+#[test]
+fn a_flattened_enum_or_option_gives_an_object_several_forms() {
+    let byte = json!({"type": "integer", "minimum": 0, "maximum": 255});
+    let subject = subject!(Event);
+    subject.schema(json!({"anyOf": [
+        {"type": "object", "properties": {"id": byte, "kind": {"type": "string", "const": "idle"}},
+            "required": ["id", "kind"], "additionalProperties": false, "description": "Nobody is there."},
+        {"type": "object", "properties": {"id": byte, "kind": {"type": "string", "const": "call"}, "from": {"type": "string"}},
+            "required": ["id", "kind", "from"], "additionalProperties": false},
+    ]}));
+    subject.accepts(
+        json!({"kind": "idle", "id": 1}),
+        "Event { id: 1, kind: Idle }",
+    );
+    subject.refuses(
+        json!({"id": 1, "kind": "call", "from": 2}),
+        "value.from: expected a string",
+    );
+    subject.refuses(
+        json!({"id": 1, "kind": "calls"}),
+        "value.kind: expected \"idle\" or \"call\", got \"calls\"; did you mean \"call\"?",
+    );
+    let subject = subject!(Paged);
+    subject.accepts(json!({"query": "q"}), "Paged { query: \"q\", page: None }");
+    subject.accepts(
+        json!({"query": "q", "offset": 0, "limit": 9}),
+        "Paged { query: \"q\", page: Some(Page { offset: 0, limit: 9 }) }",
+    );
+    subject.refuses(json!({"query": "q", "offset": 0}), "value");
+}

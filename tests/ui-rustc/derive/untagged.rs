@@ -24,8 +24,8 @@ enum Prefix {
 #[derive(Deserialize, ToolType)]
 #[serde(untagged)]
 enum Positions {
-    Short { name: String },
-    Pair(String, u8),
+    Struct(Short),
+    List([String; 1]),
 }
 
 #[derive(Deserialize, ToolType)]

@@ -233,6 +233,8 @@ impl Checker {
         match property.schema.kind {
             Kind::Object(inner) if property.flat => return self.properties(inner, path),
             Kind::Map(rule) if property.flat => return self.map(rule, path),
+            // The definition of a union, whose members are elsewhere.
+            _ if property.flat => return,
             _ => {}
         }
         let key = property.name();

@@ -7,6 +7,8 @@ use crate::content::{Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::HostedTool;
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
@@ -101,6 +103,11 @@ impl Dialect for Cohere {
 
     fn provider(&self) -> &'static str {
         "Cohere"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::COHERE)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

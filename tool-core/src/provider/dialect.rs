@@ -56,6 +56,8 @@ use crate::tool::ToolEntry;
 
 pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::{Refused, RefusedTool};
+#[cfg(feature = "http")]
+pub use crate::provider::http_api::HttpApi;
 pub use crate::provider::media::OmittedPart;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
@@ -121,6 +123,13 @@ pub trait Dialect: Send + Sync {
     /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
+    }
+
+    /// Returns the provider's HTTP API, for [`HttpModel`](crate::agent::HttpModel). By default there is
+    /// none. The dialect of a server that imitates a provider returns that of the provider.
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        None
     }
 
     /// Returns the calls in a whole response, in order. [`stream`](Dialect::stream) reads events of a
@@ -272,6 +281,11 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn provider(&self) -> &'static str {
         (**self).provider()
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        (**self).http_api()
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -6,6 +6,8 @@ use crate::call::{ToolCall, ToolResult, WireId};
 use crate::content::Media;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
@@ -378,6 +380,11 @@ impl Dialect for Gemini {
 
     fn provider(&self) -> &'static str {
         "Gemini"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::GEMINI)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -7,6 +7,8 @@ use crate::content::{Audio, Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
@@ -126,6 +128,11 @@ impl Dialect for Mistral {
 
     fn provider(&self) -> &'static str {
         "Mistral"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::MISTRAL)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -9,6 +9,8 @@ use crate::provider::dialect::{
     Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
@@ -292,6 +294,11 @@ impl Dialect for OpenAiChat {
         "chat completions"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_CHAT)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&chat::FORMAT, response)
     }
@@ -428,6 +435,11 @@ impl Dialect for OpenAiResponses {
 
     fn provider(&self) -> &'static str {
         "the Responses API of OpenAI"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_RESPONSES)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

@@ -7,6 +7,8 @@ use crate::content::{Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::{Construct, Profile};
 use crate::provider::reshape;
@@ -168,6 +170,11 @@ impl Dialect for XAi {
 
     fn provider(&self) -> &'static str {
         "chat completions of xAI"
+    }
+
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::XAI)
     }
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {

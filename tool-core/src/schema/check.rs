@@ -3,6 +3,7 @@
 //! The macro emits a constant for each check, with the span of what is checked, so that the compile
 //! error underlines it.
 
+use super::flatten::{nth, others};
 use super::{ExtraForms, Kind, Property, Schema, Text};
 
 /// A literal in the source: a default or an example.
@@ -132,87 +133,344 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
 ///
 /// # Panics
 ///
-/// Panics if serde could decode a value of one variant as an earlier one: it tries the variants in
-/// order, and a struct accepts any object that has its fields. The later variant's other fields
-/// would silently be lost.
+/// Panics if serde could decode a value of one variant as an earlier one, in a form that the schema of
+/// the earlier one does not describe: it tries the variants in order. The value would silently change.
 pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     let mut later = 1;
     while later < schemas.len() {
         let mut earlier = 0;
         while earlier < later {
             assert!(
-                !shadows(schemas[earlier], schemas[later]),
+                !shadows(schemas[earlier], schemas[later], ARRAYS),
+                "serde would decode an array of a later variant as the struct of an earlier one, \
+                 field by field; put the variant with the array first"
+            );
+            assert!(
+                !shadows(schemas[earlier], schemas[later], FIELDS),
                 "serde would decode a later variant as an earlier one, which ignores unknown \
                  fields; put the variant with more fields first, or add \
-                 `#[serde(deny_unknown_fields)]` to the earlier one"
+                 `#[serde(deny_unknown_fields)]` to the type of the earlier one (to this enum, if \
+                 the variant itself has the fields)"
+            );
+            assert!(
+                !shadows(schemas[earlier], schemas[later], FORMS),
+                "serde would decode a later variant as an earlier one, whose type also accepts \
+                 numbers, strings or arrays; put the earlier one last"
             );
             earlier += 1;
         }
         later += 1;
     }
-    Schema::any_of(schemas)
+    Schema {
+        extra_forms: ExtraForms::Untagged,
+        ..Schema::any_of(schemas)
+    }
 }
 
-/// Returns `true` if serde may decode a value of `later` as `earlier`, in a form that the schema of
-/// `earlier` does not describe.
-const fn shadows(earlier: &Schema, later: &Schema) -> bool {
+// How serde may read a value in a form that the schema does not describe.
+const ARRAYS: u8 = 0;
+const FIELDS: u8 = 1;
+const FORMS: u8 = 2;
+
+/// Returns `true` if serde may decode a value of `later` as `earlier`, where the value has a form of
+/// this kind that the schema of `earlier` does not describe. `false` is certain, `true` is not.
+const fn shadows(earlier: &Schema, later: &Schema, form: u8) -> bool {
     if let ExtraForms::Several = earlier.extra_forms {
-        return matches!(json_type(later), ANY | NUMBER | STRING | ARRAY);
+        return form == FORMS && matches!(json_type(later), ANY | NUMBER | STRING | ARRAY);
     }
-    let Kind::Object(required) = earlier.kind else {
+    if !may_read(earlier, later) {
         return false;
-    };
-    match (&later.kind, earlier.extra_forms) {
-        (_, ExtraForms::None | ExtraForms::Several) => false,
-        (Kind::Array(_) | Kind::Tuple(_), _) => true,
-        (Kind::Map(_), ExtraForms::Lax) => true,
-        (Kind::Object(members), ExtraForms::Lax) => {
+    }
+    match (&earlier.kind, &later.kind) {
+        (_, Kind::Nullable(inner)) => shadows(earlier, inner, form),
+        (_, Kind::AnyOf(schemas)) => any_shadows(earlier, schemas, form, false),
+        (Kind::Nullable(inner), _) => shadows(inner, later, form),
+        (Kind::AnyOf(schemas), _) => any_shadows(later, schemas, form, true),
+        (Kind::Array(earlier), Kind::Array(later)) => {
+            later.lengths.maximum > 0 && shadows(earlier.items, later.items, form)
+        }
+        (Kind::Array(_) | Kind::Tuple(_), Kind::Array(_) | Kind::Tuple(_)) => {
             let mut at = 0;
-            while at < required.len() {
-                let wanted = &required[at];
-                if wanted.required {
-                    match find(members, wanted.name()) {
-                        Some(member) if may_overlap(wanted.schema, member.schema) => {}
+            while let (Some(earlier), Some(later)) = (item(earlier, at), item(later, at)) {
+                if shadows(earlier, later, form) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        (Kind::Map(earlier), Kind::Map(later)) => shadows(earlier.values, later.values, form),
+        (Kind::Map(rule), Kind::Object(properties)) => {
+            let mut at = 0;
+            while let Some(property) = nth(properties, at) {
+                if shadows(rule.values, property.schema, form) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        (Kind::Object(_), Kind::Array(_) | Kind::Tuple(_)) => form == ARRAYS,
+        (Kind::Object(_), Kind::Map(_)) => form == FIELDS && ignores_unknown(earlier),
+        (Kind::Object(known), Kind::Object(properties)) => {
+            let is_open = form == FIELDS && ignores_unknown(earlier) && others(known).is_none();
+            if is_open && others(properties).is_some() {
+                return true;
+            }
+            let mut at = 0;
+            while let Some(property) = nth(properties, at) {
+                match find(known, property.name()) {
+                    Some(known) if shadows(known.schema, property.schema, form) => return true,
+                    None if is_open => return true,
+                    _ => {}
+                }
+                at += 1;
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
+/// Returns `true` if one of these schemas shadows `other`, or is shadowed by it.
+const fn any_shadows(
+    other: &Schema,
+    schemas: &'static [&'static Schema],
+    form: u8,
+    are_earlier: bool,
+) -> bool {
+    let mut at = 0;
+    while at < schemas.len() {
+        let is_shadow = if are_earlier {
+            shadows(schemas[at], other, form)
+        } else {
+            shadows(other, schemas[at], form)
+        };
+        if is_shadow {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn ignores_unknown(schema: &Schema) -> bool {
+    matches!(schema.extra_forms, ExtraForms::Lax | ExtraForms::Unknown)
+}
+
+/// Returns `true` unless serde certainly rejects each value of `later` as a value of `earlier`.
+const fn may_read(earlier: &Schema, later: &Schema) -> bool {
+    match (&earlier.kind, &later.kind) {
+        (Kind::Any | Kind::Reference(_), _) | (_, Kind::Any | Kind::Reference(_)) => true,
+        _ if matches!(earlier.extra_forms, ExtraForms::Several) => true,
+        (_, Kind::Nullable(inner)) => earlier.accepts_null() || may_read(earlier, inner),
+        (_, Kind::AnyOf(schemas)) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if may_read(earlier, schemas[at]) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        (Kind::Nullable(inner), _) => later.accepts_null() || may_read(inner, later),
+        (Kind::AnyOf(schemas), _) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if may_read(schemas[at], later) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        (Kind::Enum(left), Kind::Enum(right)) => {
+            let mut at = 0;
+            while at < right.values.len() {
+                if contains(left.values, right.values[at].as_str()) {
+                    return true;
+                }
+                at += 1;
+            }
+            left.is_open || right.is_open || !left.aliases.is_empty()
+        }
+        (Kind::Array(earlier), Kind::Array(later)) => {
+            later.lengths.minimum == 0 || may_read(earlier.items, later.items)
+        }
+        (Kind::Tuple(_) | Kind::Array(_), Kind::Tuple(_) | Kind::Array(_)) => {
+            let (least, most) = count(earlier);
+            let (other_least, other_most) = count(later);
+            may_read_items(
+                earlier,
+                later,
+                max(least, other_least),
+                min(most, other_most),
+            )
+        }
+        (Kind::Object(fields), Kind::Tuple(_) | Kind::Array(_)) => {
+            if !matches!(
+                earlier.extra_forms,
+                ExtraForms::Lax | ExtraForms::Positional
+            ) {
+                return false;
+            }
+            let (least, most) = count(later);
+            // serde fills only fields with a default at the end.
+            let (mut given, mut all) = (0, 0);
+            while let Some(field) = nth(fields, all) {
+                all += 1;
+                if !field.has_fallback {
+                    given = all;
+                }
+            }
+            may_read_items(earlier, later, max(least, given), min(most, all))
+        }
+        (Kind::Map(rule), Kind::Map(later)) => {
+            later.lengths.minimum == 0 || may_read(rule.values, later.values)
+        }
+        (Kind::Map(rule), Kind::Object(properties)) => {
+            let mut at = 0;
+            while let Some(property) = nth(properties, at) {
+                if property.required && !may_read(rule.values, property.schema) {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        (Kind::Object(known), Kind::Map(rule)) => {
+            let mut at = 0;
+            while let Some(property) = nth(known, at) {
+                if property.required && !may_read(property.schema, rule.values) {
+                    return false;
+                }
+                at += 1;
+            }
+            true
+        }
+        (Kind::Object(known), Kind::Object(properties)) => {
+            let mut at = 0;
+            while let Some(property) = nth(known, at) {
+                if property.required {
+                    match find_named(properties, property) {
+                        Some(given) if may_read(property.schema, given.schema) => {}
+                        None if others(properties).is_some() => {}
                         _ => return false,
+                    }
+                }
+                at += 1;
+            }
+            let is_open = ignores_unknown(earlier) || others(known).is_some();
+            at = 0;
+            while let Some(given) = nth(properties, at) {
+                if given.required {
+                    match find(known, given.name()) {
+                        Some(property)
+                            if !(may_read(property.schema, given.schema)
+                                || property.nullable && given.schema.accepts_null()) =>
+                        {
+                            return false;
+                        }
+                        None if !is_open => return false,
+                        _ => {}
                     }
                 }
                 at += 1;
             }
             true
         }
-        _ => false,
+        _ => json_type(earlier) == json_type(later),
     }
 }
 
-const fn find(members: &'static [Property], name: &str) -> Option<&'static Property> {
+/// Returns `true` unless serde certainly rejects all arrays of `later` whose length is in this range.
+const fn may_read_items(earlier: &Schema, later: &Schema, least: usize, most: usize) -> bool {
+    if least > most {
+        return false;
+    }
     let mut at = 0;
-    while at < members.len() {
-        if same(members[at].name(), name) {
-            return Some(&members[at]);
+    // Longer arrays only have more to fit.
+    while at < least && at < MOST_ITEMS {
+        if let (Some(wanted), Some(given)) = (item(earlier, at), item(later, at))
+            && !may_read(wanted, given)
+            && !(may_be_null(earlier, at) && given.accepts_null())
+        {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// The most items of arrays that are compared.
+const MOST_ITEMS: usize = 64;
+
+/// Returns the schema of an item of an array, or of the field that serde reads from it.
+const fn item(schema: &Schema, at: usize) -> Option<&'static Schema> {
+    match schema.kind {
+        Kind::Array(rule) if at < MOST_ITEMS => Some(rule.items),
+        Kind::Tuple(items) if at < items.len() => Some(items[at]),
+        Kind::Object(fields) => match nth(fields, at) {
+            Some(field) => Some(field.schema),
+            None => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns `true` if a field is an `Option`, which serde reads from `null` too.
+const fn may_be_null(schema: &Schema, at: usize) -> bool {
+    match nth(schema.properties(), at) {
+        Some(field) => field.nullable,
+        None => false,
+    }
+}
+
+/// Returns the fewest and the most items of an array.
+const fn count(schema: &Schema) -> (usize, usize) {
+    match schema.kind {
+        Kind::Array(rule) => (rule.lengths.minimum, rule.lengths.maximum),
+        Kind::Tuple(items) => (items.len(), items.len()),
+        _ => (0, 0),
+    }
+}
+
+const fn min(left: usize, right: usize) -> usize {
+    if left < right { left } else { right }
+}
+
+const fn max(left: usize, right: usize) -> usize {
+    if left < right { right } else { left }
+}
+
+const fn find(properties: &'static [Property], name: &str) -> Option<&'static Property> {
+    let mut at = 0;
+    while let Some(property) = nth(properties, at) {
+        if same(property.name(), name) {
+            return Some(property);
         }
         at += 1;
     }
     None
 }
 
-/// Returns `true` if a value could match both schemas, judging by their kinds and tags.
-const fn may_overlap(left: &Schema, right: &Schema) -> bool {
-    match (&left.kind, &right.kind) {
-        (Kind::Enum(left), Kind::Enum(right)) => {
-            let mut at = 0;
-            while at < left.values.len() {
-                if contains(right.values, left.values[at].as_str()) {
-                    return true;
-                }
-                at += 1;
-            }
-            left.is_open || right.is_open
-        }
-        _ => {
-            let (left, right) = (json_type(left), json_type(right));
-            left == ANY || right == ANY || left == right
-        }
+/// Finds the property that serde reads as `wanted`, by its name or an alias.
+const fn find_named(
+    properties: &'static [Property],
+    wanted: &Property,
+) -> Option<&'static Property> {
+    if let Some(found) = find(properties, wanted.name()) {
+        return Some(found);
     }
+    let mut at = 0;
+    while at < wanted.aliases.len() {
+        if let Some(found) = find(properties, wanted.aliases[at]) {
+            return Some(found);
+        }
+        at += 1;
+    }
+    None
 }
 
 // The JSON types; constants because `==` of an enum is not constant.

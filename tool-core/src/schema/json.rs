@@ -1,5 +1,6 @@
 //! Renders a schema tree as JSON text, at compile time as well as at run time.
 
+use super::property::key_property;
 use super::references::{Names, find};
 use super::{
     ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
@@ -448,22 +449,32 @@ impl<'a> ConstJsonWriter<'a> {
                         others = Some(values);
                     }
                 }
-                Kind::Map(rule) if property.flat => others = Some(rule.values),
-                _ => {
-                    if self.at > start {
-                        self.ascii(b",\"");
-                    } else {
-                        self.ascii(b"\"");
+                Kind::Map(rule) if property.flat => match rule.keys.form(self.direction).kind {
+                    Kind::Enum(keys) => {
+                        let mut key = 0;
+                        while key < keys.values.len() {
+                            self.property(&key_property(&rule, keys.values[key]), start);
+                            key += 1;
+                        }
                     }
-                    self.property(property);
-                }
+                    _ => others = Some(rule.values),
+                },
+                // The definition of a union.
+                _ if property.flat => {}
+                _ => self.property(property, start),
             }
             at += 1;
         }
         others
     }
 
-    const fn property(&mut self, property: &Property) {
+    /// Writes a property of an object whose properties begin at `first`.
+    const fn property(&mut self, property: &Property, first: usize) {
+        if self.at > first {
+            self.ascii(b",\"");
+        } else {
+            self.ascii(b"\"");
+        }
         self.put(property.name.json());
         self.ascii(b"\":{");
         let start = self.at;
@@ -473,7 +484,8 @@ impl<'a> ConstJsonWriter<'a> {
             property.schema.description
         };
         let is_result = matches!(self.direction, Direction::Result);
-        if property.nullable && is_result && property.result.is_none() {
+        let is_null = matches!(property.schema.kind, Kind::Null);
+        if property.nullable && is_result && property.result.is_none() && !is_null {
             self.nullable(property.schema);
             self.describe(text, property.schema.form(self.direction).notes, start);
         } else {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 pub(crate) use super::nearest::nearest;
+use super::property::Members;
 use super::{Bound, IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
 
 /// The most characters of the model's text that a message repeats.
@@ -56,7 +57,8 @@ pub(crate) fn expected(out: &mut String, schema: &Schema) {
 }
 
 /// Names an object by what distinguishes it: its tag, or its only property if that is required.
-fn object(out: &mut String, properties: &[Property]) {
+fn object(out: &mut String, properties: &'static [Property]) {
+    let properties = &*Members::of(properties).known;
     for property in properties {
         if let Kind::Enum(strings) = property.schema.kind
             && strings.is_tag

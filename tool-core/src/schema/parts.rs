@@ -204,6 +204,8 @@ pub struct Strings {
     pub(crate) is_open: bool,
     /// `true` for the tag of a variant, rendered as `const`.
     pub(crate) is_tag: bool,
+    /// The names of the other variants, if any other string is accepted.
+    pub(crate) excluded: &'static [&'static str],
 }
 
 impl Strings {
@@ -213,11 +215,22 @@ impl Strings {
             aliases: &[],
             is_open: false,
             is_tag: false,
+            excluded: &[],
         }
     }
 
     pub(crate) fn accepts(self, text: &str) -> bool {
-        self.contains(text) || self.is_open
+        self.contains(text) || self.is_open && !self.is_excluded(text)
+    }
+
+    /// Returns `true` if `text` names another variant, in any case.
+    pub(crate) fn is_excluded(self, text: &str) -> bool {
+        let folded = || text.to_lowercase();
+        !self.excluded.is_empty()
+            && self
+                .excluded
+                .iter()
+                .any(|name| name.to_lowercase() == folded())
     }
 
     /// Returns `true` if `text` is one of the values or aliases.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::schema::stats::SchemaStats;
-use crate::schema::{Direction, Kind, Results, Schema, Text};
+use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 
 /// A property of an object schema.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,8 @@ pub struct Property {
     pub(crate) skipped_in_results: bool,
     /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
     pub(crate) flat: bool,
+    /// `true` for a flattened union that references need; its members are properties of their own.
+    pub(crate) is_definition: bool,
     /// The size of the schema, where a target of the build limits it for a whole tool.
     pub(crate) stats: Option<&'static SchemaStats>,
 }
@@ -56,6 +58,7 @@ impl Property {
             result,
             skipped_in_results: false,
             flat: false,
+            is_definition: false,
             stats: None,
         }
     }
@@ -68,8 +71,7 @@ impl Property {
     pub const fn flatten(schema: &'static Schema) -> Property {
         assert!(
             matches!(schema.kind, Kind::Object(_) | Kind::Map(_)),
-            "only a struct with named fields or a map can be flattened; \
-             remove `#[serde(flatten)]`"
+            "only an object or a map can be flattened"
         );
         Property {
             required: false,
@@ -167,7 +169,12 @@ pub(crate) struct Members {
 }
 
 impl Members {
+    /// Returns the properties of an object of arguments.
     pub(crate) fn of(properties: &'static [Property]) -> Members {
+        Members::in_direction(properties, Direction::Arguments)
+    }
+
+    pub(crate) fn in_direction(properties: &'static [Property], direction: Direction) -> Members {
         if !properties.iter().any(|property| property.flat) {
             return Members {
                 known: Cow::Borrowed(properties),
@@ -176,7 +183,7 @@ impl Members {
         }
         let mut known = Vec::new();
         let mut others = None;
-        collect(properties, &mut known, &mut others);
+        collect(properties, direction, &mut known, &mut others);
         Members {
             known: Cow::Owned(known),
             others,
@@ -186,14 +193,30 @@ impl Members {
 
 fn collect(
     properties: &'static [Property],
+    direction: Direction,
     known: &mut Vec<Property>,
     others: &mut Option<&'static Schema>,
 ) {
     for property in properties {
-        match &property.schema.kind {
-            Kind::Object(inner) if property.flat => collect(inner, known, others),
-            Kind::Map(rule) if property.flat => *others = Some(rule.values),
+        match &property.schema.form(direction).kind {
+            Kind::Object(inner) if property.flat => collect(inner, direction, known, others),
+            Kind::Map(rule) if property.flat => match rule.keys.form(direction).kind {
+                Kind::Enum(keys) => {
+                    known.extend(keys.values.iter().map(|key| key_property(rule, *key)));
+                    if keys.is_open {
+                        *others = Some(rule.values);
+                    }
+                }
+                _ => *others = Some(rule.values),
+            },
+            // The definition of a union.
+            _ if property.flat => {}
             _ => known.push(*property),
         }
     }
+}
+
+/// Returns the property for a key of a flattened map whose keys are an enum.
+pub(super) const fn key_property(rule: &MapRule, key: Text) -> Property {
+    Property::new(key, Text::EMPTY, rule.values).optional()
 }

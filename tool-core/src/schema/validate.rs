@@ -397,7 +397,10 @@ impl<'t> Validator<'t> {
             return self.rewrite_since(start, &format!("\"{}\"", value.json()));
         }
         // A value in another case does not count as any other string.
-        if strings.is_open && strings.match_ignoring_case(&text).is_none() {
+        if strings.is_open
+            && !strings.is_excluded(&text)
+            && strings.match_ignoring_case(&text).is_none()
+        {
             return;
         }
         self.report(path, |out| {

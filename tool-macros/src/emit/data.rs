@@ -1,6 +1,8 @@
 //! `ToolType` for structs and enums.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -20,14 +22,35 @@ use crate::util::tokens::text;
 //             impl<T> NamedType for Place<T> { const NAME: &'static str = "Place"; }
 //         };
 pub(crate) fn data(data: &Data) -> TokenStream {
-    implementation(data, &schema(data), &exact(data), &writes(data))
+    let emitter = Emitter {
+        data,
+        flattened: RefCell::default(),
+    };
+    let schema = schema(&emitter);
+    let flattened = emitter.flattened.into_inner();
+    implementation(data, &schema, &exact(data), &writes(data), &flattened)
+}
+
+/// The type, and what its schema needs beside itself.
+struct Emitter<'d> {
+    data: &'d Data,
+    /// The parameters and the items of the implementations of `Flattened`.
+    flattened: RefCell<Vec<TokenStream>>,
+}
+
+impl Deref for Emitter<'_> {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        self.data
+    }
 }
 
 /// The implementation for a type that has errors. Without it, every use of the type would be another
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
     let schema = quote!(__tool_core::Schema::ANY);
-    implementation(data, &schema, &quote!(false), &quote!(0))
+    implementation(data, &schema, &quote!(false), &quote!(0), &[])
 }
 
 fn implementation(
@@ -35,6 +58,7 @@ fn implementation(
     schema: &TokenStream,
     exact: &TokenStream,
     writes: &TokenStream,
+    flattened: &[TokenStream],
 ) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let name = plain(ident);
@@ -44,6 +68,16 @@ fn implementation(
     let (_, _, bounds) = generics.split_for_impl();
     let constants = constants(data);
     let key = map_key(data);
+    let flattened = flattened.iter().map(|one| {
+        let (arguments_and_items, ident) = (one.clone().into_iter(), ident);
+        let body: Vec<_> = arguments_and_items.collect();
+        let (items, numbers) = body.split_last().expect("it ends with a block");
+        quote! {
+            #[automatically_derived]
+            impl #parameters __tool_core::flatten::Flattened #(#numbers)* for #ident #arguments
+                #bounds #items
+        }
+    });
     let implementation = quote! {
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
@@ -58,6 +92,7 @@ fn implementation(
         }
 
         #key
+        #(#flattened)*
         #constants
     };
     block(krate, &[], &implementation)
@@ -228,7 +263,7 @@ fn constants(data: &Data) -> TokenStream {
 
 // Input:  struct Place { latitude: f64 }
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
-fn schema(data: &Data) -> TokenStream {
+fn schema(data: &Emitter<'_>) -> TokenStream {
     let name = plain(&data.ident);
     let schema = describe(shape(data, &data.shape), data.description.as_ref());
     let named = quote!(__tool_core::named(#schema, #name));
@@ -258,10 +293,10 @@ fn schema(data: &Data) -> TokenStream {
 }
 
 /// The schema of a shape, of type `Schema`.
-fn shape(data: &Data, shape: &Shape) -> TokenStream {
+fn shape(data: &Emitter<'_>, shape: &Shape) -> TokenStream {
     let schema = quote!(__tool_core::Schema);
     match shape {
-        Shape::Object(fields) => object(data, &[], fields),
+        Shape::Object(fields) => object(data, Object::Struct, &[], fields),
         Shape::Transparent(field) => {
             let inner = member(data, field).schema();
             quote!(*#inner)
@@ -280,16 +315,26 @@ fn shape(data: &Data, shape: &Shape) -> TokenStream {
 //             const { &Schema::object(const { &[property "Circle"] }) },
 //             const { &Schema::strings(const { &["Point"] }) },
 //         ] })
-fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
+fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) -> TokenStream {
     let is_string = |variant: &&Variant| {
         variant.shape.is_unit() && !variant.is_untagged && matches!(tagging, Tagging::External)
     };
     let (plain, others): (Vec<_>, Vec<_>) = variants.iter().partition(is_string);
     let mut branches = Vec::new();
     if !plain.is_empty() {
-        branches.push(strings(&plain));
+        let is_open = plain.iter().any(|variant| variant.is_other);
+        let tagged: Vec<_> = others
+            .iter()
+            .copied()
+            .filter(|one| !one.is_untagged)
+            .collect();
+        branches.push(except(strings(&plain), is_open, &tagged));
     }
-    branches.extend(others.iter().map(|variant| branch(data, tagging, variant)));
+    branches.extend(
+        others
+            .iter()
+            .map(|variant| branch(data, tagging, variants, variant)),
+    );
     // A schema of results, for which the order of the variants does not matter.
     let is_written = variants.iter().any(|variant| variant.is_written);
     // serde tries one variant after the other.
@@ -298,14 +343,50 @@ fn variants_schema(data: &Data, tagging: &Tagging, variants: &[Variant]) -> Toke
         [only] => only.clone(),
         _ if is_untagged && !is_written => {
             // The span makes "would read as an earlier one" underline the enum.
+            let most = variants.len() + 64;
             quote_spanned! {data.ident.span()=>
-                __tool_core::check::untagged(const { &[#(const { &#branches }),*] })
+                __tool_core::flatten::untagged(
+                    const { &[#(const { &#branches }),*] },
+                    const {
+                        &__tool_core::flatten::leaves::<#most>(
+                            const { &[#(const { &#branches }),*] },
+                        )
+                    },
+                )
             }
         }
         _ => {
-            quote!(__tool_core::Schema::any_of(const { &[#(const { &#branches }),*] }))
+            let list = quote!(const { &[#(const { &#branches }),*] });
+            let may_nest = |variant: &Variant| match &variant.shape {
+                Shape::Transparent(_) => true,
+                Shape::Object(fields) => fields.iter().any(|field| field.is_flat),
+                _ => false,
+            };
+            if matches!(tagging, Tagging::Internal(_)) && variants.iter().any(may_nest) {
+                let most = variants.len() + 64;
+                quote!(__tool_core::flatten::union(
+                    #list,
+                    const { &__tool_core::flatten::leaves::<#most>(#list) },
+                ))
+            } else {
+                quote!(__tool_core::Schema::any_of(#list))
+            }
         }
     }
+}
+
+// Input:  enum Shape { Circle(f64), #[serde(other)] Unknown }
+// Output: except(strings(…), const { &["Circle"] })
+//
+// A `#[serde(other)]` variant accepts all names but those of the other variants.
+fn except(schema: TokenStream, is_open: bool, others: &[&Variant]) -> TokenStream {
+    if !is_open || others.is_empty() {
+        return schema;
+    }
+    let names = others
+        .iter()
+        .flat_map(|variant| std::iter::once(&variant.name).chain(&variant.aliases));
+    quote!(__tool_core::except(#schema, const { &[#(#names),*] }))
 }
 
 /// The unit variants, as one enum of strings with notes.
@@ -358,33 +439,42 @@ fn notes(variants: &[&Variant]) -> TokenStream {
 }
 
 /// The schema of one variant with its tag.
-fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
+fn branch(
+    data: &Emitter<'_>,
+    tagging: &Tagging,
+    variants: &[Variant],
+    variant: &Variant,
+) -> TokenStream {
     let schema = match tagging {
-        _ if variant.is_untagged => shape(data, &variant.shape),
-        Tagging::None => shape(data, &variant.shape),
+        _ if variant.is_untagged => untagged(data, variant),
+        Tagging::None => untagged(data, variant),
         Tagging::External => {
             let member = content_property(data, &variant.name, &variant.aliases, variant);
-            object(data, &[member], &[])
+            quote!(__tool_core::Schema::object(const { &[#member] }))
         }
         Tagging::Internal(tag) => {
-            let tag = tag_of(tag, variant);
+            let tag = tag_of(tag, variants, variant);
             match &variant.shape {
-                Shape::Object(fields) => object(data, &[tag], fields),
+                Shape::Object(fields) => object(data, Object::Struct, &[tag], fields),
                 Shape::Transparent(field) => {
-                    let inner = member(data, field).schema();
-                    let inner = flatten(&inner, field);
-                    object(data, &[tag, inner], &[])
+                    object(data, Object::Newtype, &[tag], std::slice::from_ref(field))
                 }
-                _ => object(data, &[tag], &[]),
+                // serde ignores what follows the tag.
+                _ => quote!(__tool_core::structure(const { &[#tag] }, false)),
             }
         }
         Tagging::Adjacent(tag, content) => {
-            let tag = tag_of(tag, variant);
+            let tag = tag_of(tag, variants, variant);
             match &variant.shape {
-                Shape::Unit => object(data, &[tag], &[]),
+                Shape::Unit if variant.is_skipped_newtype => {
+                    let key = text(content);
+                    let content = quote!(__tool_core::null_content(#key));
+                    object(data, Object::Struct, &[tag, content], &[])
+                }
+                Shape::Unit => object(data, Object::Struct, &[tag], &[]),
                 _ => {
                     let content = content_property(data, content, &[], variant);
-                    object(data, &[tag, content], &[])
+                    object(data, Object::Struct, &[tag, content], &[])
                 }
             }
         }
@@ -392,8 +482,21 @@ fn branch(data: &Data, tagging: &Tagging, variant: &Variant) -> TokenStream {
     describe(schema, variant.description.as_ref())
 }
 
+/// The schema of a variant without a tag.
+fn untagged(data: &Emitter<'_>, variant: &Variant) -> TokenStream {
+    match &variant.shape {
+        Shape::Object(fields) => object(data, Object::Untagged, &[], fields),
+        other => shape(data, other),
+    }
+}
+
 /// The property that contains the fields of a variant.
-fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Variant) -> TokenStream {
+fn content_property(
+    data: &Emitter<'_>,
+    key: &str,
+    aliases: &[String],
+    variant: &Variant,
+) -> TokenStream {
     let key = text(key);
     let inner = shape(data, &variant.shape);
     quote! {
@@ -402,44 +505,107 @@ fn content_property(data: &Data, key: &str, aliases: &[String], variant: &Varian
 }
 
 /// The property that identifies a variant.
-fn tag_of(tag: &str, variant: &Variant) -> TokenStream {
+fn tag_of(tag: &str, variants: &[Variant], variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
     let aliases = variant.aliases.iter().map(|alias| quote!((#alias, 0)));
     let is_open = variant.is_other;
-    quote! {
-        __tool_core::tag(
-            #tag,
-            const { &__tool_core::constant(
-                const { &[#value] },
-                const { &[#(#aliases),*] },
-                #is_open,
-            ) },
+    let others = variants
+        .iter()
+        .filter(|one| !one.is_untagged && !one.is_other);
+    let constant = quote! {
+        __tool_core::constant(
+            const { &[#value] },
+            const { &[#(#aliases),*] },
+            #is_open,
         )
-    }
+    };
+    let constant = except(constant, is_open, &others.collect::<Vec<_>>());
+    quote!(__tool_core::tag(#tag, const { &#constant }))
 }
 
-/// An object with these properties and these fields.
-fn object(data: &Data, properties: &[TokenStream], fields: &[Field]) -> TokenStream {
-    let fields = fields.iter().map(|field| property(data, field));
-    let properties = properties.iter().cloned().chain(fields);
+/// How serde reads an object.
+#[derive(Clone, Copy, PartialEq)]
+enum Object {
+    /// As a struct, also from an array.
+    Struct,
+    /// As an untagged variant with named fields, never from an array.
+    Untagged,
+    /// As the type that an internally tagged variant holds.
+    Newtype,
+}
+
+// Input:  { name: String }
+// Output: structure(const { &[property::<String>(…)] }, false)
+//
+// Input:  { name: String, #[serde(flatten)] kind: Kind }
+// Output: flatten::object::<Self, 0, 3>(), and the properties for the implementation of `Flattened`
+//
+// An object with these properties and these fields.
+fn object(
+    data: &Emitter<'_>,
+    object: Object,
+    properties: &[TokenStream],
+    fields: &[Field],
+) -> TokenStream {
+    let is_newtype = object == Object::Newtype;
+    let has_flat = is_newtype || fields.iter().any(|field| field.is_flat);
+    let is_written = fields.iter().any(|field| field.is_written);
+    let fields = fields.iter().flat_map(|field| match object {
+        Object::Newtype => flattened("content", data, field).to_vec(),
+        _ if field.is_flat => flattened("field", data, field).to_vec(),
+        _ => vec![property(data, field)],
+    });
+    let properties: Vec<_> = properties.iter().cloned().chain(fields).collect();
     let denies_unknown = data.denies_unknown;
-    quote!(__tool_core::structure(const { &[#(#properties),*] }, #denies_unknown))
+    if has_flat {
+        let (number, count) = (data.flattened.borrow().len(), properties.len());
+        let (function, fallback) = if is_written {
+            let fallback = quote! {
+                #[allow(unused_imports)]
+                use __tool_core::NoWritten as _;
+            };
+            ("written", Some(fallback))
+        } else {
+            ("object", None)
+        };
+        let function = format_ident!("{function}");
+        data.flattened.borrow_mut().push(quote! {
+            <#number, #count> {
+                const PROPERTIES: [__tool_core::Property; #count] = {
+                    #fallback
+                    [#(#properties),*]
+                };
+                const IS_NEWTYPE: ::core::primitive::bool = #is_newtype;
+                const DENIES_UNKNOWN: ::core::primitive::bool = #denies_unknown;
+            }
+        });
+        return quote!(__tool_core::flatten::#function::<Self, #number, #count>());
+    }
+    let function = format_ident!(
+        "{}",
+        if object == Object::Untagged {
+            "fields"
+        } else {
+            "structure"
+        }
+    );
+    quote!(__tool_core::#function(const { &[#(#properties),*] }, #denies_unknown))
 }
 
-/// The property that inserts those of a field's schema.
-fn flatten(schema: &TokenStream, field: &Field) -> TokenStream {
-    if field.is_written {
-        quote!(__tool_core::flatten_written(#schema))
-    } else {
-        quote!(__tool_core::Property::flatten(#schema))
-    }
+/// The two properties that stand for the members of another type.
+fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
+    let schema = member(data, field).schema();
+    let span = ends(&field.ty).0;
+    let function = Ident::new(if field.is_written { "flat" } else { function }, span);
+    [
+        // The span makes errors underline the type.
+        quote_spanned!(span=> __tool_core::flatten::#function(#schema)),
+        quote!(__tool_core::flatten::definition(#schema)),
+    ]
 }
 
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
-    if field.is_flat {
-        return flatten(&member.schema(), field);
-    }
     let mut property = member.property();
     if field.has_default {
         property = quote!(#property.optional());

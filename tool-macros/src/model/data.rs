@@ -85,6 +85,9 @@ pub(crate) struct Variant {
     pub(crate) is_other: bool,
     /// Set by `#[serde(untagged)]` on the variant.
     pub(crate) is_untagged: bool,
+    /// Set if its only field is skipped when serde reads it: a unit variant, except that an adjacently
+    /// tagged one may have `null` as its content.
+    pub(crate) is_skipped_newtype: bool,
     /// Set for a variant of a shape that serde writes.
     pub(crate) is_written: bool,
 }
@@ -257,6 +260,7 @@ fn tagged(tag: &str, name: &MultiName, shape: Shape) -> Shape {
         shape,
         is_other: false,
         is_untagged: false,
+        is_skipped_newtype: false,
         is_written: true,
     };
     Shape::Enum(Tagging::Internal(tag.to_owned()), vec![variant])
@@ -349,13 +353,7 @@ impl Reader<'_> {
                 })
             }
             Ast::Struct(style, fields) => {
-                // serde ignores that the field is skipped.
-                let is_newtype = self.is_written && matches!(style, Style::Newtype);
-                let shape = if is_newtype {
-                    Shape::Transparent(Box::new(self.field(&fields[0], false)))
-                } else {
-                    self.body(*style, fields, all_default)
-                };
+                let shape = self.body(*style, fields, all_default);
                 match attrs.tag() {
                     // serde writes the tag of a struct but does not read it.
                     TagType::Internal { tag } if matches!(style, Style::Struct) => {
@@ -398,12 +396,15 @@ impl Reader<'_> {
         self.differs_if(attrs.other());
         let docs = Description::of_docs(&docs::lines(&original.attrs));
         let (name, aliases) = self.names(attrs.name(), attrs.aliases());
+        let shape = self.variant_body(variant);
+        let is_newtype = matches!(variant.style, Style::Newtype);
         Variant {
             span: variant.ident.span(),
             name,
             aliases,
             description: Description::read(described, docs, self.errors),
-            shape: self.variant_body(variant),
+            is_skipped_newtype: is_newtype && shape.is_unit() && !self.is_written,
+            shape,
             is_other: attrs.other() && !self.is_written,
             is_untagged: attrs.untagged(),
             is_written: self.is_written,
@@ -412,10 +413,8 @@ impl Reader<'_> {
 
     fn variant_body(&mut self, variant: &AstVariant<'_>) -> Shape {
         match variant.style {
-            // serde writes it as a unit.
-            Style::Newtype if self.is_written && self.skips_field(&variant.fields[0]) => {
-                Shape::Unit
-            }
+            // To serde it is a unit variant.
+            Style::Newtype if self.skips_field(&variant.fields[0]) => Shape::Unit,
             style => self.body(style, &variant.fields, false),
         }
     }
@@ -424,10 +423,9 @@ impl Reader<'_> {
         match style {
             Style::Struct => Shape::Object(self.fields(fields, all_default)),
             Style::Unit => Shape::Unit,
-            Style::Newtype if !self.skips_field(&fields[0]) => {
-                Shape::Transparent(Box::new(self.field(&fields[0], false)))
-            }
-            Style::Newtype | Style::Tuple => {
+            // serde ignores that the field of a newtype struct is skipped.
+            Style::Newtype => Shape::Transparent(Box::new(self.field(&fields[0], false))),
+            Style::Tuple => {
                 for field in fields {
                     if field.attrs.skip_serializing_if().is_some() {
                         self.written = Written::Unknown;

@@ -195,6 +195,15 @@ enum OtherAdjacent {
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 #[serde(rename_all = "lowercase")]
+enum OtherMixed {
+    Known,
+    Circle(u8),
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
 enum AliasedVariants {
     #[serde(alias = "crimson")]
     Red,
@@ -249,8 +258,136 @@ enum InternalFlat {
     },
 }
 
+// Every tagging with variants whose fields are skipped. serde takes a variant with one field that is
+// skipped for a unit variant.
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+enum SkippedExternal {
+    One(#[serde(skip)] u8),
+    Two(#[serde(skip)] u8, #[serde(skip)] bool),
+    Rest(#[serde(skip)] u8, bool),
+    Struct {
+        #[serde(skip)]
+        hidden: u8,
+    },
+    Shown(u8),
+    Unit,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(tag = "t")]
+enum SkippedInternal {
+    One(#[serde(skip)] u8),
+    Struct {
+        #[serde(skip)]
+        hidden: u8,
+        shown: Option<bool>,
+    },
+    Unit,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(tag = "t", content = "c")]
+enum SkippedAdjacent {
+    One(#[serde(skip)] u8),
+    Two(#[serde(skip)] u8, #[serde(skip)] bool),
+    Rest(#[serde(skip)] u8, bool),
+    Struct {
+        #[serde(skip)]
+        hidden: u8,
+    },
+    Shown(u8),
+    Unit,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum SkippedUntagged {
+    One(#[serde(skip)] u8),
+    Two(#[serde(skip)] u8, #[serde(skip)] bool),
+    Rest(#[serde(skip)] u8, bool),
+    Shown {
+        shown: u8,
+        #[serde(skip)]
+        hidden: u8,
+    },
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+enum SkippedOnly {
+    Only(#[serde(skip)] u8),
+}
+
+// Untagged enums in which serde reads the variants apart, although they look alike.
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct OnlyOptional {
+    note: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum FieldsOrArray {
+    Fields { d: u8 },
+    Array([u8; 2]),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum StructOrArrays {
+    Struct(Named),
+    Longer([u8; 4]),
+    Numbers(u8, u8, u8),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum ArraysThenStruct {
+    Pair(String, u8),
+    Struct(Named),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged, deny_unknown_fields)]
+enum ShorterFirst {
+    Short { name: String },
+    Long { name: String, size: u8 },
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum WrappersThenStruct {
+    External(ExternalOne),
+    #[allow(non_snake_case)]
+    Struct {
+        Circle: Option<u8>,
+        more: bool,
+    },
+}
+
 super::table! {
     both {
+        skipped_external: SkippedExternal;
+        skipped_internal: SkippedInternal;
+        skipped_adjacent: SkippedAdjacent;
+        skipped_untagged: SkippedUntagged;
+        skipped_only: SkippedOnly;
+        one_or_many: OneOrMany<Named>;
+        one_or_many_optional: OneOrMany<OnlyOptional>;
+        one_or_many_tagged: OneOrMany<Internal>;
+        fields_or_array: FieldsOrArray;
+        struct_or_arrays: StructOrArrays;
+        arrays_then_struct: ArraysThenStruct;
+        shorter_first: ShorterFirst;
+        wrappers_then_struct: WrappersThenStruct;
+        other_mixed: OtherMixed;
         colour: Colour;
         single: Single;
         external: External;

@@ -41,6 +41,10 @@ struct TupleEmpty();
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 struct TupleSkipped(u8, #[serde(skip)] u16, bool);
 
+// serde reads and writes the field of a newtype even if it is skipped.
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+struct NewtypeSkipped(#[serde(skip)] u8);
+
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
 struct TupleSkippedToOne(#[serde(skip)] u16, bool);
 
@@ -315,6 +319,7 @@ super::table! {
         newtype_struct: NewtypeStruct;
         tuple_struct: Tuple;
         tuple_struct_empty: TupleEmpty;
+        newtype_skipped: NewtypeSkipped;
         transparent: Transparent;
         transparent_marked: TransparentMarked<String>;
         holds_newtypes: HoldsNewtypes;

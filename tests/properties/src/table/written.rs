@@ -12,7 +12,7 @@ use tool_core::schema::Schema;
 use super::structs::Named;
 use crate::random::Random;
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToolType)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToolType)]
 #[serde(rename_all = "lowercase")]
 enum Other {
     Red,
@@ -317,6 +317,127 @@ impl Measured {
     }
 }
 
+/// Inserts a type that is written in other forms than it is read.
+#[derive(Serialize, Deserialize, ToolType)]
+struct Flat<T> {
+    own: u8,
+    #[serde(flatten)]
+    flat: T,
+}
+
+fn flat<T>(flat: T) -> Flat<T> {
+    Flat { own: 1, flat }
+}
+
+/// Is written in another form itself.
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(rename_all(serialize = "camelCase"))]
+struct FlatRenamed {
+    #[serde(flatten)]
+    internal: Option<SkippedInternal>,
+    own_key: Option<u8>,
+    #[serde(flatten)]
+    internal_other: InternalOther,
+    #[serde(flatten, skip_deserializing)]
+    more: BTreeMap<Other, bool>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, ToolType)]
+#[serde(tag = "rest")]
+enum InternalOther {
+    Known,
+    #[serde(other)]
+    Unknown,
+}
+
+/// An enum whose variants insert such types.
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(tag = "holds")]
+enum Holds {
+    External(SkippedExternal),
+    Internal(Box<SkippedInternal>),
+    Untagged(SkippedUntagged),
+    Other(Other),
+    Renamed(FlatRenamed),
+    #[serde(skip_deserializing)]
+    Written(Box<SkippedAdjacent>),
+}
+
+impl Holds {
+    fn any(random: &mut Random) -> Holds {
+        match random.below(6) {
+            0 => Holds::External(SkippedExternal::any(random)),
+            1 => Holds::Internal(Box::new(SkippedInternal::any(random))),
+            2 => Holds::Untagged(SkippedUntagged::any(random)),
+            3 => Holds::Other(Other::any(random)),
+            4 => Holds::Renamed(FlatRenamed::any(random)),
+            _ => Holds::Written(Box::new(SkippedAdjacent::any(random))),
+        }
+    }
+}
+
+impl FlatRenamed {
+    fn any(random: &mut Random) -> FlatRenamed {
+        FlatRenamed {
+            internal: random.percent(70).then(|| SkippedInternal::any(random)),
+            own_key: random.percent(50).then_some(1),
+            internal_other: *random.pick(&[InternalOther::Known, InternalOther::Unknown]),
+            more: BTreeMap::from([(*random.pick(&[Other::Red, Other::Unknown]), true)]),
+        }
+    }
+}
+
+/// Contains itself below an inserted type.
+#[derive(Serialize, Deserialize, ToolType)]
+struct Filter {
+    #[serde(flatten)]
+    condition: Condition,
+}
+
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(tag = "op")]
+enum Condition {
+    #[serde(skip_deserializing)]
+    Never,
+    Is {
+        value: u8,
+    },
+    All {
+        conditions: Vec<Condition>,
+    },
+}
+
+impl Condition {
+    fn any(random: &mut Random, depth: usize) -> Condition {
+        match random.below(3) {
+            0 => Condition::Never,
+            1 if depth < 3 => Condition::All {
+                conditions: (0..random.below(3))
+                    .map(|_| Condition::any(random, depth + 1))
+                    .collect(),
+            },
+            _ => Condition::Is { value: 1 },
+        }
+    }
+}
+
+/// Has a key twice when it is written.
+#[derive(Serialize, Deserialize, ToolType)]
+struct Clash {
+    #[serde(rename(serialize = "red"))]
+    own: u8,
+    #[serde(flatten)]
+    other: Other,
+}
+
+/// A unit that an inserted type writes as nothing.
+#[derive(Serialize, Deserialize, ToolType)]
+#[serde(untagged)]
+enum OrNothing {
+    Named(Named),
+    Nothing,
+}
+
 /// Makes a tool for each row: a name, a type, and a function that makes a value.
 macro_rules! written {
     ($($name:ident: $ty:ty = $make:expr;)*) => {
@@ -359,6 +480,19 @@ written! {
     written_omitting: Omitting = |random| Omitting(1, u8::from(random.percent(50)));
     written_with: WithFunction = |_| WithFunction { number: 1, count: 2 };
     written_read_with: ReadWithFunction = |_| ReadWithFunction { count: 2 };
+    written_flat_other: Flat<Other> = |random| flat(Other::any(random));
+    written_flat_option: Flat<Option<Other>> = |random| flat(random.percent(70).then(|| Other::any(random)));
+    written_flat_external: Flat<SkippedExternal> = |random| flat(SkippedExternal::any(random));
+    written_flat_internal: Flat<Box<SkippedInternal>> = |random| flat(Box::new(SkippedInternal::any(random)));
+    written_flat_adjacent: Flat<SkippedAdjacent> = |random| flat(SkippedAdjacent::any(random));
+    written_flat_untagged: Flat<SkippedUntagged> = |random| flat(SkippedUntagged::any(random));
+    written_flat_flat: Flat<FlatRenamed> = |random| flat(FlatRenamed::any(random));
+    written_flat_holds: Flat<Holds> = |random| flat(Holds::any(random));
+    written_flat_nothing: Flat<OrNothing> = |random| flat(if random.percent(50) { OrNothing::Nothing } else { OrNothing::Named(Named::default()) });
+    written_flat_renamed: Option<FlatRenamed> = |random| Some(FlatRenamed::any(random));
+    written_flat_recursive: Vec<Filter> = |random| vec![Filter { condition: Condition::any(random, 0) }];
+    written_flat_clash: Clash = |random| Clash { own: 1, other: Other::any(random) };
+    written_holds: Holds = Holds::any;
     written_lying: Option<Lying> = |random| Some(Lying(u8::try_from(random.below(3)).unwrap_or_default()));
     written_measured: Vec<Measured> = |random| vec![Measured::any(random)];
 }

@@ -7,6 +7,7 @@ use super::unions::{has_tag, may_be_kind, members};
 use super::{Path, Validator, duplicate_item, is_key, write_mismatch};
 use crate::schema::cursor::Cursor;
 use crate::schema::messages::{expected, unknown};
+use crate::schema::property::Members;
 use crate::schema::sets::KeySet;
 use crate::schema::violation::{Violation, Violations};
 use crate::schema::{Direction, Kind, MapRule, Property, Schema};
@@ -144,9 +145,7 @@ impl ResultValidator<'_> {
     }
 
     fn object(&mut self, properties: &'static [Property], path: &Path<'_>) {
-        let mut known = Vec::new();
-        let mut others = None;
-        collect(properties, &mut known, &mut others);
+        let Members { known, others } = Members::in_direction(properties, Direction::Result);
         let mut seen = KeySet::default();
         self.cursor.eat(b'{');
         while self.has_next(b'}', seen.len() == 0) {
@@ -163,14 +162,14 @@ impl ResultValidator<'_> {
                     None => {
                         self.cursor.peek();
                         self.cursor.value();
-                        let names = known.iter().map(|property| property.name());
+                        let names = known.iter().map(Property::name);
                         self.report(&path, |out| unknown(out, &key, names));
                     }
                 },
             }
             seen.insert(key);
         }
-        for property in known {
+        for property in &*known {
             let is_required = property.required && !property.skipped_in_results;
             if is_required && !seen.contains(property.name()) {
                 self.report(&path.key(property.name()), |out| out.push_str("missing"));
@@ -224,21 +223,6 @@ impl ResultValidator<'_> {
         match fewest {
             Some(found) => self.violations.append(found),
             None => self.report(path, |out| write_mismatch(out, schema, text)),
-        }
-    }
-}
-
-/// Collects the properties of a serialized object, including flattened ones.
-fn collect(
-    properties: &'static [Property],
-    known: &mut Vec<&'static Property>,
-    others: &mut Option<&'static Schema>,
-) {
-    for property in properties {
-        match property.schema.form(Direction::Result).kind {
-            Kind::Object(inner) if property.flat => collect(inner, known, others),
-            Kind::Map(rule) if property.flat => *others = Some(rule.values),
-            _ => known.push(property),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::messages::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::numbers::whole_number;
 use crate::schema::property::Members;
-use crate::schema::{Kind, Property, Schema, Strings, Text};
+use crate::schema::{ExtraForms, Kind, Property, Schema, Strings, Text};
 
 impl Validator<'_> {
     /// Validates a value that must match one of several schemas. If it contains nested unions, serde
@@ -27,6 +27,10 @@ impl Validator<'_> {
         let output = self.output.as_ref().map(Rewrite::mark);
         if self.unions == 0 {
             self.deepest_union = 0;
+        }
+        // Only with rewriting are the types asked whether they accept a value.
+        if schema.extra_forms == ExtraForms::Swallowing && self.output.is_none() {
+            return self.report(path, |_| {});
         }
         self.unions += 1;
         self.deepest_union = self.deepest_union.max(self.unions);
@@ -296,7 +300,8 @@ fn tag(property: &Property) -> Option<Strings> {
 
 /// Returns the values of an object's tags.
 fn tag_values(schema: &'static Schema) -> impl Iterator<Item = &'static str> {
-    let tags = schema.properties().iter().filter_map(tag);
+    let known = Members::of(schema.properties()).known.into_owned();
+    let tags = known.into_iter().filter_map(|property| tag(&property));
     tags.flat_map(|strings| strings.values).map(Text::as_str)
 }
 
@@ -305,10 +310,8 @@ fn tags(schemas: &[&'static Schema]) -> Option<(&'static str, String)> {
     let mut values = Vec::new();
     let mut name = None;
     for schema in schemas {
-        let property = schema
-            .properties()
-            .iter()
-            .find(|property| tag(property).is_some())?;
+        let known = Members::of(schema.properties()).known;
+        let property = known.iter().find(|property| tag(property).is_some())?;
         if name.is_some_and(|name| name != property.name()) {
             return None;
         }
