@@ -12,8 +12,8 @@ use tool_core::dialect::{Dialect, OpenAiChat, Usage};
 use tool_core::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    CallContext, CancellationToken, Decision, DynamicTool, Gate, Progress, Registry, ToolCall, ToolErrorKind,
-    tool, tools,
+    CallContext, CancellationToken, Decision, DynamicTool, Gate, Progress, Registry, ToolCall,
+    ToolErrorKind, tool, tools,
 };
 
 /// Returns a response with these calls: name and arguments.
