@@ -12,7 +12,7 @@
 //! terminal, name the proposal: `--approve tool_proposals/celsius_to_fahrenheit/1`.
 //!
 //! Without `--url`, a local server answers with recorded responses, or with those of `--script`. With
-//! `--url`, the key comes from the variable `OPENAI_API_KEY`. Each line of a task is a turn of the
+//! `--url`, the key comes from the variable `OPENAI_API_KEY`. Text is shown while it arrives. Each line of a task is a turn of the
 //! user.
 
 mod desk;
@@ -20,10 +20,10 @@ mod model;
 mod tools;
 
 use std::error::Error;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::{env, fs};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -31,14 +31,14 @@ use examples::folder::Temporary;
 use examples::input;
 use examples::provider::Scripted;
 use examples::terminal::{Terminal, confirm, indented};
+use futures_util::StreamExt;
 use serde_json::Value;
-use tool_core::agent::Agent;
-use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
-use tool_core::run::{Round, Run, RunOutcome, RunSettings};
-use tool_core::{Registry, Tool, tools};
+use tool_core::agent::{Agent, Event, Retry};
+use tool_core::run::{Run, RunOutcome, RunSettings};
+use tool_core::{Registry, Tool, ToolResult, tools};
 
 use crate::desk::Desk;
-use crate::model::{Api, OpenAi};
+use crate::model::Api;
 use crate::tools::{Proposal, Proposals, SystemPrompt, celsius_to_fahrenheit};
 
 const TASK: &str = include_str!("task.txt");
@@ -89,31 +89,23 @@ fn run(flags: &ArgMatches) -> Worked {
         .output_cap(40_000)
         .build()?;
 
+    let name = text("model").unwrap_or_default();
     let scripted;
-    let (url, key) = match text("url") {
-        Some(url) => {
-            let key = env::var("OPENAI_API_KEY").map_err(|_| "OPENAI_API_KEY is not set")?;
-            (url.to_owned(), key)
-        }
+    let model = match text("url") {
+        Some(url) => model::model(api, url, name, prompt).key_from_env("OPENAI_API_KEY"),
         None => {
             scripted = Scripted::serve(script(api, text("script"))?)?;
-            (scripted.url(), String::new())
+            model::model(api, &scripted.url(), name, prompt)
         }
     };
-    let name = text("model").unwrap_or_default();
-    let model = OpenAi::new(&url, &key, api, name, prompt);
     let rounds = flags.get_one("rounds").copied().unwrap_or(8);
     let approval = text("approve").map(|folder| Approval {
         proposals,
         folder: Some(folder).filter(|folder| !folder.is_empty()),
     });
-    let dialect: Box<dyn Dialect> = match api {
-        Api::Responses => Box::new(OpenAiResponses::default()),
-        Api::Chat => Box::new(OpenAiChat::default()),
-    };
     let mut settings = RunSettings::default();
     settings.max_rounds = rounds;
-    let agent = Agent::new(registry, dialect, model);
+    let agent = Agent::new(registry, api.dialect(), model).retry(Retry::new(3));
     converse(&agent, settings, &turns, approval.as_ref())
 }
 
@@ -145,13 +137,8 @@ fn converse(
         }
         writeln!(out, "user: {turn}")?;
         run.push(agent.dialect().user_message(turn))?;
-        let shown = run.rounds().len();
-        let ended = runtime.block_on(agent.run(&mut run));
-        for round in &run.rounds()[shown..] {
-            show(round)?;
-        }
-        match ended? {
-            RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
+        match runtime.block_on(drive(agent, &mut run))? {
+            RunOutcome::Answered(_) => {}
             RunOutcome::OutOfRounds => {
                 writeln!(out, "stopped after {} rounds", run.rounds().len())?;
             }
@@ -164,20 +151,44 @@ fn converse(
     Ok(())
 }
 
-fn show(round: &Round) -> io::Result<()> {
+/// Runs one turn of the user. Shows text while it arrives, and every result.
+async fn drive(agent: &Agent, run: &mut Run) -> Result<RunOutcome, Box<dyn Error>> {
     let mut out = Terminal::stdout();
-    for (call, result) in round.calls() {
-        let Some(result) = result else {
-            continue;
-        };
-        // An error names the tool itself.
-        if !result.is_error() {
-            writeln!(out, "  {} done", call.name)?;
+    let mut events = agent.events(run);
+    let mut has_text = false;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Text(text)) => {
+                if !std::mem::replace(&mut has_text, true) {
+                    write!(out, "model: ")?;
+                }
+                write!(out, "{}", indented(&text, 7))?;
+                out.flush()?;
+            }
+            Ok(Event::Response { .. }) if std::mem::take(&mut has_text) => writeln!(out)?,
+            Ok(Event::Result(result)) => show(&result)?,
+            Ok(Event::Done(outcome)) => return Ok(outcome),
+            Ok(_) => {}
+            Err(error) => {
+                if has_text {
+                    writeln!(out)?;
+                }
+                return Err(error.into());
+            }
         }
-        let indent = if result.is_error() { "  " } else { "    " };
-        for line in result.content().lines() {
-            writeln!(out, "{indent}{line}")?;
-        }
+    }
+    Err("the run ended without an outcome".into())
+}
+
+fn show(result: &ToolResult) -> io::Result<()> {
+    let mut out = Terminal::stdout();
+    // An error names the tool itself.
+    if !result.is_error() {
+        writeln!(out, "  {} done", result.name())?;
+    }
+    let indent = if result.is_error() { "  " } else { "    " };
+    for line in result.content().lines() {
+        writeln!(out, "{indent}{line}")?;
     }
     Ok(())
 }

@@ -1,11 +1,8 @@
-//! The model, asked over HTTP by `async-openai`.
+//! The model, asked over HTTP.
 
-use async_openai::Client;
-use async_openai::config::OpenAIConfig;
-use serde::Serialize;
-use serde_json::{Value, json};
-use tool_core::agent::{Model, ModelError, ModelFuture, Request};
-use tool_core::dialect::Rendered;
+use serde_json::json;
+use tool_core::agent::HttpModel;
+use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
 
 use crate::tools::SystemPrompt;
 
@@ -16,80 +13,25 @@ pub(crate) enum Api {
     Chat,
 }
 
-pub(crate) struct OpenAi {
-    client: Client<OpenAIConfig>,
-    api: Api,
-    name: String,
-    prompt: SystemPrompt,
-}
-
-impl OpenAi {
-    pub(crate) fn new(url: &str, key: &str, api: Api, name: &str, prompt: SystemPrompt) -> OpenAi {
-        let config = OpenAIConfig::new().with_api_base(url).with_api_key(key);
-        OpenAi {
-            client: Client::with_config(config),
-            api,
-            name: name.into(),
-            prompt,
+impl Api {
+    pub(crate) fn dialect(self) -> Box<dyn Dialect> {
+        match self {
+            Api::Responses => Box::new(OpenAiResponses::default()),
+            Api::Chat => Box::new(OpenAiChat::default()),
         }
     }
 }
 
-/// The body of a request. A struct keeps the order of the keys in the tools.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Body<'r> {
-    Responses {
-        model: &'r str,
-        instructions: String,
-        input: &'r [Value],
-        tools: &'r Rendered,
+/// Returns a model. The prompt is read for each request, because a tool may have changed it.
+pub(crate) fn model(api: Api, url: &str, name: &str, prompt: SystemPrompt) -> HttpModel {
+    let model = HttpModel::new(&api.dialect(), name)
+        .base_url(url)
+        .system_with(move || prompt.get());
+    match api {
         // The transcript has everything, so the provider need not store it.
-        store: bool,
-        include: [&'static str; 1],
-    },
-    Chat {
-        model: &'r str,
-        messages: Vec<&'r Value>,
-        tools: &'r Rendered,
-    },
-}
-
-impl Model for OpenAi {
-    fn ask(&self, request: Request) -> ModelFuture<'_> {
-        Box::pin(self.send(request))
-    }
-}
-
-impl OpenAi {
-    async fn send(&self, request: Request) -> Result<Value, ModelError> {
-        // Read for each request, because a tool may have changed it.
-        let instructions = self.prompt.get();
-        let Request {
-            messages, tools, ..
-        } = request;
-        let response = match self.api {
-            Api::Responses => {
-                let body = Body::Responses {
-                    model: &self.name,
-                    instructions,
-                    input: &messages,
-                    tools: &tools,
-                    store: false,
-                    include: ["reasoning.encrypted_content"],
-                };
-                self.client.responses().create_byot(body).await
-            }
-            Api::Chat => {
-                let system = json!({ "role": "system", "content": instructions });
-                let body = Body::Chat {
-                    model: &self.name,
-                    messages: [&system].into_iter().chain(&*messages).collect(),
-                    tools: &tools,
-                };
-                self.client.chat().create_byot(body).await
-            }
-        };
-        response.map_err(ModelError::other)
+        Api::Responses => model
+            .field("store", false)
+            .field("include", json!(["reasoning.encrypted_content"])),
+        Api::Chat => model,
     }
 }

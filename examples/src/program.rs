@@ -67,7 +67,12 @@ pub fn run_at_terminal(program: &str, flags: &str, line: &str) -> Option<String>
     Some(String::from_utf8(output.stdout).expect("text"))
 }
 
-fn command(program: &str) -> Command {
+/// Returns the command that starts a program.
+///
+/// # Panics
+///
+/// Panics if the path of the test is unknown.
+pub fn command(program: &str) -> Command {
     // Tests run from `target/<profile>/deps`, next to `examples`.
     let mut path = std::env::current_exe().expect("a test is a file");
     path.pop();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Answers each request with the next response of the script, until the program ends.
 ///
 /// A response with an `error` is sent with a status of 400, and so is the answer to each request
-/// after the end of the script.
+/// after the end of the script. A request for a stream gets the response as server-sent events.
 #[derive(Debug)]
 pub struct Scripted {
     address: SocketAddr,
@@ -65,6 +65,7 @@ fn answer(
     keeper: &Mutex<Vec<Asked>>,
 ) -> io::Result<()> {
     let asked = read(stream)?;
+    let is_streamed = asked.body["stream"] == true;
     let response = match asked.body {
         Value::Null => json!({ "error": { "message": "the body is not JSON" } }),
         _ => responses
@@ -80,6 +81,16 @@ fn answer(
         None | Some(Value::Null) => "200 OK",
         Some(_) => "400 Bad Request",
     };
+    let events = events(&response);
+    if is_streamed && !events.is_empty() {
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(head.as_bytes())?;
+        for event in events {
+            stream.write_all(format!("data: {event}\n\n").as_bytes())?;
+        }
+        return stream.write_all(b"data: [DONE]\n\n");
+    }
     let body = response.to_string();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
@@ -88,6 +99,68 @@ fn answer(
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
+}
+
+/// Returns the events with which OpenAI streams a response, in the format of the API of the response.
+/// There are none for a response that is neither.
+fn events(response: &Value) -> Vec<Value> {
+    match (&response["output"], &response["choices"][0]["message"]) {
+        (Value::Array(items), _) => response_events(response, items),
+        (_, message @ Value::Object(_)) => chunks(message),
+        _ => Vec::new(),
+    }
+}
+
+fn response_events(response: &Value, items: &[Value]) -> Vec<Value> {
+    let mut events = vec![json!({"type": "response.created", "response": {"id": response["id"]}})];
+    for (index, item) in items.iter().enumerate() {
+        let mut push = |mut event: Value| {
+            event["output_index"] = index.into();
+            events.push(event);
+        };
+        push(json!({"type": "response.output_item.added", "item": item}));
+        for part in item["content"].as_array().into_iter().flatten() {
+            for piece in words(&part["text"]) {
+                push(json!({"type": "response.output_text.delta", "delta": piece}));
+            }
+        }
+        for piece in words(&item["arguments"]) {
+            push(json!({"type": "response.function_call_arguments.delta", "delta": piece}));
+        }
+        push(json!({"type": "response.output_item.done", "item": item}));
+    }
+    events.push(json!({"type": "response.completed", "response": response}));
+    events
+}
+
+fn chunks(message: &Value) -> Vec<Value> {
+    let chunk = |delta: Value, reason: Value| {
+        json!({"object": "chat.completion.chunk",
+               "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+    };
+    let mut chunks = vec![chunk(json!({"role": "assistant"}), Value::Null)];
+    for piece in words(&message["content"]) {
+        chunks.push(chunk(json!({ "content": piece }), Value::Null));
+    }
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    for (index, call) in calls.enumerate() {
+        let mut start = call.clone();
+        start["index"] = index.into();
+        start["function"]["arguments"] = "".into();
+        chunks.push(chunk(json!({ "tool_calls": [start] }), Value::Null));
+        for piece in words(&call["function"]["arguments"]) {
+            let piece = json!({"index": index, "function": {"arguments": piece}});
+            chunks.push(chunk(json!({ "tool_calls": [piece] }), Value::Null));
+        }
+    }
+    let has_calls = message["tool_calls"].is_array();
+    let reason = if has_calls { "tool_calls" } else { "stop" };
+    chunks.push(chunk(json!({}), reason.into()));
+    chunks
+}
+
+fn words(text: &Value) -> impl Iterator<Item = &str> {
+    text.as_str().unwrap_or_default().split_inclusive(' ')
 }
 
 /// Reads one request: the path, the content length and the body.

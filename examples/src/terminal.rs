@@ -164,6 +164,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(programs, 6);
+        assert_eq!(programs, 7);
     }
 }

@@ -7,7 +7,7 @@ use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
-use tool_core::agent::{Model, ModelError, ModelFuture, Request};
+use tool_core::agent::{Model, ModelError, ModelFuture, Request, Response};
 use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
 use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 
@@ -94,7 +94,10 @@ impl Provider {
 
 impl Model for Provider {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        Box::pin(async { self.send(request).await.map_err(ModelError::other) })
+        Box::pin(async {
+            let response = self.send(request).await;
+            response.map(Response::Whole).map_err(ModelError::other)
+        })
     }
 }
 

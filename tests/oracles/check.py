@@ -1,9 +1,11 @@
 """Checks what the dialects write with the providers' own packages.
 
-Reads one JSON object: for each dialect its `tools`, a whole `response`, and the `follow_up` to it.
+Reads one JSON object: for each dialect its `tools`, a whole `response`, the `follow_up` to it, and
+messages with `media` of every kind.
 Prints one line for each thing that a package rejects, and a last line with counts.
 """
 
+import base64
 import copy
 import json
 import sys
@@ -37,6 +39,22 @@ def knows(kind, value):
     return f"unknown keys {unknown}" if unknown else None
 
 
+def each(name, kind, blocks, least):
+    """Checks blocks of content one by one: a package may validate an iterable only when it is read."""
+    for block in blocks:
+        check(name, f"media {block.get('type')}", lambda: takes(kind, block))
+    check(name, "media", lambda: None if len(blocks) >= least else f"only {len(blocks)} blocks")
+
+
+def decodes(text, type=None):
+    """Checks that a text is base64, or a data URL with it."""
+    if type is not None or text.startswith("data:"):
+        head, text = text.split(",", 1)
+        if not (head.startswith("data:") and head.endswith(";base64") and "/" in head):
+            return f"{head} is not the head of a data URL"
+    return None if base64.b64decode(text, validate=True) else "it is empty"
+
+
 def differs(left, right):
     return None if left == right else f"{json.dumps(left)} is turned into {json.dumps(right)}"
 
@@ -58,6 +76,32 @@ def openai_chat(name, case):
             check(name, "follow-up", lambda: takes(ChatCompletionMessageParam, message))
 
 
+    chat_media(name, case, name.startswith("openai"))
+
+
+def chat_media(name, case, is_openai):
+    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.chat import ChatCompletionContentPartParam
+
+    for message in case["media"]:
+        check(name, "media", lambda: takes(ChatCompletionMessageParam, message))
+        if message["role"] == "tool":
+            check(name, "media", lambda: takes(str, message["content"]))
+    user = case["media"][-1]
+    check(name, "media", lambda: takes(str, {"user": "user"}[user["role"]]))
+    each(name, ChatCompletionContentPartParam, user["content"], 7)
+    for block in user["content"]:
+        if block["type"] == "image_url" and not block["image_url"]["url"].startswith("http"):
+            check(name, "image", lambda: decodes(block["image_url"]["url"], "image"))
+        if block["type"] == "input_audio":
+            check(name, "audio", lambda: decodes(block["input_audio"]["data"]))
+        if block["type"] == "file":
+            check(name, "file", lambda: decodes(block["file"]["file_data"], "file"))
+    kinds = {block["type"] for block in user["content"]}
+    expected = {"text", "image_url", "input_audio", "file"} if is_openai else {"text", "image_url"}
+    check(name, "media", lambda: differs(sorted(expected), sorted(kinds)))
+
+
 def openai_responses(name, case):
     from openai.types.responses import FunctionToolParam, ResponseInputItemParam
 
@@ -67,6 +111,17 @@ def openai_responses(name, case):
             check(name, tool["name"], lambda: openai_strict(tool["parameters"]))
     for item in case["follow_up"]:
         check(name, "follow-up", lambda: takes(ResponseInputItemParam, item))
+    from openai.types.responses.response_function_call_output_item_param import (
+        ResponseFunctionCallOutputItemParam,
+    )
+
+    for item in case["media"]:
+        check(name, "media", lambda: takes(ResponseInputItemParam, item))
+    each(name, ResponseFunctionCallOutputItemParam, case["media"][0]["output"], 25)
+    for block in case["media"][0]["output"]:
+        data = block.get("file_data") or block.get("image_url") or "http"
+        if not data.startswith("http"):
+            check(name, "media", lambda: decodes(data, "media"))
 
 
 def openai_strict(schema):
@@ -87,6 +142,17 @@ def anthropic(name, case):
     check(name, "response", lambda: Message.model_validate(case["response"]) and None)
     for message in case["follow_up"]:
         check(name, "follow-up", lambda: takes(MessageParam, message))
+    from anthropic.types.tool_result_block_param import Content, ToolResultBlockParam
+
+    for message in case["media"]:
+        check(name, "media", lambda: takes(MessageParam, message))
+        for result in message["content"]:
+            check(name, "media", lambda: knows(ToolResultBlockParam, result))
+    blocks = case["media"][0]["content"][0]["content"]
+    each(name, Content, blocks, 25)
+    for block in blocks:
+        if block.get("source", {}).get("type") == "base64":
+            check(name, "media", lambda: decodes(block["source"]["data"]))
 
 
 def anthropic_strict(schema):
@@ -130,6 +196,28 @@ def gemini(name, case):
     for content in case["follow_up"]:
         check(name, "follow-up", lambda: types.Content.model_validate(content) and None)
 
+    def known(content):
+        read = types.Content.model_validate(content)
+        written = read.model_dump(by_alias=True, exclude_none=True, mode="json")
+        return differs(url_safe(content), written)
+
+    for content in case["media"]:
+        check(name, "media", lambda: known(content))
+        parts = content["parts"][0]["functionResponse"]["parts"] + content["parts"][5:]
+        for part in parts:
+            if "inlineData" in part:
+                check(name, "media", lambda: decodes(part["inlineData"]["data"]))
+
+
+def url_safe(value):
+    """Converts base64 under `data` to the alphabet that the package writes."""
+    if isinstance(value, list):
+        return [url_safe(item) for item in value]
+    if isinstance(value, dict):
+        data = lambda text: text.replace("+", "-").replace("/", "_")
+        return {key: data(item) if key == "data" else url_safe(item) for key, item in value.items()}
+    return value
+
 
 def gemini_function(function):
     """Checks that the package's model knows every key and loses none."""
@@ -159,6 +247,8 @@ def bedrock(name, case):
     for tool in case["tools"]:
         check(name, tool["toolSpec"]["name"], lambda: converse({"toolConfig": {"tools": [tool]}}))
     check(name, "follow-up", lambda: converse({"messages": case["follow_up"]}))
+    # The package encodes the bytes itself.
+    check(name, "media", lambda: converse({"messages": decoded(case["media"])}))
 
     def response():
         body = json.dumps(case["response"]).encode()
@@ -169,6 +259,16 @@ def bedrock(name, case):
         return None if len(calls) >= 5 else f"only {len(calls)} calls in it"
 
     check(name, "response", response)
+
+
+def decoded(value):
+    """Decodes the base64 of blobs."""
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    if isinstance(value, dict):
+        read = lambda key, item: base64.b64decode(item, validate=True) if key == "bytes" else decoded(item)
+        return {key: read(key, item) for key, item in value.items()}
+    return value
 
 
 def cohere(name, case):
@@ -187,6 +287,14 @@ def cohere(name, case):
     check(name, "turn", lambda: known(types.AssistantChatMessageV2, turn))
     for message in results:
         check(name, "follow-up", lambda: known(types.ToolChatMessageV2, message))
+    *results, user = case["media"]
+    for message in results:
+        check(name, "media", lambda: known(types.ToolChatMessageV2, message))
+    check(name, "media", lambda: known(types.UserChatMessageV2, user))
+    content = {"text": types.TextContent, "image_url": types.ImageUrlContent}
+    for block in user["content"]:
+        check(name, "media", lambda: known(content[block["type"]], block))
+    chat_media(name, case, False)
 
 
 def mistral(name, case):
@@ -210,6 +318,20 @@ def mistral(name, case):
     check(name, "turn", lambda: known(models.AssistantMessage, turn))
     for message in results:
         check(name, "follow-up", lambda: known(models.ToolMessage, message))
+    *results, assistant, user = case["media"]
+    for message in results:
+        check(name, "media", lambda: known(models.ToolMessage, message))
+    check(name, "media", lambda: known(models.AssistantMessage, assistant))
+    check(name, "media", lambda: known(models.UserMessage, user))
+    chunks = {
+        "text": models.TextChunk,
+        "image_url": models.ImageURLChunk,
+        "input_audio": models.AudioChunk,
+        "document_url": models.DocumentURLChunk,
+    }
+    for block in user["content"]:
+        check(name, "media", lambda: known(chunks[block["type"]], block))
+    check(name, "media", lambda: differs(4, len({block["type"] for block in user["content"]})))
 
 
 def mcp(name, case):
@@ -225,6 +347,11 @@ def mcp(name, case):
     for message in case["follow_up"]:
         if "result" in message:
             check(name, "follow-up", lambda: known(types.CallToolResult, message["result"]))
+    for message in case["media"]:
+        check(name, "media", lambda: known(types.CallToolResult, message["result"]))
+    for block in case["media"][0]["result"]["content"]:
+        if "data" in block:
+            check(name, "media", lambda: decodes(block["data"]))
 
 
 DIALECTS = {

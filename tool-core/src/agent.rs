@@ -12,6 +12,9 @@
 //!   future is dropped,
 //! - saves every step in a [`Journal`], if it has one.
 //!
+//! The application reads what happens as [events](Agent::events), with the pieces of streamed
+//! responses. With the feature `http`, `HttpModel` is a [`Model`] for every provider.
+//!
 //! ```
 //! use serde_json::json;
 //! use tool_core::agent::Agent;
@@ -46,7 +49,11 @@
 //! ```
 
 mod events;
+#[cfg(feature = "http")]
+mod http;
 mod model;
+#[cfg(feature = "tower")]
+mod service;
 
 use std::error::Error;
 use std::fmt;
@@ -54,12 +61,13 @@ use std::fmt;
 use std::future::poll_fn;
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use serde_json::Value;
 
 use self::events::EventQueue;
 use crate::Registry;
@@ -69,13 +77,19 @@ use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::Dialect;
+use crate::provider::dialect::{Dialect, StreamEvent};
 use crate::run::{Journal, JournalError, ReplayError, Run, RunError, RunOutcome, Step, random_id};
 use crate::runtime::block_on::block_on;
 use crate::runtime::{BoxFuture, NoRuntime};
 
-pub use self::events::{Event, Events};
-pub use self::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
+pub use self::events::{Event, Events, PartialArguments};
+#[cfg(feature = "http")]
+pub use self::http::HttpModel;
+pub use self::model::{
+    Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream,
+};
+#[cfg(feature = "tower")]
+pub use self::service::{ModelService, Retry, ServiceModel};
 
 /// A registry, a dialect and a model, which together drive [runs](Run).
 ///
@@ -204,10 +218,30 @@ impl Agent {
                 result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
                     let text = error.to_string();
                     let error = ToolError::failed(&head.name, &text, Some(Source::new(error)));
-                    ToolResult::failed(head, error)
+                    ToolResult::of_error(head, error)
                 })
             })
         }));
+        self
+    }
+
+    /// Repeats requests to the model that fail, as [`Retry`] says. A response that breaks off after its
+    /// stream has started is not requested again.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::agent::{Agent, Retry};
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.retry(Retry::new(3));
+    /// # let _ = agent;
+    /// ```
+    #[cfg(feature = "tower")]
+    pub fn retry(mut self, policy: Retry) -> Self {
+        let service = ModelService::shared(self.model);
+        self.model = Arc::new(ServiceModel::new(tower::retry::Retry::new(policy, service)));
         self
     }
 
@@ -363,10 +397,15 @@ impl Agent {
                 }
                 Step::Request(messages) => {
                     let tools = self.registry.render(dialect);
-                    let request = Request::new(Arc::clone(messages), tools);
-                    let asking = until_cancelled(&token, self.model.ask(request));
-                    let response = match select(pin!(asking), &mut out_of_time).await {
-                        Either::Left((Some(response), _)) => response.map_err(AgentError::Model)?,
+                    let request = Request {
+                        messages: Arc::clone(messages),
+                        tools,
+                        prefers_stream: events.is_some(),
+                    };
+                    let asking = until_cancelled(&token, self.response(request, events.as_ref()));
+                    let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await
+                    {
+                        Either::Left((Some(response), _)) => response?,
                         Either::Left((None, _)) => continue,
                         Either::Right((ended, _)) => {
                             ended?;
@@ -375,7 +414,7 @@ impl Agent {
                         }
                     };
                     run.respond(dialect, &self.registry, response)?;
-                    emit_response(run, &emit);
+                    emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
                     run.start(&calls);
@@ -414,6 +453,65 @@ impl Agent {
         }
     }
 
+    /// Asks the model. Returns the whole response, and `true` if its text has yet to be shown.
+    async fn response(
+        &self,
+        request: Request,
+        events: Option<&EventQueue>,
+    ) -> Result<(Value, bool), AgentError> {
+        let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
+            Response::Whole(response) => return Ok((response, true)),
+            Response::Stream(stream) => stream,
+        };
+        let mut reader = self.dialect.stream();
+        let mut calls = Vec::new();
+        while let Some(event) = stream.next().await {
+            let event = event.map_err(AgentError::Model)?;
+            let read = reader.event(&event).map_err(RunError::Response)?;
+            for event in read {
+                if let Some(events) = events
+                    && let Some(event) = self.shown(event, &mut calls)
+                {
+                    events.push(event);
+                }
+            }
+        }
+        let response = reader.finish().map_err(RunError::Response)?;
+        Ok((response, false))
+    }
+
+    /// Returns the event for a part of a streamed response. `calls` are those so far.
+    fn shown(
+        &self,
+        event: StreamEvent,
+        calls: &mut Vec<(String, PartialArguments)>,
+    ) -> Option<Event> {
+        Some(match event {
+            StreamEvent::Text(text) => Event::Text(text),
+            StreamEvent::Reasoning(text) => Event::Reasoning(text),
+            StreamEvent::Usage(usage) => Event::Usage(usage),
+            StreamEvent::CallStarted { index, id, name } => {
+                let reader = self.registry.arguments(&name);
+                let arguments = PartialArguments(reader.map(|reader| Arc::new(Mutex::new(reader))));
+                if index == calls.len() {
+                    calls.push((id.clone(), arguments));
+                }
+                Event::CallStarted { call_id: id, name }
+            }
+            StreamEvent::Arguments { index, piece } => {
+                let (id, arguments) = calls.get(index)?;
+                arguments.push(&piece);
+                Event::Arguments {
+                    call_id: id.clone(),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
+            // Calls run once the response is whole, which also has the reason why the model stopped.
+            StreamEvent::Call(_) | StreamEvent::Stop(_) | StreamEvent::Unknown(_) => return None,
+        })
+    }
+
     /// Completes when the time is over, or with an error if there are no timers.
     async fn out_of_time(&self) -> Result<(), AgentError> {
         let Some(time) = self.max_duration else {
@@ -446,7 +544,7 @@ impl Agent {
         async move {
             let panicked = |panic| match unprepared {
                 Some(call) => registry.panicked(call, panic),
-                None => ToolResult::failed(head.clone(), ToolError::panicked(&head.name, panic)),
+                None => ToolResult::of_error(head.clone(), ToolError::panicked(&head.name, panic)),
             };
             let mut call = match prepared {
                 Ok(call) => call,
@@ -487,11 +585,11 @@ impl Agent {
 }
 
 /// Emits the events of the last response.
-fn emit_response(run: &Run, emit: &dyn Fn(Event)) {
+fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
     let Some(round) = run.rounds().last() else {
         return;
     };
-    if !round.text().is_empty() {
+    if shows_text && !round.text().is_empty() {
         emit(Event::Text(round.text().to_owned()));
     }
     emit(Event::Response {

@@ -5,6 +5,7 @@ mod arguments;
 pub(crate) mod boundary;
 pub(crate) mod context;
 pub(crate) mod error;
+pub(crate) mod extra;
 mod head;
 mod hold;
 mod result;
@@ -16,6 +17,7 @@ use std::fmt;
 use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
 
 pub use arguments::Arguments;
+pub(crate) use extra::{AppValue, Extra};
 pub(crate) use head::{CallHead, WireId};
 pub use hold::{Answer, Decision, Hold};
 pub(crate) use hold::{AnswerOutput, Decided, Ruling};

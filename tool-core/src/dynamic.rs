@@ -347,6 +347,7 @@ fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
         },
         Outcome::Text(text) => output.validate(&Value::from(&**text)),
         Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
+        Outcome::Rich(_) => return outcome.map_rich(|inner| check_output(inner, output)),
     };
     match result {
         Ok(()) => outcome,

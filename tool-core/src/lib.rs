@@ -3,6 +3,7 @@
 // Modules, from the bottom up. A module imports only from those above it.
 //
 // schema      the schema of arguments and results: tree, JSON text, validation
+// content     the parts of results: text, images, audio, files, links
 // call        calls, their arguments, context, errors and results
 // spec        the description of a tool
 // types       `ToolType` for the types of std and of other crates
@@ -32,6 +33,7 @@ pub mod testing;
 
 mod args;
 mod call;
+mod content;
 #[cfg(feature = "dynamic")]
 mod dynamic;
 #[cfg(feature = "docs")]
@@ -55,8 +57,10 @@ pub mod __private;
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
 pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
+pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
+pub use output::{IntoOutput, Returned};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{

@@ -1,6 +1,7 @@
 //! Converts the return value of a tool's function to the result that the model reads.
 
 mod answer;
+mod into;
 mod text;
 
 use std::convert::Infallible;
@@ -13,10 +14,15 @@ use serde::Serialize;
 
 use crate::call::boundary::{OwnedError, Source};
 use crate::call::error::Transient;
+use crate::call::{AppValue, Extra};
+use crate::content::Content;
 use crate::schema::validate::validate_result;
 use crate::schema::violation::Violations;
 use crate::schema::{Direction, Kind, Schema};
 use crate::types::{ToolType, WRITES_EXACTLY, WRITES_NULLS};
+
+pub(crate) use into::kind;
+pub use into::{IntoOutput, Returned};
 
 /// The outcome of a tool that ran.
 pub enum Outcome {
@@ -32,6 +38,16 @@ pub enum Outcome {
     /// The value is not what the output schema describes, or can't be serialized.
     #[doc(hidden)]
     Invalid(Box<InvalidResult>),
+    /// An output with parts, or with a value for the application.
+    #[doc(hidden)]
+    Rich(Box<RichOutcome>),
+}
+
+/// An output with what few outputs have.
+pub struct RichOutcome {
+    /// A text, a JSON text or an error.
+    pub(crate) output: Outcome,
+    pub(crate) extra: Extra,
 }
 
 /// What is wrong with a result.
@@ -79,6 +95,7 @@ impl Outcome {
                 validate_result(schema, &json)
             }
             Outcome::Failed { .. } | Outcome::Invalid(_) => Ok(()),
+            Outcome::Rich(_) => return self.map_rich(|output| output.validate(schema)),
         };
         match result {
             Ok(()) => self,
@@ -93,40 +110,117 @@ impl Outcome {
                 self.validate(output.schema)
             }
             Outcome::Text(_) if output.writes & WRITES_NULLS == 0 => self.validate(output.schema),
+            Outcome::Rich(_) => self.map_rich(|inner| inner.validate_as(output)),
             _ => self,
+        }
+    }
+
+    /// Changes the output that has parts.
+    pub(crate) fn map_rich(self, map: impl FnOnce(Outcome) -> Outcome) -> Outcome {
+        match self {
+            Outcome::Rich(rich) => Outcome::rich(map(rich.output), rich.extra),
+            other => map(other),
         }
     }
 
     /// Converts the result of a tool that has no generated code.
     #[cfg(feature = "dynamic")]
-    pub(crate) fn result<T, E>(result: Result<T, E>) -> Outcome
+    pub(crate) fn result<T, E, K>(result: Result<T, E>) -> Outcome
     where
-        T: Serialize,
+        T: IntoOutput<K>,
         E: Display + Into<Box<dyn Error + Send + Sync>>,
     {
-        Returned(result).success().outcome()
+        Converted(result.map(T::into_outcome)).outcome()
+    }
+
+    /// Adds a value for the application.
+    fn for_app(self, app: AppValue) -> Outcome {
+        let (output, mut extra) = match self {
+            Outcome::Rich(rich) => (rich.output, rich.extra),
+            output => (output, Extra::default()),
+        };
+        extra.app = Some(app);
+        Outcome::rich(output, extra)
+    }
+
+    pub(crate) fn rich(output: Outcome, extra: Extra) -> Outcome {
+        Outcome::Rich(Box::new(RichOutcome { output, extra }))
     }
 }
 
 /// The return value of a function. Generated code converts it with
-/// `Returned(value).success().outcome()`.
+/// `ReturnValue(value).success().outcome()`.
 ///
 /// Method resolution selects the implementation by type, so that a `Result` is found behind an
 /// alias too: inherent methods first, then [`SuccessOfResult`], then [`SuccessOfValue`], which
 /// needs a reference. Each call has the span of the type that it converts.
-pub struct Returned<T>(pub T);
+pub struct ReturnValue<T>(pub T);
 
-impl Returned<String> {
+impl ReturnValue<String> {
     /// Moves the string.
     pub fn success(self) -> Converted<Infallible> {
         Converted(Ok(Outcome::Text(self.0)))
     }
 }
 
-impl<E> Returned<Result<String, E>> {
+impl<E> ReturnValue<Result<String, E>> {
     /// Moves the string or the error.
     pub fn success(self) -> Converted<E> {
         Converted(self.0.map(Outcome::Text))
+    }
+}
+
+impl<T: IntoOutput<kind::Parts>> ReturnValue<T> {
+    /// Moves the parts.
+    pub fn success(self) -> Converted<Infallible> {
+        Converted(Ok(self.0.into_outcome()))
+    }
+}
+
+impl<T: IntoOutput<kind::Parts>, E> ReturnValue<Result<T, E>> {
+    /// Moves the parts or the error.
+    pub fn success(self) -> Converted<E> {
+        Converted(self.0.map(T::into_outcome))
+    }
+}
+
+impl<T> ReturnValue<(T, Vec<Content>)> {
+    /// Serializes the value and moves the parts.
+    pub fn success(self) -> Converted<Infallible>
+    where
+        T: Serialize,
+    {
+        Converted(Ok(self.0.into_outcome()))
+    }
+}
+
+impl<T, E> ReturnValue<Result<(T, Vec<Content>), E>> {
+    /// Serializes the value and moves the parts, or moves the error.
+    pub fn success(self) -> Converted<E>
+    where
+        T: Serialize,
+    {
+        Converted(self.0.map(IntoOutput::<kind::ValueAndParts>::into_outcome))
+    }
+}
+
+impl<T> ReturnValue<Returned<T>> {
+    /// Converts the value, and moves that for the application.
+    pub fn success<K>(self) -> Converted<Infallible>
+    where
+        T: IntoOutput<K>,
+    {
+        Converted(Ok(self.0.into_outcome()))
+    }
+}
+
+impl<T, E> ReturnValue<Result<Returned<T>, E>> {
+    /// Converts the value, and moves that for the application, or moves the error.
+    pub fn success<K>(self) -> Converted<E>
+    where
+        T: IntoOutput<K>,
+    {
+        Converted(self.0.map(IntoOutput::into_outcome))
     }
 }
 
@@ -138,7 +232,7 @@ pub trait SuccessOfResult<T, E> {
         T: Serialize;
 }
 
-impl<T, E> SuccessOfResult<T, E> for Returned<Result<T, E>> {
+impl<T, E> SuccessOfResult<T, E> for ReturnValue<Result<T, E>> {
     fn success(self) -> Converted<E>
     where
         T: Serialize,
@@ -155,7 +249,7 @@ pub trait SuccessOfValue<T> {
         T: Serialize;
 }
 
-impl<T> SuccessOfValue<T> for Returned<T> {
+impl<T> SuccessOfValue<T> for ReturnValue<T> {
     fn success(&self) -> Converted<Infallible>
     where
         T: Serialize,
@@ -250,6 +344,36 @@ impl<T: ToolType + ?Sized> Output<T> {
 
 impl<T: ToolType, E> Output<Result<T, E>> {
     /// The schema of a success.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType> Output<(T, Vec<Content>)> {
+    /// The schema of the value.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType, E> Output<Result<(T, Vec<Content>), E>> {
+    /// The schema of the value of a success.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType> Output<Returned<T>> {
+    /// The schema of the value.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType, E> Output<Result<Returned<T>, E>> {
+    /// The schema of the value of a success.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType> Output<Returned<(T, Vec<Content>)>> {
+    /// The schema of the value.
+    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+}
+
+impl<T: ToolType, E> Output<Result<Returned<(T, Vec<Content>)>, E>> {
+    /// The schema of the value of a success.
     pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
 }
 

@@ -8,7 +8,7 @@ pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
-pub use crate::output::{Outcome, Output, Returned};
+pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};

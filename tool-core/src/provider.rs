@@ -5,7 +5,8 @@
 //! | one per provider | its profile (rules, limits, accepted subset of JSON Schema) and its dialects |
 //! | [`profile`] | what a profile consists of |
 //! | [`portable`] | the rules that are always on |
-//! | [`dialect`] | the trait `Dialect`; with `chat`, `hosted_tool`, `rendered`, `response`, `stream` and `writer`, which dialects share |
+//! | [`dialect`] | the trait `Dialect`; with `chat`, `hosted_tool`, `media`, `rendered`, `response`, `stream` and `writer`, which dialects share |
+//! | `http_api` | the URL, headers and request fields of each provider (feature `http`) |
 //! | [`reshape`] | writes a schema in a provider's subset of JSON Schema |
 //! | [`check`] | checks tools against the rules, mostly at compile time |
 //! | [`rules`] | the public table of rules, and the checks of a whole request |
@@ -21,7 +22,10 @@ mod cohere;
 pub mod dialect;
 mod gemini;
 pub(crate) mod hosted_tool;
+#[cfg(feature = "http")]
+pub(crate) mod http_api;
 mod mcp;
+mod media;
 mod mistral;
 mod openai;
 pub(crate) mod portable;

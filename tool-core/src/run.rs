@@ -497,7 +497,7 @@ impl Run {
             let call = &self.rounds[self.rounds.len() - 1].calls[index].call;
             let reason = format!("the limit of {limit} calls is reached");
             let error = ToolError::denied(&call.name, &reason);
-            self.end(index, ToolResult::failed(call.head(), error));
+            self.end(index, ToolResult::of_error(call.head(), error));
         }
         self.close(dialect);
         Ok(())
@@ -545,7 +545,7 @@ impl Run {
             // Nobody decides on a call of a cancelled run.
             Some(_) if self.is_cancelled => {
                 let error = ToolError::cancelled(result.name());
-                self.end(index, ToolResult::failed(result.head(), error));
+                self.end(index, ToolResult::of_error(result.head(), error));
             }
             Some(hold) => {
                 let hold = hold.clone();
@@ -608,7 +608,7 @@ impl Run {
         if self.is_cancelled {
             for (index, head) in again {
                 let error = ToolError::cancelled(&head.name);
-                self.end(index, ToolResult::failed(head, error));
+                self.end(index, ToolResult::of_error(head, error));
             }
         } else if !again.is_empty() {
             let again = again.into_iter().map(|(index, _)| index).collect();
@@ -616,7 +616,7 @@ impl Run {
         }
         for (index, head) in ended {
             let error = ToolError::interrupted(&head.name);
-            self.end(index, ToolResult::failed(head, error));
+            self.end(index, ToolResult::of_error(head, error));
         }
         self.close(dialect);
     }
@@ -638,7 +638,7 @@ impl Run {
         self.record(Change::Cancelled);
         for (index, head) in open {
             let error = ToolError::cancelled(&head.name);
-            self.end(index, ToolResult::failed(head, error));
+            self.end(index, ToolResult::of_error(head, error));
         }
         self.close(dialect);
     }

@@ -92,7 +92,7 @@ const _: () = {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
-            __tool_core::Returned(
+            __tool_core::ReturnValue(
                     forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())),
                 )
                 .success()
@@ -155,7 +155,7 @@ const _: () = {
         if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
             return __tool_core::Err(__tool_error);
         }
-        __tool_core::Ok(__tool_core::Returned(time()).success().outcome())
+        __tool_core::Ok(__tool_core::ReturnValue(time()).success().outcome())
     }
     #[used]
     #[unsafe(link_section = __tool_core::link_section!())]
@@ -262,7 +262,7 @@ const _: () = {
                         return __tool_core::Err(__tool_error);
                     }
                     __tool_core::Ok(
-                        __tool_core::Returned(
+                        __tool_core::ReturnValue(
                                 <Home<
                                     T,
                                     N,
@@ -343,7 +343,7 @@ const _: () = {
                 return __tool_core::Err(__tool_error);
             }
             __tool_core::Ok(
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         <Home<
                             u8,
                             2,

@@ -61,7 +61,7 @@ const _: () = {
         }
         __tool_core::Ok(
             __tool_core::boxed(async move {
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         search(
                                 __tool_core::BorrowArg::borrow(&__tool_0.take()),
                                 __tool_1.take(),

@@ -43,7 +43,7 @@ const _: () = {
         if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
             return __tool_core::Err(__tool_error);
         }
-        __tool_core::Ok(__tool_core::Returned(nap()).success().outcome())
+        __tool_core::Ok(__tool_core::ReturnValue(nap()).success().outcome())
     }
     const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
 };

@@ -129,7 +129,7 @@ const _: () = {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
-            __tool_core::Returned(
+            __tool_core::ReturnValue(
                     parameters(
                         __tool_0.take(),
                         __tool_core::BorrowArg::borrow(&__tool_1.take()),

@@ -81,7 +81,7 @@ const _: () = {
                 return __tool_core::Err(__tool_error);
             }
             __tool_core::Ok(
-                __tool_core::Returned(
+                __tool_core::ReturnValue(
                         <Home>::set(
                             __tool_core::Input::receiver::<Home>(__tool_input),
                             __tool_0.take(),
@@ -119,7 +119,7 @@ const _: () = {
             }
             __tool_core::Ok(
                 __tool_core::boxed(async move {
-                    __tool_core::Returned(
+                    __tool_core::ReturnValue(
                             <Home>::wait(
                                     __tool_core::Input::receiver::<Home>(__tool_input),
                                 )
@@ -153,7 +153,9 @@ const _: () = {
             if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
                 return __tool_core::Err(__tool_error);
             }
-            __tool_core::Ok(__tool_core::Returned(<Home>::rooms()).success().outcome())
+            __tool_core::Ok(
+                __tool_core::ReturnValue(<Home>::rooms()).success().outcome(),
+            )
         }
         __tool_core::entry::<__tool_handler>()
     };

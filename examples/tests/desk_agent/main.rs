@@ -131,7 +131,7 @@ fn the_loop_sends_complete_requests() {
         let responses: Vec<Value> = serde_json::from_str(recorded).expect("responses");
         let provider = Scripted::serve(responses).expect("a port");
         let api = model::Api::Responses;
-        let model = model::OpenAi::new(&provider.url(), "none", api, "scripted", prompt);
+        let model = model::model(api, &provider.url(), "scripted", prompt);
         let agent = Agent::new(registry, OpenAiResponses::default(), model);
         let mut run = Run::new("run-1");
         let question = agent.dialect().user_message("Read my plan.");
@@ -173,13 +173,7 @@ fn the_older_api_gets_the_system_prompt_in_a_message() {
     ]);
     let provider = provider.expect("a port");
     let prompt = SystemPrompt::new("Be kind.");
-    let model = model::OpenAi::new(
-        &provider.url(),
-        "none",
-        model::Api::Chat,
-        "scripted",
-        prompt,
-    );
+    let model = model::model(model::Api::Chat, &provider.url(), "scripted", prompt);
     let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
     let question = json!({"role": "user", "content": "Are you there?"});
     let mut run = Run::new("run-1");

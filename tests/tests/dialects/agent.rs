@@ -3,10 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, AgentError, Model, ModelError, ModelFuture, Request};
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat};
+use tool_core::agent::{
+    Agent, AgentError, Event, Model, ModelError, ModelErrorKind, ModelFuture, Request, Response,
+};
+use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, Usage};
 use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
+use tool_core::testing::ScriptedModel;
 use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 use super::{dialects, registry, sample_responses};
@@ -50,7 +54,8 @@ impl Model for Scripted {
         (self.0.before)();
         let response = self.0.responses.lock().unwrap().pop_front();
         let response = response.unwrap_or_else(|| Err("asked too often".into()));
-        Box::pin(std::future::ready(response.map_err(ModelError::other)))
+        let response = response.map(Response::from).map_err(ModelError::other);
+        Box::pin(std::future::ready(response))
     }
 }
 
@@ -419,4 +424,214 @@ fn a_token_of_one_call_does_not_end_the_run() {
     assert_eq!(ended, RunOutcome::Answered("So be it.".into()));
     let error = calls(&run.rounds()[0])[0].1.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Cancelled);
+}
+
+/// A chunk of a streamed chat completion.
+fn chunk(delta: Value, stop: Option<&str>) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+}
+
+/// A stream with reasoning, text and a call of `tool` with these pieces of arguments.
+fn streamed_call(tool: &str, pieces: &[&str]) -> Vec<Value> {
+    let call = json!({"index": 0, "id": "call_1", "type": "function",
+                      "function": {"name": tool, "arguments": ""}});
+    let mut chunks = vec![
+        chunk(
+            json!({"role": "assistant", "reasoning_content": "Hm."}),
+            None,
+        ),
+        chunk(json!({"content": "Let me "}), None),
+        chunk(json!({"content": "add."}), None),
+        chunk(json!({ "tool_calls": [call] }), None),
+    ];
+    for piece in pieces {
+        let call = json!({"index": 0, "function": {"arguments": piece}});
+        chunks.push(chunk(json!({ "tool_calls": [call] }), None));
+    }
+    chunks.push(chunk(json!({}), Some("tool_calls")));
+    chunks.push(json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}));
+    chunks
+}
+
+fn streamed_text(text: &str) -> Vec<Value> {
+    vec![
+        chunk(json!({"role": "assistant", "content": text}), None),
+        chunk(json!({}), Some("stop")),
+    ]
+}
+
+/// Drives a run. Returns its events as text, and the error it ended with.
+fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
+    let mut shown = Vec::new();
+    let mut failed = None;
+    let watching = async {
+        let mut events = agent.events(run);
+        while let Some(event) = events.next().await {
+            shown.push(match event {
+                Ok(Event::Text(text)) => format!("text {text}"),
+                Ok(Event::Reasoning(text)) => format!("reasoning {text}"),
+                Ok(Event::CallStarted { call_id, name }) => format!("starts {call_id} {name}"),
+                Ok(Event::Arguments {
+                    call_id,
+                    piece,
+                    arguments,
+                }) => {
+                    let violations = arguments.violations();
+                    let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
+                    assert_eq!(arguments.is_rejected(), !violations.is_empty());
+                    let values = Value::Object(arguments.values());
+                    format!("{call_id} {piece} {values} {}", violations.join("; "))
+                }
+                Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),
+                Ok(Event::Response { usage, stop_reason }) => {
+                    let stop = stop_reason.unwrap_or_default();
+                    format!("response {} {stop}", usage.map_or(0, Usage::total))
+                }
+                Ok(Event::Call(call)) => format!("call {}", call.name),
+                Ok(Event::Result(result)) => format!("result {}", result.is_error()),
+                Ok(Event::Done(outcome)) => format!("{outcome:?}"),
+                Ok(other) => format!("{other:?}"),
+                Err(error) => {
+                    failed = Some(error);
+                    continue;
+                }
+            });
+        }
+    };
+    watching.now_or_never().expect("nothing waits");
+    (shown, failed)
+}
+
+/// Adds two numbers.
+#[tool(read_only)]
+fn add_small(#[param(range = 0..=9)] a: u8, #[param(range = 0..=9)] b: u8) -> u8 {
+    a + b
+}
+
+#[test]
+fn events_show_a_streamed_response_as_it_arrives() {
+    let model = ScriptedModel::new([]);
+    // A script is ready at once, so that every piece is there when the first one is read.
+    model.push_stream(streamed_call("add_small", &["{\"a\":2,", "\"b\":3}"]));
+    model.push_stream(streamed_text("It is 5."));
+    let registry = Registry::builder()
+        .tools(tools![add_small])
+        .build()
+        .unwrap();
+    let agent = Agent::new(registry, OpenAiChat::default(), model.clone());
+    let mut run = question();
+    let (shown, failed) = watch(&agent, &mut run);
+    assert!(failed.is_none());
+    let both = r#"{"a":2,"b":3}"#;
+    let expected = [
+        "reasoning Hm.".to_owned(),
+        "text Let me ".to_owned(),
+        "text add.".to_owned(),
+        "starts call_1 add_small".to_owned(),
+        format!("call_1 {{\"a\":2, {both} "),
+        format!("call_1 \"b\":3}} {both} "),
+        "usage 12".to_owned(),
+        "response 12 tool_calls".to_owned(),
+        "call add_small".to_owned(),
+        "result false".to_owned(),
+        "text It is 5.".to_owned(),
+        "response 0 stop".to_owned(),
+        r#"Answered("It is 5.")"#.to_owned(),
+    ];
+    assert_eq!(shown, expected);
+    assert!(model.requests()[0].prefers_stream);
+
+    // The run is the same if nobody reads events, except that no stream is preferred.
+    model.push_stream(streamed_call("add_small", &[both]));
+    model.push_stream(streamed_text("It is 5."));
+    let mut other = question();
+    agent.run_blocking(&mut other).unwrap();
+    assert_eq!(other.messages(), run.messages());
+    assert!(!model.requests()[2].prefers_stream);
+}
+
+#[test]
+fn violations_show_while_the_model_writes() {
+    let model = ScriptedModel::new([]);
+    model.push_stream(streamed_call("add_small", &["{\"a\":20,", "\"c\":1}"]));
+    model.push_stream(streamed_call("unknown", &["{\"a\":20}"]));
+    model.push_stream(streamed_text("Sorry."));
+    let registry = Registry::builder()
+        .tools(tools![add_small])
+        .build()
+        .unwrap();
+    let agent = Agent::new(registry, OpenAiChat::default(), model);
+    let (shown, _) = watch(&agent, &mut question());
+    let pieces = shown.iter().filter(|line| line.starts_with("call_1 "));
+    let pieces: Vec<_> = pieces.collect();
+    assert!(
+        pieces[0].contains("a: 20 is above the maximum 9"),
+        "{pieces:?}"
+    );
+    assert_eq!(pieces[2], "call_1 {\"a\":20} {} ");
+    assert_eq!(
+        shown.iter().filter(|line| *line == "result true").count(),
+        2
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
+    let broken = || ModelError::new(ModelErrorKind::Connection, "the connection broke");
+    let whole = streamed_call("add_small", &["{\"a\":2,", "\"b\":3}"]);
+    let registry = Registry::builder()
+        .tools(tools![add_small])
+        .build()
+        .unwrap();
+    for count in 0..whole.len() {
+        let model = ScriptedModel::new([]);
+        model.push_broken_stream(whole[..count].to_vec(), broken());
+        // Ends without an error, but too early.
+        let is_cut = count + 2 < whole.len();
+        if is_cut {
+            model.push_stream(whole[..count].to_vec());
+        }
+        model.push_stream(streamed_text("Done."));
+        let agent = Agent::new(registry.clone(), OpenAiChat::default(), model);
+        let mut run = question();
+        let before = serde_json::to_string(&run).unwrap();
+        let (shown, failed) = watch(&agent, &mut run);
+        assert!(matches!(failed, Some(AgentError::Model(_))), "{failed:?}");
+        assert!(
+            !shown.iter().any(|line| line.starts_with("call ")),
+            "{shown:?}"
+        );
+        assert_eq!(serde_json::to_string(&run).unwrap(), before);
+        if is_cut {
+            let (_, failed) = watch(&agent, &mut run);
+            assert!(matches!(failed, Some(AgentError::Run(_))), "{failed:?}");
+            assert_eq!(serde_json::to_string(&run).unwrap(), before);
+        }
+        // Another request goes on.
+        let ended = agent.run_blocking(&mut run).unwrap();
+        assert_eq!(ended, RunOutcome::Answered("Done.".into()));
+    }
+}
+
+#[test]
+fn a_cancelled_run_ends_in_the_middle_of_a_stream() {
+    struct Endless(CancellationToken);
+
+    impl Model for Endless {
+        fn ask(&self, _: Request) -> ModelFuture<'_> {
+            let token = self.0.clone();
+            let first = stream::iter([Ok(chunk(json!({"content": "Let"}), None))]);
+            let rest = stream::poll_fn(move |_| {
+                token.cancel();
+                std::task::Poll::Pending
+            });
+            Box::pin(std::future::ready(Ok(Response::stream(first.chain(rest)))))
+        }
+    }
+
+    let token = CancellationToken::new();
+    let agent = stoppable(&token, Endless(token.clone()));
+    let (shown, failed) = watch(&agent, &mut question());
+    assert!(failed.is_none());
+    assert_eq!(shown, ["text Let", "Cancelled"]);
 }

@@ -7,6 +7,7 @@ mod calls;
 mod capture;
 mod hosted;
 mod malformed_responses;
+mod media;
 mod oracles;
 mod results;
 mod sample_responses;

@@ -15,7 +15,7 @@ use tool_core::dialect::{
     OpenAiResponses, XAi,
 };
 
-use super::{registry, sample_responses, streams, strict};
+use super::{media, registry, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -54,12 +54,15 @@ fn tools() -> Vec<ToolEntry> {
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
     dialect.write_tools(&self::tools(), &[], &mut tools);
-    let calls = dialect.calls(response).unwrap().into_iter();
-    let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
+    let calls = dialect.calls(response).unwrap();
+    let each = calls.clone().into_iter();
+    let results: Vec<_> = each.map(|call| registry().call_blocking(call)).collect();
     let mut out = JsonWriter::new();
     out.object(|out| {
         out.key("tools").raw(&tools.into_string());
         out.key("response").raw(&response.to_string());
+        let media = dialect.results(&media::results(&calls));
+        out.key("media").raw(&Value::from(media).to_string());
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(response, &results)).to_string());
     });
@@ -193,11 +196,12 @@ fn mcp_tools_and_results_follow_the_schema_files() {
         let calls = mcp.calls(&sample_responses::mcp()).unwrap().into_iter();
         let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
         let responses = mcp.results(&results);
-        let mut results = responses
-            .iter()
-            .filter_map(|response| response.get("result"));
-        assert_eq!(results.clone().count(), 4);
-        assert!(results.all(|value| result.is_valid(value)), "{responses:?}");
+        let calls = mcp.calls(&sample_responses::mcp()).unwrap();
+        let with_media = mcp.results(&media::results(&calls));
+        let all = responses.iter().chain(&with_media);
+        let mut results = all.filter_map(|response| response.get("result"));
+        assert_eq!(results.clone().count(), 4 + calls.len());
+        assert!(results.all(|value| result.is_valid(value)));
         assert!(!tool.is_valid(&json!({"name": "f"})));
     }
 }

@@ -466,3 +466,15 @@ fn the_readers_are_those_of_every_dialect() {
         }
     }
 }
+
+/// MCP's messages have no end.
+#[test]
+fn the_messages_of_a_client_are_read_one_by_one() {
+    let messages = super::sample_responses::mcp();
+    let dialect = Mcp::default();
+    let read = read(&dialect, messages.as_array().unwrap());
+    assert_eq!(read.calls().len(), 5);
+    let response = read.response.unwrap();
+    assert_eq!(response, messages);
+    assert_eq!(dialect.calls(&response).unwrap().len(), 5);
+}

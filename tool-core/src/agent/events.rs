@@ -1,25 +1,51 @@
 //! [`Events`]: what happens in a run, as a stream.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
+use serde_json::{Map, Value};
 
 use super::AgentError;
+use crate::ArgumentsReader;
 use crate::call::context::Progress;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::Usage;
 use crate::run::{Pending, RunOutcome};
+use crate::schema::violation::Violation;
 
 /// Something that happened in a run; see [`Agent::events`](super::Agent::events).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The text of a response.
+    /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
+    /// run ends with an error, and the pieces of that response are not part of it.
     Text(String),
+    /// A piece of the model's reasoning, or of a summary of it. Only in streamed responses.
+    Reasoning(String),
+    /// The model started to write a call. Only in streamed responses; [`Event::Call`] follows when the
+    /// call runs.
+    CallStarted {
+        /// The id of the call.
+        call_id: String,
+        /// The name of the tool.
+        name: String,
+    },
+    /// The model wrote a piece of a call's arguments. Only in streamed responses.
+    Arguments {
+        /// The id of the call.
+        call_id: String,
+        /// JSON text that continues the earlier pieces.
+        piece: String,
+        /// The arguments so far, checked.
+        arguments: PartialArguments,
+    },
+    /// The tokens that a streamed response has used so far.
+    Usage(Usage),
     /// A response ended. `usage` is `None` if the provider does not tell it.
     Response {
         /// The tokens of this response.
@@ -42,6 +68,51 @@ pub enum Event {
     Held(Pending),
     /// The run ended. This is the last event.
     Done(RunOutcome),
+}
+
+/// The arguments of a call that the model is writing; see [`Event::Arguments`].
+///
+/// A clone shares them, and shows what has arrived by now. There is nothing to show for an unknown tool.
+#[derive(Clone)]
+pub struct PartialArguments(pub(super) Option<Arc<Mutex<ArgumentsReader>>>);
+
+impl PartialArguments {
+    /// Returns the values that are complete; see [`ArgumentsReader::values`]. Parses the text so far.
+    pub fn values(&self) -> Map<String, Value> {
+        self.read(ArgumentsReader::values).unwrap_or_default()
+    }
+
+    /// Returns `true` if the call will be rejected, however its arguments go on.
+    pub fn is_rejected(&self) -> bool {
+        self.read(ArgumentsReader::is_rejected).unwrap_or_default()
+    }
+
+    /// Returns the violations so far.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.read(|reader| reader.violations().to_vec())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn push(&self, piece: &str) {
+        if let Some(reader) = &self.0 {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.push(piece);
+        }
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&ArgumentsReader) -> T) -> Option<T> {
+        let reader = self.0.as_ref()?;
+        Some(read(&reader.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl fmt::Debug for PartialArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(reader) => reader.lock().unwrap_or_else(PoisonError::into_inner).fmt(f),
+            None => f.write_str("PartialArguments"),
+        }
+    }
 }
 
 /// The events of a run, a [`Stream`]; see [`Agent::events`](super::Agent::events).

@@ -7,17 +7,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::Stream;
 use serde_json::Value;
 
 use crate::provider::dialect::Rendered;
 
 /// The future of [`Model::ask`].
-pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Value, ModelError>> + Send + 'm>>;
+pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'm>>;
 
-/// A model that answers requests: a provider's API, or a script in a test
-/// ([`ScriptedModel`](crate::testing::ScriptedModel)).
+/// The events of a streamed [`Response`].
+pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Value, ModelError>> + Send>>;
+
+/// A model that answers requests: a provider's API (`HttpModel`, with the feature `http`), or a script
+/// in a test ([`ScriptedModel`](crate::testing::ScriptedModel)).
 ///
-/// A closure is a model too:
+/// A closure that returns a whole response is a model too:
 ///
 /// ```
 /// use serde_json::json;
@@ -35,11 +39,12 @@ pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Value, ModelError>
 /// # Ok::<(), tool_core::agent::AgentError>(())
 /// ```
 pub trait Model: Send + Sync {
-    /// Sends a request and returns the provider's whole response.
+    /// Sends a request and returns the provider's response, whole or as a stream.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no response. The agent does not retry.
+    /// Returns an error if there is no response. The agent does not retry by itself; see `Agent::retry`
+    /// (feature `tower`).
     fn ask(&self, request: Request) -> ModelFuture<'_>;
 }
 
@@ -49,7 +54,54 @@ where
     A: Future<Output = Result<Value, ModelError>> + Send + 'static,
 {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        Box::pin(self(request))
+        let response = self(request);
+        Box::pin(async move { response.await.map(Response::Whole) })
+    }
+}
+
+/// A response of a model.
+#[non_exhaustive]
+pub enum Response {
+    /// The response as the provider sends it when it is not streamed.
+    Whole(Value),
+    /// The events of a stream: the JSON of each server-sent event's `data`, for the reader of
+    /// [`Dialect::stream`](crate::dialect::Dialect::stream). The end of the stream ends the response; an
+    /// error ends it too, and then the request has failed.
+    Stream(ResponseStream),
+}
+
+impl Response {
+    /// Creates a streamed response.
+    ///
+    /// ```
+    /// use futures_util::stream;
+    /// use serde_json::json;
+    /// use tool_core::agent::Response;
+    ///
+    /// let chunk = json!({"choices": [{"index": 0, "delta": {"content": "Hello!"},
+    ///                                 "finish_reason": "stop"}]});
+    /// let response = Response::stream(stream::iter([Ok(chunk)]));
+    /// assert!(matches!(response, Response::Stream(_)));
+    /// ```
+    pub fn stream(
+        events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static,
+    ) -> Response {
+        Response::Stream(Box::pin(events))
+    }
+}
+
+impl From<Value> for Response {
+    fn from(response: Value) -> Response {
+        Response::Whole(response)
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Response::Whole(response) => f.debug_tuple("Whole").field(response).finish(),
+            Response::Stream(_) => f.debug_tuple("Stream").finish_non_exhaustive(),
+        }
     }
 }
 
@@ -61,11 +113,19 @@ pub struct Request {
     pub messages: Arc<Vec<Arc<Value>>>,
     /// The value of the request's `tools` field.
     pub tools: Rendered,
+    /// `true` if the application reads the events of the run, so that a stream is useful. A model may
+    /// answer with a whole response in any case.
+    pub prefers_stream: bool,
 }
 
 impl Request {
-    pub(super) fn new(messages: Arc<Vec<Arc<Value>>>, tools: Rendered) -> Request {
-        Request { messages, tools }
+    /// Creates a request.
+    pub fn new(messages: impl IntoIterator<Item = Value>, tools: Rendered) -> Request {
+        Request {
+            messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
+            tools,
+            prefers_stream: false,
+        }
     }
 }
 

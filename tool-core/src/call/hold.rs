@@ -1,6 +1,6 @@
 //! [`Hold`] and [`Decision`]: calls that wait for a person.
 
-use super::{Arguments, ToolCall};
+use super::{Arguments, Extra, ToolCall};
 
 /// A call that a `before` hook held, until somebody decides on it; see
 /// [`Gate::hold`](crate::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
@@ -87,6 +87,10 @@ pub struct Answer(pub(crate) AnswerOutput);
 pub(crate) enum AnswerOutput {
     Text(String),
     Json(String),
+    WithParts {
+        output: Box<AnswerOutput>,
+        extra: Extra,
+    },
     Failed {
         message: String,
         cause: Option<String>,

@@ -1,10 +1,14 @@
 //! [`ToolResult`]: the result of one call.
 
+use std::any::Any;
+
 use serde_json::Value;
 
 use crate::call::error::ToolError;
+use crate::call::extra::{Extra, joined_text};
 use crate::call::head::{CallHead, WireId};
 use crate::call::truncate::truncate;
+use crate::content::Content;
 use crate::schema::numbers::rounded_integer;
 use crate::schema::violation::Coercion;
 
@@ -23,6 +27,12 @@ pub struct ToolResult {
     is_json: bool,
     /// Boxed, because few results have one and all are moved.
     error: Option<Box<ToolError>>,
+    /// Boxed, because few results have parts.
+    #[cfg_attr(
+        feature = "agent",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    extra: Option<Box<Extra>>,
     pub(crate) coercions: Vec<Coercion>,
     pub(crate) wire_id: WireId,
 }
@@ -30,7 +40,7 @@ pub struct ToolResult {
 impl ToolResult {
     /// Creates the result of a call. The output comes with `true` if it is JSON.
     #[inline]
-    pub(crate) fn new(
+    pub(crate) fn from_output(
         call: CallHead,
         output: Result<(String, bool), Box<ToolError>>,
         coercions: Vec<Coercion>,
@@ -45,15 +55,15 @@ impl ToolResult {
             content,
             is_json,
             error,
+            extra: None,
             coercions,
             wire_id: call.wire_id,
         }
     }
 
     /// Creates the result of a call that failed.
-    #[cfg(feature = "agent")]
-    pub(crate) fn failed(call: CallHead, error: ToolError) -> ToolResult {
-        ToolResult::new(call, Err(Box::new(error)), Vec::new())
+    pub(crate) fn of_error(call: CallHead, error: ToolError) -> ToolResult {
+        ToolResult::from_output(call, Err(Box::new(error)), Vec::new())
     }
 
     /// Returns the id of the call.
@@ -66,7 +76,14 @@ impl ToolResult {
         &self.name
     }
 
-    /// Returns the text for the model: the tool's output, or the error message.
+    /// Adds parts and a value for the application.
+    pub(crate) fn with_extra(mut self, extra: Extra) -> ToolResult {
+        self.extra = Some(Box::new(extra));
+        self
+    }
+
+    /// Returns the text for the model: the tool's output, or the error message. If the tool returned
+    /// only [parts](ToolResult::parts), it is their text, one part a line.
     pub fn content(&self) -> &str {
         match &self.error {
             Some(error) => error.message(),
@@ -74,8 +91,26 @@ impl ToolResult {
         }
     }
 
-    /// Returns the output as a JSON value, unless the tool returned a string or `()`. Also returns
-    /// `None` if the output contains an integer of more than 64 bits, which a `Value` would round;
+    /// Returns what the model gets, if that is more than a text or a value: the text of the value, if the
+    /// tool returned one, and the parts. A dialect sends them in place of the
+    /// [content](ToolResult::content). Empty for a plain result and for an error.
+    pub fn parts(&self) -> &[Content] {
+        match &self.extra {
+            Some(extra) if self.error.is_none() => &extra.parts,
+            _ => &[],
+        }
+    }
+
+    /// Returns the value of this type that the tool added
+    /// [for the application](crate::Returned::for_app). No model sees it, and a saved run does not have
+    /// it.
+    pub fn app<T: Any>(&self) -> Option<&T> {
+        let app = self.extra.as_ref()?.app.as_ref()?;
+        app.0.downcast_ref()
+    }
+
+    /// Returns the output as a JSON value, unless the tool returned a string, `()` or only
+    /// [parts](ToolResult::parts). Also returns `None` if the output contains an integer of more than 64 bits, which a `Value` would round;
     /// [`structured_json`](ToolResult::structured_json) has it.
     pub fn structured(&self) -> Option<Value> {
         let json = self.structured_json()?;
@@ -85,7 +120,8 @@ impl ToolResult {
         serde_json::from_str(json).ok()
     }
 
-    /// Returns the output as JSON text, exact, unless the tool returned a string or `()`.
+    /// Returns the output as JSON text, exact, unless the tool returned a string, `()` or only
+    /// [parts](ToolResult::parts).
     pub fn structured_json(&self) -> Option<&str> {
         (self.is_json && self.error.is_none()).then_some(&*self.content)
     }
@@ -145,14 +181,28 @@ impl ToolResult {
         }
     }
 
+    /// Returns the output as parts, or the error. A tool that passes a call on, and whose result may have
+    /// [parts](ToolResult::parts), returns this.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error, if the call failed.
+    pub fn into_parts(self) -> Result<Vec<Content>, ToolError> {
+        match (self.error, self.extra) {
+            (Some(error), _) => Err(*error),
+            (None, Some(extra)) if !extra.parts.is_empty() => Ok(extra.parts),
+            (None, _) => Ok(vec![Content::Text(self.content)]),
+        }
+    }
+
     /// Returns the values that a lenient registry converted to make the arguments valid; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     pub fn coercions(&self) -> &[Coercion] {
         &self.coercions
     }
 
-    /// Replaces the text for the model. The output becomes plain text and is no longer
-    /// [structured](ToolResult::structured). An error stays an error and keeps its reference.
+    /// Replaces what the model gets by a text, [parts](ToolResult::parts) included. The output is no
+    /// longer [structured](ToolResult::structured). An error stays an error and keeps its reference.
     ///
     /// A client of the Model Context Protocol may reject text from a tool with an output schema.
     /// A tool whose results are replaced should return a `String`.
@@ -162,7 +212,37 @@ impl ToolResult {
             None => {
                 self.content = text.into();
                 self.is_json = false;
+                if let Some(extra) = &mut self.extra {
+                    extra.parts.clear();
+                }
             }
+        }
+        self
+    }
+
+    /// Replaces what the model gets by parts, such as those of the result with a text redacted. The output
+    /// is no longer [structured](ToolResult::structured). Does not change an error.
+    ///
+    /// ```
+    /// use tool_core::{Content, Image, ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "take_picture", "");
+    /// let parts = vec![Content::text("of Ada"), Image::png("…").into()];
+    /// let result = ToolResult::new(&call, parts);
+    /// let redacted = result.parts().iter().cloned().map(|part| match part {
+    ///     Content::Text(text) => Content::text(text.replace("Ada", "***")),
+    ///     other => other,
+    /// });
+    /// let redacted = redacted.collect();
+    /// assert_eq!(result.with_parts(redacted).content(), "of ***");
+    /// ```
+    pub fn with_parts(mut self, parts: Vec<Content>) -> ToolResult {
+        if self.error.is_none() {
+            self.content = joined_text(&parts);
+            self.is_json = false;
+            let extra = self.extra.get_or_insert_default();
+            extra.parts = parts;
+            extra.has_value = false;
         }
         self
     }
@@ -171,7 +251,19 @@ impl ToolResult {
     pub(crate) fn truncate(&mut self, cap: usize) {
         match &mut self.error {
             Some(error) => error.truncate(cap),
-            None => self.is_json &= !truncate(&mut self.content, cap),
+            None => {
+                self.is_json &= !truncate(&mut self.content, cap);
+                if let Some(extra) = &mut self.extra {
+                    extra.truncate(cap);
+                }
+            }
+        }
+    }
+
+    /// Replaces media that do not fit in `cap` bytes by notes.
+    pub(crate) fn limit_media(&mut self, cap: usize) {
+        if let Some(extra) = &mut self.extra {
+            extra.limit_media(cap);
         }
     }
 

@@ -7,7 +7,6 @@ use std::panic;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::check::{self, SchemaInput, Subject};
@@ -18,7 +17,7 @@ use super::{Body, CompiledSchema, DynamicTool, Mapped, Run, check_output, invoke
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
 use crate::ordered_json::Json;
-use crate::output::Outcome;
+use crate::output::{IntoOutput, Outcome};
 use crate::spec::{
     Annotations, Details, DynamicParts, Location, OutputValues, SourceTool, ToolSpec,
 };
@@ -234,7 +233,7 @@ impl DynamicToolBuilder {
     }
 
     /// Builds the tool. The closure receives the valid arguments and the context of the call. The
-    /// model receives its result like that of a function.
+    /// model receives its result like that of a function; see [`IntoOutput`].
     ///
     /// # Errors
     ///
@@ -243,11 +242,11 @@ impl DynamicToolBuilder {
     /// [`foreign`](DynamicTool::foreign) is repaired instead, unless its schema is too deep or is not
     /// JSON.
     #[track_caller]
-    pub fn build<F, R, T, E>(self, run: F) -> Result<DynamicTool, DynamicToolError>
+    pub fn build<F, R, T, E, Kind>(self, run: F) -> Result<DynamicTool, DynamicToolError>
     where
         F: Fn(Value, CallContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
-        T: Serialize,
+        T: IntoOutput<Kind>,
         E: Display + Into<Box<dyn Error + Send + Sync>>,
     {
         let place = panic::Location::caller();

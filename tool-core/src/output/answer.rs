@@ -1,34 +1,24 @@
-//! Converts an [`Answer`] from a value, and to an outcome.
+//! Converts outputs that do not come from a tool: to an [`Answer`], to a result.
 
-use serde::Serialize;
+use std::error::Error;
 
-use super::Outcome;
-use crate::call::{Answer, AnswerOutput as Output, Decision};
+use super::{IntoOutput, Outcome};
+use crate::call::boundary::Source;
+use crate::call::error::ToolError;
+use crate::call::{Answer, AnswerOutput as Output, Decision, ToolCall, ToolResult};
 
 impl Decision {
     /// Ends the call with this output, in place of the tool's; see
     /// [`Gate::answer`](crate::Gate::answer).
-    pub fn answer(output: impl Serialize) -> Decision {
-        Decision::Answer(Answer::new(&output))
+    pub fn answer<Kind>(output: impl IntoOutput<Kind>) -> Decision {
+        Decision::Answer(Answer::new(output))
     }
 }
 
 impl Answer {
     /// Converts a value like that of a tool.
-    pub(crate) fn new(output: &impl Serialize) -> Answer {
-        Answer(match Outcome::value(output) {
-            Outcome::Text(text) => Output::Text(text),
-            Outcome::Json(json) => Output::Json(json),
-            Outcome::Failed { message, source } => Output::Failed {
-                message,
-                cause: source.map(|source| source.to_string()),
-            },
-            Outcome::Invalid(invalid) => Output::Unwritable {
-                cause: invalid
-                    .source
-                    .map_or_else(String::new, |source| source.to_string()),
-            },
-        })
+    pub(crate) fn new<Kind>(output: impl IntoOutput<Kind>) -> Answer {
+        Answer(to_output(output.into_outcome()))
     }
 
     pub(crate) fn failed(message: String) -> Answer {
@@ -39,14 +29,100 @@ impl Answer {
     }
 
     pub(crate) fn into_outcome(self) -> Outcome {
-        match self.0 {
-            Output::Text(text) => Outcome::Text(text),
-            Output::Json(json) => Outcome::Json(json),
-            Output::Failed { message, cause } => Outcome::Failed {
-                message,
-                source: cause.map(Into::into),
-            },
-            Output::Unwritable { cause } => Outcome::unwritable(cause.into()),
-        }
+        to_outcome(self.0)
+    }
+}
+
+fn to_output(outcome: Outcome) -> Output {
+    match outcome {
+        Outcome::Text(text) => Output::Text(text),
+        Outcome::Json(json) => Output::Json(json),
+        Outcome::Failed { message, source } => Output::Failed {
+            message,
+            cause: source.map(|source| source.to_string()),
+        },
+        Outcome::Invalid(invalid) => Output::Unwritable {
+            cause: invalid
+                .source
+                .map_or_else(String::new, |source| source.to_string()),
+        },
+        Outcome::Rich(rich) => Output::WithParts {
+            output: Box::new(to_output(rich.output)),
+            extra: rich.extra,
+        },
+    }
+}
+
+fn to_outcome(output: Output) -> Outcome {
+    match output {
+        Output::Text(text) => Outcome::Text(text),
+        Output::Json(json) => Outcome::Json(json),
+        Output::Failed { message, cause } => Outcome::Failed {
+            message,
+            source: cause.map(Into::into),
+        },
+        Output::Unwritable { cause } => Outcome::unwritable(cause.into()),
+        Output::WithParts { output, extra } => Outcome::rich(to_outcome(*output), extra),
+    }
+}
+
+/// Results of calls that no registry ran.
+impl ToolResult {
+    /// Creates the result of a call that the application answers itself, such as one of a tool that runs
+    /// in the user's browser. The output is like that of a tool; see [`IntoOutput`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{Content, Image, ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "take_picture", "");
+    /// let result = ToolResult::new(&call, json!({"width": 640}));
+    /// assert_eq!(result.structured(), Some(json!({"width": 640})));
+    /// let picture = Image::jpeg(b"\xff\xd8");
+    /// let result = ToolResult::new(&call, (json!({"width": 640}), vec![picture.into()]));
+    /// assert_eq!(result.parts()[0], Content::text(r#"{"width":640}"#));
+    /// ```
+    pub fn new<Kind>(call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {
+        ToolResult::of_outcome(call, output.into_outcome())
+    }
+
+    /// Creates the result of a call that failed. The model sees the error's text. A [`ToolError`] keeps
+    /// its kind if it belongs to a tool of the same name.
+    ///
+    /// ```
+    /// use tool_core::{ToolCall, ToolErrorKind, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "take_picture", "");
+    /// let result = ToolResult::failed(&call, "the camera is covered");
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Failed);
+    /// assert!(result.content().ends_with("the camera is covered"));
+    /// ```
+    pub fn failed(call: &ToolCall, error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolResult {
+        let error = error.into();
+        let message = error.to_string();
+        let source = Some(Source::new(error));
+        ToolResult::of_outcome(call, Outcome::Failed { message, source })
+    }
+
+    fn of_outcome(call: &ToolCall, outcome: Outcome) -> ToolResult {
+        let output = match outcome {
+            Outcome::Text(text) => Ok((text, false)),
+            Outcome::Json(json) => Ok((json, true)),
+            Outcome::Failed { message, source } => {
+                Err(Box::new(ToolError::failed(&call.name, &message, source)))
+            }
+            Outcome::Invalid(invalid) => {
+                Err(Box::new(ToolError::invalid_result(&call.name, *invalid)))
+            }
+            Outcome::Rich(rich) => {
+                let result = ToolResult::of_outcome(call, rich.output);
+                return if result.is_error() {
+                    result
+                } else {
+                    result.with_extra(rich.extra)
+                };
+            }
+        };
+        ToolResult::from_output(call.head(), output, Vec::new())
     }
 }

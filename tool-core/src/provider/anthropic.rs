@@ -3,10 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
     Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{
+    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -79,6 +85,49 @@ const MAX_OPTIONAL: Rule = Rule::limit(
 const MAX_UNIONS: Rule = Rule::limit("anthropic.strict.max_union_parameters_total", 16, GUIDE);
 pub(crate) const ENUM_CASE: Rule = Rule::new("anthropic.strict.enum_case", GUIDE);
 
+const IMAGE_TYPES: Rule = Rule::list(
+    "anthropic.image_types",
+    &["image/jpeg", "image/png", "image/gif", "image/webp"],
+    Source::new(
+        "anthropic 2.12.0 (Python), `Base64ImageSourceParam`",
+        "2026-11",
+    ),
+);
+const IMAGE_BYTES: Rule = Rule::limit(
+    "anthropic.image_max_base64",
+    5 << 20,
+    Source::new(
+        "platform.claude.com, \"Vision\"; shellicar/claude-cli#323",
+        "2026",
+    ),
+);
+const FILE_TYPES: Rule = Rule::list(
+    "anthropic.document_types",
+    &["application/pdf", "text/plain"],
+    Source::new("anthropic 2.12.0 (Python), `DocumentBlockParam`", "2026-11"),
+);
+const FILE_BYTES: Rule = Rule::limit(
+    "anthropic.request_max_bytes",
+    32 << 20,
+    Source::new(
+        "platform.claude.com, \"Vision\" and \"PDF support\"",
+        "2026",
+    ),
+);
+
+const IMAGES: Accepts = Accepts {
+    size: Some(&IMAGE_BYTES),
+    is_size_encoded: true,
+    schemes: media::WEB,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+const FILES: Accepts = Accepts {
+    size: Some(&FILE_BYTES),
+    is_size_encoded: true,
+    schemes: media::WEB,
+    ..Accepts::types(&FILE_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "Anthropic",
     title: "Anthropic, strict",
@@ -92,6 +141,10 @@ pub(crate) const PROFILE: Profile = Profile {
         &MAX_OPTIONAL,
         &MAX_UNIONS,
         &ENUM_CASE,
+        &IMAGE_TYPES,
+        &IMAGE_BYTES,
+        &FILE_TYPES,
+        &FILE_BYTES,
     ],
     rejected: &[
         (Construct::Untyped, &SUPPORTED),
@@ -227,6 +280,11 @@ impl Dialect for Anthropic {
         "Anthropic"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::ANTHROPIC)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let blocks = FORMAT.array(response, "content")?;
         FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
@@ -258,10 +316,15 @@ impl Dialect for Anthropic {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let block = |result: &ToolResult| {
+            let content = if result.parts().is_empty() {
+                result.content().into()
+            } else {
+                Value::Array(parts(result).into_blocks(media::chat_text))
+            };
             let mut block = json!({
                 "type": "tool_result",
                 "tool_use_id": wire_id(result),
-                "content": result.content(),
+                "content": content,
             });
             if result.is_error() {
                 block["is_error"] = true.into();
@@ -275,6 +338,10 @@ impl Dialect for Anthropic {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, parts)
+    }
+
     /// Only strict tools have limits.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         if self.is_strict {
@@ -283,6 +350,42 @@ impl Dialect for Anthropic {
             Vec::new()
         }
     }
+}
+
+/// Writes the parts of a result.
+fn parts(result: &ToolResult) -> WrittenResult {
+    let source = |media: &Media| match media.as_url() {
+        Some(url) => json!({ "type": "url", "url": url }),
+        None => json!({
+            "type": "base64",
+            "media_type": media.media_type(),
+            "data": media.base64(),
+        }),
+    };
+    write_parts(result, |content, _| match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(Written::Inside(
+                json!({ "type": "image", "source": source(media) }),
+            ))
+        }
+        Content::File(file) => {
+            FILES.check(&file.media)?;
+            let source = match file.media.as_text() {
+                Some(text) => json!({ "type": "text", "media_type": "text/plain", "data": text }),
+                None if file.media_type() == Some("text/plain") => {
+                    return Err(Unwritable::new("it is not UTF-8"));
+                }
+                None => source(&file.media),
+            };
+            Ok(Written::Inside(json!({
+                "type": "document",
+                "title": file.name(),
+                "source": source,
+            })))
+        }
+        _ => Err(media::no_form("Anthropic")),
+    })
 }
 
 /// Returns `true` for a name that ends with a date without separators: Anthropic's versions.

@@ -3,8 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Audio, Content, Image, Media};
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{
+    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -20,10 +26,81 @@ const TOOLS_MIN: Rule = Rule::limit(
     ),
 );
 
+const MODEL: Source = Source::new(
+    "botocore 1.44.5, data/bedrock-runtime/2023-09-30/service-2.json",
+    "2026-11",
+);
+const IMAGE_TYPES: Rule = Rule::list(
+    "bedrock.image_types",
+    &["image/png", "image/jpeg", "image/gif", "image/webp"],
+    MODEL,
+);
+const IMAGE_BYTES: Rule = Rule::limit("bedrock.image_max_bytes", 3_932_160, MODEL);
+const DOCUMENT_TYPES: Rule = Rule::list(
+    "bedrock.document_types",
+    &[
+        "application/pdf",
+        "text/csv",
+        "application/msword",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.ms-excel",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "text/html",
+        "text/plain",
+        "text/markdown",
+    ],
+    MODEL,
+);
+const DOCUMENT_BYTES: Rule = Rule::limit("bedrock.document_max_bytes", 4_718_592, MODEL);
+const AUDIO_TYPES: Rule = Rule::list(
+    "bedrock.audio_types",
+    &[
+        "audio/mpeg",
+        "audio/wav",
+        "audio/aac",
+        "audio/flac",
+        "audio/mp4",
+        "audio/ogg",
+        "audio/opus",
+        "audio/webm",
+    ],
+    MODEL,
+);
+
+/// The formats of the media types in these rules, in the same order.
+const IMAGE_FORMATS: [&str; 4] = ["png", "jpeg", "gif", "webp"];
+const DOCUMENT_FORMATS: [&str; 9] = [
+    "pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md",
+];
+const AUDIO_FORMATS: [&str; 8] = ["mp3", "wav", "aac", "flac", "mp4", "ogg", "opus", "webm"];
+
+const S3: &[&str] = &["s3"];
+const IMAGES: Accepts = Accepts {
+    size: Some(&IMAGE_BYTES),
+    schemes: S3,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+const DOCUMENTS: Accepts = Accepts {
+    size: Some(&DOCUMENT_BYTES),
+    schemes: S3,
+    ..Accepts::types(&DOCUMENT_TYPES)
+};
+const AUDIO: Accepts = Accepts {
+    schemes: S3,
+    ..Accepts::types(&AUDIO_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "Amazon Bedrock",
     title: "Amazon Bedrock",
-    rules: &[&TOOLS_MIN],
+    rules: &[
+        &TOOLS_MIN,
+        &IMAGE_TYPES,
+        &IMAGE_BYTES,
+        &DOCUMENT_TYPES,
+        &DOCUMENT_BYTES,
+        &AUDIO_TYPES,
+    ],
     request_limits: &[(Count::MinTools, &TOOLS_MIN)],
     ..Profile::EMPTY
 };
@@ -110,6 +187,11 @@ impl Dialect for Bedrock {
         "Amazon Bedrock"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::BEDROCK)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["output"].is_null() {
             FORMAT.check_error(response)?;
@@ -157,10 +239,21 @@ impl Dialect for Bedrock {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let mut after = Vec::new();
         let block = |result: &ToolResult| {
+            let content = if result.parts().is_empty() {
+                json!([{ "text": result.content() }])
+            } else {
+                let mut written = parts(result);
+                if let Some((label, blocks)) = written.labelled_after(result) {
+                    after.push(json!({ "text": label }));
+                    after.extend(blocks);
+                }
+                Value::Array(written.into_blocks(|text| json!({ "text": text })))
+            };
             let mut block = json!({
                 "toolUseId": wire_id(result),
-                "content": [{ "text": result.content() }],
+                "content": content,
             });
             // Not every model knows the key.
             if result.is_error() {
@@ -168,11 +261,16 @@ impl Dialect for Bedrock {
             }
             json!({ "toolResult": block })
         };
-        let blocks: Vec<_> = results.iter().map(block).collect();
+        let mut blocks: Vec<_> = results.iter().map(block).collect();
         if blocks.is_empty() {
             return Vec::new();
         }
+        blocks.append(&mut after);
         vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, parts)
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
@@ -184,3 +282,54 @@ impl Dialect for Bedrock {
         }
     }
 }
+
+/// Writes the parts of a result. Audio can't be in one.
+fn parts(result: &ToolResult) -> WrittenResult {
+    write_parts(result, |content, at| match content {
+        Content::Image(Image(media)) => {
+            let block = block(media, &IMAGES, &IMAGE_FORMATS)?;
+            Ok(Written::Inside(json!({ "image": block })))
+        }
+        Content::Audio(Audio(media)) => {
+            let block = block(media, &AUDIO, &AUDIO_FORMATS)?;
+            Ok(Written::After(json!({ "audio": block })))
+        }
+        Content::File(file) => {
+            let mut block = block(&file.media, &DOCUMENTS, &DOCUMENT_FORMATS)?;
+            block["name"] = document_name(file.name(), result.call_id(), at).into();
+            Ok(Written::Inside(json!({ "document": block })))
+        }
+        _ => Err(media::no_form("Amazon Bedrock")),
+    })
+}
+
+/// Returns the format and the source of a block.
+fn block(media: &Media, accepts: &Accepts, formats: &[&str]) -> Result<Value, Unwritable> {
+    accepts.check(media)?;
+    let format = accepts.position(media).map(|at| formats[at]);
+    let Some(format) = format else {
+        return Err(Unwritable::new("the media type of its URL is unknown"));
+    };
+    let source = match media.as_url() {
+        Some(uri) => json!({ "s3Location": { "uri": uri } }),
+        None => json!({ "bytes": media.base64() }),
+    };
+    Ok(json!({ "format": format, "source": source }))
+}
+
+/// Returns a name that the API accepts (the service's model, `DocumentBlock`), and that no other document
+/// of a conversation has.
+fn document_name(name: &str, call_id: &str, at: usize) -> String {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let name = format!("{stem} {call_id} {at}");
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-()[]".contains(letter);
+    let words = name.split(|letter| !is_allowed(letter));
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    let name = words.join(" ");
+    // The end makes it unique.
+    let start = name.len().saturating_sub(DOCUMENT_NAME);
+    name[start..].trim_start().to_owned()
+}
+
+/// The maximum length of a document's name (`DocumentBlockNameString`).
+const DOCUMENT_NAME: usize = 200;

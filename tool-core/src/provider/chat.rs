@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::content::Content;
 use crate::provider::dialect::{JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, write_parts};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::tool::ToolEntry;
 
@@ -90,14 +92,37 @@ pub(crate) fn text(response: &Value) -> String {
     }
 }
 
-/// Returns one message per result.
-pub(crate) fn results(results: &[ToolResult]) -> Vec<Value> {
+/// Writes a part for the user's message after the results.
+pub(crate) type WritePart = fn(&Content) -> Result<Value, Unwritable>;
+
+/// Writes the parts of a result. Only text can be in it.
+pub(crate) fn written(result: &ToolResult, part: WritePart) -> WrittenResult {
+    write_parts(result, |content, _| part(content).map(Written::After))
+}
+
+/// Returns one message per result, then one of the user with the parts that are not text.
+pub(crate) fn results(results: &[ToolResult], part: WritePart) -> Vec<Value> {
+    let mut after = Vec::new();
     let message = |result: &ToolResult| {
-        let mut message = json!({ "role": "tool", "content": result.content() });
+        let mut written = written(result, part);
+        let text = if result.parts().is_empty() {
+            result.content().to_owned()
+        } else {
+            written.text()
+        };
+        if let Some((label, blocks)) = written.labelled_after(result) {
+            after.push(chat_text(label));
+            after.extend(blocks);
+        }
+        let mut message = json!({ "role": "tool", "content": text });
         if result.wire_id != WireId::Absent {
             message["tool_call_id"] = wire_id(result);
         }
         message
     };
-    results.iter().map(message).collect()
+    let mut messages: Vec<_> = results.iter().map(message).collect();
+    if !after.is_empty() {
+        messages.push(json!({ "role": "user", "content": after }));
+    }
+    messages
 }

@@ -3,9 +3,13 @@
 use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::HostedTool;
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::{Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -20,10 +24,33 @@ const REQUIRED: Rule = Rule::limit("cohere.strict.min_required_params_per_tool",
 
 const FIELDS: Rule = Rule::limit("cohere.strict.max_fields_total", 200, GUIDE);
 
+const IMAGE_TYPES: Rule = Rule::list(
+    "cohere.image_types",
+    &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    Source::new(
+        "docs.cohere.com, \"Using Cohere's Models to Work with Image Inputs\"",
+        "2026",
+    ),
+);
+const IMAGE_BYTES: Rule = Rule::limit(
+    "cohere.images_max_bytes",
+    20 << 20,
+    Source::new(
+        "docs.cohere.com, \"Using Cohere's Models to Work with Image Inputs\"",
+        "2026",
+    ),
+);
+
+const IMAGES: Accepts = Accepts {
+    size: Some(&IMAGE_BYTES),
+    schemes: media::WEB,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "Cohere",
     title: "Cohere, `strict_tools`",
-    rules: &[&REQUIRED, &FIELDS],
+    rules: &[&REQUIRED, &FIELDS, &IMAGE_TYPES, &IMAGE_BYTES],
     tool_limits: &[(Count::Properties, &FIELDS), (Count::Required, &REQUIRED)],
     request_limits: &[(Count::Properties, &FIELDS)],
     ..Profile::EMPTY
@@ -78,6 +105,11 @@ impl Dialect for Cohere {
         "Cohere"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::COHERE)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         match &response["message"] {
             Value::Object(_) => chat::calls_of(&FORMAT, response),
@@ -105,10 +137,25 @@ impl Dialect for Cohere {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        chat::results(results)
+        chat::results(results, part)
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, |result| chat::written(result, part))
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Cohere, tools)
+    }
+}
+
+/// Writes a part for the user's message after the results.
+fn part(content: &Content) -> Result<Value, Unwritable> {
+    match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(media::chat_image(media))
+        }
+        _ => Err(media::no_form("Cohere")),
     }
 }

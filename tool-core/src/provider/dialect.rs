@@ -56,6 +56,9 @@ use crate::tool::ToolEntry;
 
 pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::{Refused, RefusedTool};
+#[cfg(feature = "http")]
+pub use crate::provider::http_api::HttpApi;
+pub use crate::provider::media::OmittedPart;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
@@ -120,6 +123,13 @@ pub trait Dialect: Send + Sync {
     /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
+    }
+
+    /// Returns the provider's HTTP API, for [`HttpModel`](crate::agent::HttpModel). By default there is
+    /// none. The dialect of a server that imitates a provider returns that of the provider.
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        None
     }
 
     /// Returns the calls in a whole response, in order. [`stream`](Dialect::stream) reads events of a
@@ -199,7 +209,35 @@ pub trait Dialect: Send + Sync {
     }
 
     /// Returns the results as messages or items of the next request.
+    ///
+    /// [Parts](ToolResult::parts) of results are written in the provider's form. Where a provider accepts
+    /// only text in a result, a message of the user follows all results, with the parts behind labels that
+    /// name their calls. There, the parts have the authority of the user: do not return a picture or a
+    /// document from an untrusted source to a model that can do harm.
+    ///
+    /// A part that the provider has no form for, or is known to reject, is replaced by a note in the result;
+    /// see [`omitted`](Dialect::omitted). A text file is sent as text then, as is a link.
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Returns the parts that [`results`](Dialect::results) replaces by notes: the provider has no form for
+    /// them, or a [rule](crate::rules) about their type or size. The application may convert them or choose
+    /// another model.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::{Audio, ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "read_aloud", "");
+    /// let results = [ToolResult::new(&call, Audio::mp3([0; 96]))];
+    /// let dialect = Anthropic::default();
+    /// let note = "[audio/mpeg audio, 96 bytes, omitted: Anthropic has no form for it]";
+    /// assert_eq!(dialect.omitted(&results)[0].note, note);
+    /// let messages = dialect.results(&results);
+    /// assert_eq!(messages[0]["content"][0]["content"][0]["text"], note);
+    /// ```
+    fn omitted(&self, _results: &[ToolResult]) -> Vec<OmittedPart> {
+        Vec::new()
+    }
 
     /// Returns a message of the user with this text.
     ///
@@ -245,6 +283,11 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).provider()
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        (**self).http_api()
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         (**self).calls(response)
     }
@@ -275,6 +318,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         (**self).results(results)
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        (**self).omitted(results)
     }
 
     fn user_message(&self, text: &str) -> Value {

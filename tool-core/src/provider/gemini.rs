@@ -3,8 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
+use crate::content::Media;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{
+    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
@@ -95,6 +101,64 @@ const TOOLS_MAX: Rule = Rule::limit(
     ),
 );
 
+const RESPONSE_TYPES: Rule = Rule::list(
+    "gemini.function_response_types",
+    &[
+        "image/png",
+        "image/jpeg",
+        "image/webp",
+        "application/pdf",
+        "text/plain",
+    ],
+    Source::new(
+        "ai.google.dev, \"Function calling\", Gemini 3; vercel/ai#12777, maximhq/bifrost#4202",
+        "2026-06",
+    ),
+);
+const INPUT_TYPES: Rule = Rule::list(
+    "gemini.input_types",
+    &[
+        "image/png",
+        "image/jpeg",
+        "image/webp",
+        "image/heic",
+        "image/heif",
+        "audio/wav",
+        "audio/mpeg",
+        "audio/aiff",
+        "audio/aac",
+        "audio/ogg",
+        "audio/flac",
+        "application/pdf",
+        "text/plain",
+    ],
+    Source::new(
+        "firebase.google.com, \"Supported input files and requirements\"",
+        "2026",
+    ),
+);
+const INLINE_BYTES: Rule = Rule::limit(
+    "gemini.inline_max_bytes",
+    20 << 20,
+    Source::new(
+        "firebase.google.com, \"Supported input files and requirements\"",
+        "2026",
+    ),
+);
+
+const IN_RESPONSES: Accepts = Accepts {
+    size: Some(&INLINE_BYTES),
+    is_size_encoded: true,
+    schemes: &["gs"],
+    ..Accepts::types(&RESPONSE_TYPES)
+};
+const IN_MESSAGES: Accepts = Accepts {
+    size: Some(&INLINE_BYTES),
+    is_size_encoded: true,
+    schemes: &["https", "gs"],
+    ..Accepts::types(&INPUT_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "Gemini",
     title: "Gemini",
@@ -104,6 +168,9 @@ pub(crate) const PROFILE: Profile = Profile {
         &KEYWORDS,
         &RECURSION,
         &TOOLS_MAX,
+        &RESPONSE_TYPES,
+        &INPUT_TYPES,
+        &INLINE_BYTES,
     ],
     rejected: &[(Construct::RequiredRecursion, &RECURSION)],
     request_limits: &[(Count::Tools, &TOOLS_MAX)],
@@ -127,7 +194,13 @@ pub(crate) const OPEN_API: Subset = Subset {
 };
 
 #[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Gemini", &Gemini { is_open_api: false })];
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
+    "Gemini",
+    &Gemini {
+        is_open_api: false,
+        is_text_only: false,
+    },
+)];
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
 ///
@@ -140,6 +213,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Gemini", &Gemini { is_o
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gemini {
     is_open_api: bool,
+    /// Set when results contain only text.
+    is_text_only: bool,
 }
 
 impl Gemini {
@@ -173,7 +248,47 @@ impl Gemini {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn open_api() -> Gemini {
-        Gemini { is_open_api: true }
+        Gemini {
+            is_open_api: true,
+            is_text_only: false,
+        }
+    }
+
+    /// Writes images and documents for models before Gemini 3, which reject them in a result: after the
+    /// results, in the same message.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Dialect, Gemini};
+    /// use tool_core::{Image, ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "take_picture", "");
+    /// let results = [ToolResult::new(&call, Image::png(b"\x89PNG"))];
+    /// let message = &Gemini::default().results(&results)[0];
+    /// let response = &message["parts"][0]["functionResponse"];
+    /// assert_eq!(response["parts"][0]["inlineData"]["mimeType"], "image/png");
+    /// let message = &Gemini::default().media_after_results().results(&results)[0];
+    /// assert_eq!(message["parts"][2]["inlineData"]["mimeType"], "image/png");
+    /// ```
+    pub fn media_after_results(mut self) -> Gemini {
+        self.is_text_only = true;
+        self
+    }
+
+    /// Writes the parts of a result.
+    fn parts(self, result: &ToolResult) -> WrittenResult {
+        write_parts(result, |content, _| {
+            let Some(media) = content.media() else {
+                return Err(media::no_form("Gemini"));
+            };
+            if media.media_type().is_none() {
+                return Err(Unwritable::new("the media type of its URL is unknown"));
+            }
+            if !self.is_text_only && IN_RESPONSES.check(media).is_ok() {
+                return Ok(Written::Inside(data(media)));
+            }
+            IN_MESSAGES.check(media)?;
+            Ok(Written::After(data(media)))
+        })
     }
 
     fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
@@ -267,6 +382,11 @@ impl Dialect for Gemini {
         "Gemini"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::GEMINI)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         // A response to a blocked prompt has feedback and no candidates.
         let feedback = &response["promptFeedback"];
@@ -318,11 +438,29 @@ impl Dialect for Gemini {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        let parts: Vec<_> = results.iter().map(part).collect();
+        let mut after = Vec::new();
+        let part = |result: &ToolResult| {
+            if result.parts().is_empty() {
+                return part(result, Vec::new(), Vec::new());
+            }
+            let mut written = self.parts(result);
+            if let Some((label, blocks)) = written.labelled_after(result) {
+                after.push(json!({ "text": label }));
+                after.extend(blocks);
+            }
+            let (texts, blocks) = written.into_texts_and_blocks();
+            part(result, texts, blocks)
+        };
+        let mut parts: Vec<_> = results.iter().map(part).collect();
         if parts.is_empty() {
             return Vec::new();
         }
+        parts.append(&mut after);
         vec![json!({ "role": "user", "parts": parts })]
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, |result| self.parts(result))
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
@@ -377,16 +515,38 @@ fn fits_open_api(schema: &Schema) -> bool {
 
 /// Returns the part for a result. The keys `output` and `error` are the SDK's
 /// (`FunctionResponse.response`).
-fn part(result: &ToolResult) -> Value {
-    let response = if result.is_error() {
+///
+/// `texts` are those of a result with parts. A value is not among the further texts, under `content`.
+fn part(result: &ToolResult, mut texts: Vec<String>, blocks: Vec<Value>) -> Value {
+    let mut response = if result.is_error() {
         json!({ "error": result.content() })
+    } else if let Some(output) = result.structured() {
+        json!({ "output": output })
+    } else if texts.is_empty() {
+        json!({ "output": result.content() })
     } else {
-        let output = result.structured();
-        json!({ "output": output.unwrap_or_else(|| result.content().into()) })
+        json!({ "output": std::mem::take(&mut texts).join("\n") })
     };
+    // The first is the value's.
+    if texts.len() > 1 {
+        response["content"] = texts[1..].join("\n").into();
+    }
     let mut part = json!({ "name": result.name(), "response": response });
+    if !blocks.is_empty() {
+        part["parts"] = blocks.into();
+    }
     if result.wire_id != WireId::Absent {
         part["id"] = wire_id(result);
     }
     json!({ "functionResponse": part })
+}
+
+/// Returns the bytes or the URL of a part.
+fn data(media: &Media) -> Value {
+    match media.as_url() {
+        Some(url) => json!({ "fileData": { "mimeType": media.media_type(), "fileUri": url } }),
+        None => json!({
+            "inlineData": { "mimeType": media.media_type(), "data": media.base64() },
+        }),
+    }
 }

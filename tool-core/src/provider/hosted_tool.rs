@@ -170,6 +170,9 @@ pub(crate) fn accepted<'t>(
     tools: &'t [ToolEntry],
 ) -> (Cow<'t, [ToolEntry]>, Vec<RefusedTool>) {
     let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    if !tools.iter().any(|tool| tool.is_dynamic()) {
+        return (Cow::Borrowed(tools), refused);
+    }
     for (at, tool) in tools.iter().enumerate() {
         // The names and keys of every other tool are checked earlier.
         let problem = tool.is_dynamic().then(|| dialect.problem(tool)).flatten();

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use crate::call::error::ToolErrorKind;
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Audio, Content, File, Image, Media, ResourceLink};
 use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
+use crate::provider::media::{self, OmittedPart, Unwritable, Written, WrittenResult, write_parts};
 use crate::provider::response::{ResponseError, ResponseFormat};
 use crate::provider::stream::{self, StreamReader};
 use crate::schema::{Direction, Kind, Schema};
@@ -187,14 +189,23 @@ impl Dialect for Mcp {
         };
         results.iter().map(response).collect()
     }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, parts)
+    }
 }
 
 impl Mcp {
     /// Returns the `result` of a response. Structured content is repeated as text, for clients that
     /// only support text.
     fn result(self, result: &ToolResult) -> Value {
+        let content = if result.parts().is_empty() {
+            vec![media::chat_text(result.content())]
+        } else {
+            parts(result).into_blocks(media::chat_text)
+        };
         let mut value = json!({
-            "content": [{ "type": "text", "text": result.content() }],
+            "content": content,
             "isError": result.is_error(),
         });
         let newer = self.version == Version::V2026_07_28;
@@ -206,6 +217,85 @@ impl Mcp {
         }
         value
     }
+}
+
+/// Writes the parts of a result. What is at a URL is a link.
+fn parts(result: &ToolResult) -> WrittenResult {
+    write_parts(result, |content, _| {
+        Ok(Written::Inside(match content {
+            Content::Link(link) => {
+                media::check_uri(link.uri())?;
+                resource_link(link)
+            }
+            Content::Image(Image(media)) => encoded("image", media)?,
+            Content::Audio(Audio(media)) => encoded("audio", media)?,
+            Content::File(file) => match file.as_url() {
+                Some(url) => link_to(url, file.name(), &file.media)?,
+                None => embedded(file),
+            },
+            Content::Text(text) => media::chat_text(&**text),
+        }))
+    })
+}
+
+fn encoded(kind: &str, media: &Media) -> Result<Value, Unwritable> {
+    match media.as_url() {
+        Some(url) => link_to(url, kind, media),
+        None if media.size() == 0 => Err(Unwritable::new("it is empty")),
+        None => Ok(json!({
+            "type": kind,
+            "data": media.base64(),
+            "mimeType": media.media_type().unwrap_or("application/octet-stream"),
+        })),
+    }
+}
+
+fn link_to(url: &str, name: &str, media: &Media) -> Result<Value, Unwritable> {
+    media::check_uri(url)?;
+    let mut link = ResourceLink::new(url, name);
+    if let Some(media_type) = media.media_type() {
+        link = link.media_type(media_type);
+    }
+    Ok(resource_link(&link))
+}
+
+fn resource_link(link: &ResourceLink) -> Value {
+    let mut value = json!({ "type": "resource_link", "uri": link.uri, "name": link.name });
+    let texts = [
+        ("title", &link.title),
+        ("description", &link.description),
+        ("mimeType", &link.media_type),
+    ];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            value[key] = (&**text).into();
+        }
+    }
+    if let Some(size) = link.size {
+        value["size"] = size.into();
+    }
+    value
+}
+
+/// Returns a file as a resource, which has a URI made of its name.
+fn embedded(file: &File) -> Value {
+    let mut uri = String::from("file:///");
+    for byte in file.name().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    let mut resource = json!({ "uri": uri });
+    if let Some(media_type) = file.media_type() {
+        resource["mimeType"] = media_type.into();
+    }
+    match file.media.as_text() {
+        Some(text) => resource["text"] = text.into(),
+        None => resource["blob"] = file.media.base64().into(),
+    }
+    json!({ "type": "resource", "resource": resource })
 }
 
 /// Writes the hints that were given. MCP has defaults for the others.

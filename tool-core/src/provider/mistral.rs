@@ -3,17 +3,70 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Audio, Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::Profile;
 use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::rules::{Rule, Source};
 use crate::provider::stream::{self, StreamReader};
 use crate::tool::ToolEntry;
+
+const IMAGE_TYPES: Rule = Rule::list(
+    "mistral.image_types",
+    &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    Source::new("docs.mistral.ai, \"Vision\"", "2026"),
+);
+const IMAGE_BYTES: Rule = Rule::limit(
+    "mistral.image_max_bytes",
+    10 << 20,
+    Source::new("docs.mistral.ai, \"Vision\"", "2026"),
+);
+
+const IMAGES: Accepts = Accepts {
+    size: Some(&IMAGE_BYTES),
+    schemes: media::WEB,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+
+const AUDIO_TYPES: Rule = Rule::list(
+    "mistral.audio_types",
+    &["audio/mpeg", "audio/wav"],
+    Source::new("docs.mistral.ai, \"Audio\"", "2026"),
+);
+const DOCUMENT_TYPES: Rule = Rule::list(
+    "mistral.document_types",
+    &["application/pdf"],
+    Source::new("mistralai 3.7.0 (Python), `DocumentURLChunk`", "2026-11"),
+);
+const ORDER: Rule = Rule::new(
+    "mistral.message_order",
+    Source::new(
+        "datapizza-labs/datapizza-ai#98, avante-corp/avante.nvim#2695 (code 3230)",
+        "2025-12-04",
+    ),
+);
+
+const AUDIO: Accepts = Accepts::types(&AUDIO_TYPES);
+const DOCUMENTS: Accepts = Accepts {
+    schemes: media::WEB,
+    ..Accepts::types(&DOCUMENT_TYPES)
+};
 
 pub(crate) const PROFILE: Profile = Profile {
     name: "Mistral",
     title: "Mistral",
+    rules: &[
+        &IMAGE_TYPES,
+        &IMAGE_BYTES,
+        &AUDIO_TYPES,
+        &DOCUMENT_TYPES,
+        &ORDER,
+    ],
     ..Profile::EMPTY
 };
 
@@ -77,6 +130,11 @@ impl Dialect for Mistral {
         "Mistral"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::MISTRAL)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         if response["object"] == "error" {
             return Err(FORMAT.provider_error(response));
@@ -122,6 +180,40 @@ impl Dialect for Mistral {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        chat::results(results)
+        let mut messages = chat::results(results, part);
+        // A message of the user must not follow one of a tool (rule `mistral.message_order`).
+        if messages.len() > results.len() {
+            let reply = json!({ "role": "assistant", "content": "OK." });
+            messages.insert(results.len(), reply);
+        }
+        messages
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, |result| chat::written(result, part))
+    }
+}
+
+/// Writes a part for the user's message after the results.
+fn part(content: &Content) -> Result<Value, Unwritable> {
+    match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(media::chat_image(media))
+        }
+        Content::Audio(Audio(media)) => {
+            AUDIO.check(media)?;
+            Ok(json!({ "type": "input_audio", "input_audio": media.base64() }))
+        }
+        // Only documents at a URL.
+        Content::File(file) if file.as_url().is_some() => {
+            DOCUMENTS.check(&file.media)?;
+            Ok(json!({
+                "type": "document_url",
+                "document_url": file.as_url(),
+                "document_name": file.name(),
+            }))
+        }
+        _ => Err(media::no_form("Mistral")),
     }
 }

@@ -3,11 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Audio, Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{
     Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{
+    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+};
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -83,6 +89,68 @@ const MAX_ENUM_STRINGS: Rule = Rule::limit(
     GUIDE,
 );
 
+const IMAGE_TYPES: Rule = Rule::list(
+    "openai.image_types",
+    &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    Source::new("developers.openai.com, guide \"Images and vision\"", "2026"),
+);
+const AUDIO_TYPES: Rule = Rule::list(
+    "openai.chat.audio_types",
+    &["audio/wav", "audio/mpeg"],
+    Source::new(
+        "openai 3.54.0 (Python), `ChatCompletionContentPartInputAudioParam`",
+        "2026-11",
+    ),
+);
+const CHAT_FILE_TYPES: Rule = Rule::list(
+    "openai.chat.file_types",
+    &["application/pdf"],
+    Source::new("developers.openai.com, guide \"File inputs\"", "2026"),
+);
+const FILE_TYPES: Rule = Rule::list(
+    "openai.responses.file_types",
+    &[
+        "application/pdf",
+        "text/plain",
+        "text/markdown",
+        "text/html",
+        "text/xml",
+        "text/csv",
+        "text/tab-separated-values",
+        "application/json",
+        "application/xml",
+        "application/rtf",
+        "application/msword",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-powerpoint",
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ],
+    Source::new("developers.openai.com, guide \"File inputs\"", "2026"),
+);
+const FILE_BYTES: Rule = Rule::limit(
+    "openai.file_max_bytes",
+    50 << 20,
+    Source::new("developers.openai.com, guide \"File inputs\"", "2026"),
+);
+
+const IMAGES: Accepts = Accepts {
+    schemes: media::WEB,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+const CHAT_AUDIO: Accepts = Accepts::types(&AUDIO_TYPES);
+const CHAT_FILES: Accepts = Accepts {
+    size: Some(&FILE_BYTES),
+    ..Accepts::types(&CHAT_FILE_TYPES)
+};
+const FILES: Accepts = Accepts {
+    size: Some(&FILE_BYTES),
+    schemes: media::WEB,
+    ..Accepts::types(&FILE_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "OpenAI",
     title: "OpenAI, strict",
@@ -101,6 +169,11 @@ pub(crate) const PROFILE: Profile = Profile {
         &MAX_STRINGS,
         &MAX_ENUM_VALUES,
         &MAX_ENUM_STRINGS,
+        &IMAGE_TYPES,
+        &AUDIO_TYPES,
+        &CHAT_FILE_TYPES,
+        &FILE_TYPES,
+        &FILE_BYTES,
     ],
     rejected: &[
         (Construct::Untyped, &TYPES),
@@ -221,6 +294,11 @@ impl Dialect for OpenAiChat {
         "chat completions"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_CHAT)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&chat::FORMAT, response)
     }
@@ -239,7 +317,11 @@ impl Dialect for OpenAiChat {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        chat::results(results)
+        chat::results(results, chat_part)
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, |result| chat::written(result, chat_part))
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
@@ -355,6 +437,11 @@ impl Dialect for OpenAiResponses {
         "the Responses API of OpenAI"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::OPENAI_RESPONSES)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let items = RESPONSES.array(response, "output")?;
         RESPONSES.calls(response, items, |item| is_type(item, "function_call"))
@@ -380,16 +467,77 @@ impl Dialect for OpenAiResponses {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let item = |result: &ToolResult| {
+            let output = if result.parts().is_empty() {
+                result.content().into()
+            } else {
+                let text = |text| json!({ "type": "input_text", "text": text });
+                Value::Array(responses_parts(result).into_blocks(text))
+            };
             json!({
                 "type": "function_call_output",
                 "call_id": wire_id(result),
-                "output": result.content(),
+                "output": output,
             })
         };
         results.iter().map(item).collect()
     }
 
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, responses_parts)
+    }
+
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::OpenAiStrict, tools)
     }
+}
+
+/// Writes a part for the user's message after the results. Tool messages contain text alone
+/// (`ChatCompletionToolMessageParam` of OpenAI's Python SDK).
+fn chat_part(content: &Content) -> Result<Value, Unwritable> {
+    match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(media::chat_image(media))
+        }
+        Content::Audio(Audio(media)) => {
+            CHAT_AUDIO.check(media)?;
+            let format = match media.media_type() {
+                Some("audio/wav") => "wav",
+                _ => "mp3",
+            };
+            let audio = json!({ "data": media.base64(), "format": format });
+            Ok(json!({ "type": "input_audio", "input_audio": audio }))
+        }
+        Content::File(file) => {
+            CHAT_FILES.check(&file.media)?;
+            let file = json!({ "filename": file.name(), "file_data": file.to_data_url() });
+            Ok(json!({ "type": "file", "file": file }))
+        }
+        _ => Err(media::no_form("the API")),
+    }
+}
+
+/// Writes the parts of a result for the Responses API.
+fn responses_parts(result: &ToolResult) -> WrittenResult {
+    write_parts(result, |content, _| match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(Written::Inside(
+                json!({ "type": "input_image", "image_url": media.data_url() }),
+            ))
+        }
+        Content::File(file) => {
+            FILES.check(&file.media)?;
+            // The API rejects a URL with a name (OpenAI's API description, `InputFileContent`).
+            Ok(Written::Inside(match file.as_url() {
+                Some(url) => json!({ "type": "input_file", "file_url": url }),
+                None => json!({
+                    "type": "input_file",
+                    "filename": file.name(),
+                    "file_data": file.to_data_url(),
+                }),
+            }))
+        }
+        _ => Err(media::no_form("the API")),
+    })
 }

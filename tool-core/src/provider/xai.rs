@@ -3,9 +3,13 @@
 use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
+use crate::content::{Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
 use crate::provider::hosted_tool::{self, HostedTool};
+#[cfg(feature = "http")]
+use crate::provider::http_api::{self, HttpApi};
+use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
 use crate::provider::profile::{Construct, Profile};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat};
@@ -67,10 +71,34 @@ const KEYWORDS: Rule = Rule::list(
     GUIDE,
 );
 
+const IMAGE_TYPES: Rule = Rule::list(
+    "xai.image_types",
+    &["image/jpeg", "image/png"],
+    Source::new("docs.x.ai, \"Image Understanding\"", "2026"),
+);
+const IMAGE_BYTES: Rule = Rule::limit(
+    "xai.image_max_bytes",
+    20 << 20,
+    Source::new("docs.x.ai, \"Image Understanding\"", "2026"),
+);
+
+const IMAGES: Accepts = Accepts {
+    size: Some(&IMAGE_BYTES),
+    schemes: media::WEB,
+    ..Accepts::types(&IMAGE_TYPES)
+};
+
 pub(crate) const PROFILE: Profile = Profile {
     name: "xAI",
     title: "xAI",
-    rules: &[&SUPPORTED, &REJECTED, &FORMATS, &KEYWORDS],
+    rules: &[
+        &SUPPORTED,
+        &REJECTED,
+        &FORMATS,
+        &KEYWORDS,
+        &IMAGE_TYPES,
+        &IMAGE_BYTES,
+    ],
     rejected: &[(Construct::Recursion, &SUPPORTED)],
     ..Profile::EMPTY
 };
@@ -144,6 +172,11 @@ impl Dialect for XAi {
         "chat completions of xAI"
     }
 
+    #[cfg(feature = "http")]
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&http_api::XAI)
+    }
+
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         chat::calls(&FORMAT, response)
     }
@@ -162,10 +195,25 @@ impl Dialect for XAi {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        chat::results(results)
+        chat::results(results, part)
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, |result| chat::written(result, part))
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::XAi, tools)
+    }
+}
+
+/// Writes a part for the user's message after the results.
+fn part(content: &Content) -> Result<Value, Unwritable> {
+    match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(media::chat_image(media))
+        }
+        _ => Err(media::no_form("xAI")),
     }
 }

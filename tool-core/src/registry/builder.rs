@@ -244,6 +244,9 @@ impl RegistryBuilder {
     /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
     /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
     ///
+    /// Of a result with [parts](ToolResult::parts), the texts are limited together. Images, audio and files
+    /// are never truncated; [`media_cap`](RegistryBuilder::media_cap) limits them.
+    ///
     /// The memory of what is truncated is freed. Of an error, the operator's texts are kept up to
     /// 64 KiB or the cap, and a source that displays more is replaced by its texts.
     ///
@@ -263,6 +266,34 @@ impl RegistryBuilder {
     /// ```
     pub fn output_cap(mut self, bytes: usize) -> Self {
         self.policy.output_cap = Some(bytes);
+        self
+    }
+
+    /// Limits the images, audio and files of every result to this many bytes together. Each that does not
+    /// fit is replaced by a note, because a part of it would be of no use.
+    ///
+    /// Without a limit here, that of the provider applies: a dialect leaves out what its provider is known
+    /// to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
+    ///
+    /// ```
+    /// use tool_core::{Image, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Takes a picture.
+    /// #[tool]
+    /// fn take_picture() -> Image {
+    ///     Image::jpeg([0; 5000])
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![take_picture]).media_cap(4000).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "take_picture", ""));
+    /// assert_eq!(
+    ///     result.parts()[0].as_text().unwrap(),
+    ///     "[image/jpeg image, 5000 bytes, omitted: a result may have 4000 bytes of media]"
+    /// );
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn media_cap(mut self, bytes: usize) -> Self {
+        self.policy.media_cap = Some(bytes);
         self
     }
 }

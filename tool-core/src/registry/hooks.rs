@@ -4,10 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use crate::call::context::{TypeMap, get_value};
 use crate::call::{Answer, Arguments, ToolCall, ToolResult};
+use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
@@ -82,7 +81,7 @@ impl Gate {
     }
 
     /// Ends the call with this output, in place of the tool's: from a cache, or from a tool that
-    /// runs in the user's browser. The value becomes text or JSON like that of a tool. It must match
+    /// runs in the user's browser. The output is like that of a tool; see [`IntoOutput`]. It must match
     /// the tool's output schema; otherwise the call ends with the error
     /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult). Later `before` hooks do not run; `after`
     /// hooks do.
@@ -126,8 +125,8 @@ impl Gate {
     /// assert_eq!(cache.lock().unwrap().len(), 1);
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    pub fn answer(output: impl Serialize) -> Gate {
-        Gate::Answer(Answer::new(&output))
+    pub fn answer<Kind>(output: impl IntoOutput<Kind>) -> Gate {
+        Gate::Answer(Answer::new(output))
     }
 
     /// Ends the call with the error [`Failed`](crate::ToolErrorKind::Failed), as if the tool had

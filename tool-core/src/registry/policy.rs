@@ -25,6 +25,8 @@ pub(super) struct Policy {
     pub(super) timeout: Option<Duration>,
     /// The maximum length of a result in bytes.
     pub(super) output_cap: Option<usize>,
+    /// The maximum size of a result's media in bytes.
+    pub(super) media_cap: Option<usize>,
     pub(super) before: Vec<BeforeHook>,
     pub(super) after: Vec<AfterHook>,
     pub(super) map_error: Option<MapError>,
@@ -53,6 +55,7 @@ impl Policy {
         #[cfg(not(feature = "tokio"))]
         let is_limited = false;
         self.output_cap.is_none()
+            && self.media_cap.is_none()
             && self.before.is_empty()
             && self.after.is_empty()
             && self.map_error.is_none()

@@ -20,7 +20,7 @@ use crate::call::boundary::{Caught, Source, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
 use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
-use crate::output::{InvalidResult, Outcome};
+use crate::output::{InvalidResult, Outcome, RichOutcome};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
@@ -192,7 +192,7 @@ pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResu
 
 fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
     let telemetry = Telemetry::new(&call, None);
-    let result = ToolResult::new(call.head(), Err(Box::new(error)), Vec::new());
+    let result = ToolResult::of_error(call.head(), error);
     let result = without_hooks(&inner.policy, result);
     telemetry.finish(&result);
     result
@@ -265,9 +265,20 @@ fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> 
             Err(to_error(&head.name, CallFailure::Tool { message, source }))
         }
         Ok(Outcome::Invalid(invalid)) => Err(to_error(&head.name, CallFailure::Result(invalid))),
+        Ok(Outcome::Rich(rich)) => return to_rich_result(head, coercions, *rich),
         Err(failure) => Err(to_error(&head.name, failure)),
     };
-    ToolResult::new(head, output, coercions)
+    ToolResult::from_output(head, output, coercions)
+}
+
+/// Creates the result of an output with parts.
+#[cold]
+fn to_rich_result(head: CallHead, coercions: Vec<Coercion>, rich: RichOutcome) -> ToolResult {
+    let result = to_result(head, coercions, Ok(rich.output));
+    match result.error() {
+        Some(_) => result,
+        None => result.with_extra(rich.extra),
+    }
 }
 
 /// Boxes the error here, so that a successful call reserves no space for it.
@@ -652,8 +663,11 @@ fn map_message(policy: &Policy, result: &mut ToolResult) {
     }
 }
 
-/// Truncates the text for the model to the limit of the registry.
+/// Limits what the model gets as the registry says.
 fn truncate(policy: &Policy, result: &mut ToolResult) {
+    if let Some(cap) = policy.media_cap {
+        result.limit_media(cap);
+    }
     if let Some(cap) = policy.output_cap {
         result.truncate(cap);
     }

@@ -17,10 +17,8 @@ use crate::tool::{Invoke, ToolEntry};
 pub(super) struct Snapshot {
     /// Sorted by name.
     pub(super) tools: Vec<ToolEntry>,
-    /// Indices of the tools.
+    /// Indices of the tools, by name and by the name under which another server lists them.
     indices: HashMap<Cow<'static, str>, usize, NameHash>,
-    /// Indices of the tools that another server lists under these names.
-    source_indices: HashMap<String, usize, NameHash>,
     pub(super) hosted: Vec<HostedTool>,
 }
 
@@ -69,14 +67,16 @@ impl Snapshot {
                 }
             })
             .collect();
-        let indices = by_name.keys().cloned().zip(0..).collect();
+        let mut indices: HashMap<_, _, _> = by_name.keys().cloned().zip(0..).collect();
         let tools: Vec<ToolEntry> = by_name.into_values().flatten().collect();
-        let named = tools.iter().enumerate();
-        let named = named.filter_map(|(at, tool)| Some((tool.source()?.name.clone(), at)));
+        for (at, tool) in tools.iter().enumerate() {
+            if let Some(source) = tool.source() {
+                indices.entry(source.name.clone().into()).or_insert(at);
+            }
+        }
         let snapshot = Snapshot {
-            indices,
-            source_indices: named.collect(),
             tools,
+            indices,
             hosted,
         };
         if error.duplicates.is_empty() {
@@ -91,9 +91,7 @@ impl Snapshot {
 
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&ToolEntry> {
-        let index = self.indices.get(name);
-        let index = index.or_else(|| self.source_indices.get(name));
-        index.map(|&index| &self.tools[index])
+        self.indices.get(name).map(|&index| &self.tools[index])
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {

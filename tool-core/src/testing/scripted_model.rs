@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::stream;
 use serde_json::Value;
 
-use crate::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
+use crate::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// A [`Model`] that answers requests with responses from a list, and keeps the requests. For tests of
 /// programs with an [`Agent`](crate::agent::Agent), and for demonstrations without a provider.
@@ -32,8 +33,14 @@ pub struct ScriptedModel(Arc<Mutex<Script>>);
 
 #[derive(Debug, Default)]
 struct Script {
-    responses: VecDeque<Result<Value, ModelError>>,
+    responses: VecDeque<Result<Scripted, ModelError>>,
     requests: Vec<Request>,
+}
+
+#[derive(Debug)]
+enum Scripted {
+    Whole(Value),
+    Stream(Vec<Result<Value, ModelError>>),
 }
 
 impl ScriptedModel {
@@ -49,7 +56,36 @@ impl ScriptedModel {
 
     /// Adds a response at the end of the list.
     pub fn push(&self, response: Value) {
-        self.push_result(Ok(response));
+        self.push_result(Ok(Scripted::Whole(response)));
+    }
+
+    /// Adds a streamed response at the end of the list: its events, in the provider's format.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::testing::ScriptedModel;
+    ///
+    /// let chunk = |text, stop| {
+    ///     json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": stop}]})
+    /// };
+    /// let model = ScriptedModel::new([]);
+    /// model.push_stream([chunk("Hel", None), chunk("lo!", Some("stop"))]);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+    /// # Ok::<(), tool_core::agent::AgentError>(())
+    /// ```
+    pub fn push_stream(&self, events: impl IntoIterator<Item = Value>) {
+        let events = events.into_iter().map(Ok).collect();
+        self.push_result(Ok(Scripted::Stream(events)));
+    }
+
+    /// Adds a stream that breaks off with an error after these events.
+    pub fn push_broken_stream(&self, events: impl IntoIterator<Item = Value>, error: ModelError) {
+        let events = events.into_iter().map(Ok).chain([Err(error)]).collect();
+        self.push_result(Ok(Scripted::Stream(events)));
     }
 
     /// Adds a request that fails at the end of the list.
@@ -57,7 +93,7 @@ impl ScriptedModel {
         self.push_result(Err(error));
     }
 
-    fn push_result(&self, response: Result<Value, ModelError>) {
+    fn push_result(&self, response: Result<Scripted, ModelError>) {
         let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         script.responses.push_back(response);
     }
@@ -77,6 +113,10 @@ impl Model for ScriptedModel {
         let response = script.responses.pop_front().unwrap_or_else(|| {
             let problem = format!("the script has no response for request {number}");
             Err(ModelError::new(ModelErrorKind::Other, problem))
+        });
+        let response = response.map(|response| match response {
+            Scripted::Whole(response) => Response::Whole(response),
+            Scripted::Stream(events) => Response::stream(stream::iter(events)),
         });
         Box::pin(std::future::ready(response))
     }

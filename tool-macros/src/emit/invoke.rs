@@ -88,7 +88,7 @@ fn unwrapped(result: &TokenStream) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: Returned(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
+// Output: ReturnValue(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
 fn outcome(tool: &Tool) -> TokenStream {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
@@ -129,7 +129,7 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let success = Ident::new("success", success);
     let outcome = Ident::new("outcome", failure);
-    code!(__tool_core::Returned(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
+    code!(__tool_core::ReturnValue(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
 }
 
 // Input:  city: &str

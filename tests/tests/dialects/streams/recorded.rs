@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
 
 pub(crate) struct Case {
@@ -626,16 +626,4 @@ pub(crate) fn cohere() -> Case {
         ],
         sends_whole_calls: false,
     }
-}
-
-/// MCP's messages have no end.
-#[test]
-fn the_messages_of_a_client_are_read_one_by_one() {
-    let messages = super::super::sample_responses::mcp();
-    let dialect = Mcp::default();
-    let read = super::read(&dialect, messages.as_array().unwrap());
-    assert_eq!(read.calls().len(), 5);
-    let response = read.response.unwrap();
-    assert_eq!(response, messages);
-    assert_eq!(dialect.calls(&response).unwrap().len(), 5);
 }

@@ -1,0 +1,146 @@
+//! One SQLite file: the journal of the conversations, what the user wrote, and the shop.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, ErrorCode, Transaction, params};
+use tool_core::BoxFuture;
+use tool_core::run::{Increment, Journal, JournalError};
+
+/// The store. Clones share one connection.
+#[derive(Clone)]
+pub(crate) struct Store(Arc<Mutex<Connection>>);
+
+/// What the user wrote, and the number of responses before it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) round: u32,
+    pub(crate) text: String,
+}
+
+impl Store {
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Store> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        // What is saved survives a power failure too.
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.execute_batch(include_str!("tables.sql"))?;
+        Ok(Store(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Runs a transaction.
+    pub(crate) fn write<T>(
+        &self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = connection.transaction()?;
+        let written = write(&transaction)?;
+        transaction.commit()?;
+        Ok(written)
+    }
+
+    /// Runs a transaction on a thread that may block.
+    async fn spawn<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let store = self.clone();
+        let written = tokio::task::spawn_blocking(move || store.write(write)).await;
+        written.map_err(JournalError::failed)?.map_err(failed)
+    }
+
+    /// Saves a message of the user together with the increments that add it to the run.
+    pub(crate) async fn ask(
+        &self,
+        run: &str,
+        increments: Vec<Increment>,
+        question: Question,
+    ) -> Result<(), JournalError> {
+        let run = run.to_owned();
+        self.spawn(move |store| {
+            let sql = "INSERT INTO question (run, number, round, text) VALUES (?1, ?2, ?3, ?4)";
+            let number = increments.last().map_or(0, Increment::number);
+            store.execute(
+                sql,
+                params![run, number.cast_signed(), question.round, question.text],
+            )?;
+            append(store, &run, &increments)
+        })
+        .await
+    }
+
+    pub(crate) async fn questions(&self, run: &str) -> Result<Vec<Question>, JournalError> {
+        let run = run.to_owned();
+        self.spawn(move |store| {
+            let sql = "SELECT round, text FROM question WHERE run = ?1 ORDER BY number";
+            let mut statement = store.prepare(sql)?;
+            let questions = statement.query_map([run], |row| {
+                Ok(Question {
+                    round: row.get(0)?,
+                    text: row.get(1)?,
+                })
+            })?;
+            questions.collect()
+        })
+        .await
+    }
+
+    /// Returns the number of conversations, of which the last one is shown.
+    pub(crate) async fn conversations(&self) -> Result<u32, JournalError> {
+        let sql = "SELECT count(DISTINCT run) FROM increment";
+        self.spawn(|store| store.query_row(sql, [], |row| row.get(0)))
+            .await
+    }
+}
+
+impl Journal for Store {
+    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+        let (store, run) = (self.clone(), run.to_owned());
+        Box::pin(async move {
+            store
+                .spawn(move |store| append(store, &run, &increments))
+                .await
+        })
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        let (store, run) = (self.clone(), run.to_owned());
+        Box::pin(async move {
+            let texts: Vec<String> = store
+                .spawn(move |store| {
+                    let sql = "SELECT increment FROM increment WHERE run = ?1 ORDER BY number";
+                    store
+                        .prepare(sql)?
+                        .query_map([run], |row| row.get(0))?
+                        .collect()
+                })
+                .await?;
+            let increments = texts.iter().map(|text| serde_json::from_str(text));
+            increments
+                .collect::<Result<_, _>>()
+                .map_err(JournalError::failed)
+        })
+    }
+}
+
+/// The primary key rejects a number that the run already has.
+fn append(store: &Transaction<'_>, run: &str, increments: &[Increment]) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO increment (run, number, increment) VALUES (?1, ?2, ?3)";
+    let mut statement = store.prepare(sql)?;
+    for increment in increments {
+        let json = serde_json::to_string(increment)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        statement.execute(params![run, increment.number().cast_signed(), json])?;
+    }
+    Ok(())
+}
+
+fn failed(error: rusqlite::Error) -> JournalError {
+    if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) {
+        JournalError::Conflict
+    } else {
+        JournalError::failed(error)
+    }
+}

@@ -1,0 +1,73 @@
+//! [`Extra`]: what few results have.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::call::truncate::truncate;
+use crate::content::{Content, Media};
+
+/// The parts of a result, and the value for the application.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Extra {
+    /// All that the model gets. Empty if it gets a text or a value alone.
+    #[cfg_attr(feature = "agent", serde(with = "crate::content::saved"))]
+    pub(crate) parts: Vec<Content>,
+    /// Set when the first part is the text of the output, which has further parts.
+    pub(crate) has_value: bool,
+    #[cfg_attr(feature = "agent", serde(skip))]
+    pub(crate) app: Option<AppValue>,
+}
+
+/// A value for the application, which no model sees.
+#[derive(Clone)]
+pub(crate) struct AppValue(pub(crate) Arc<dyn Any + Send + Sync>);
+
+impl PartialEq for AppValue {
+    fn eq(&self, other: &AppValue) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for AppValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AppValue(…)")
+    }
+}
+
+impl Extra {
+    /// Truncates the texts to `cap` bytes together. A text after them is omitted whole.
+    pub(crate) fn truncate(&mut self, cap: usize) {
+        let mut left = cap;
+        for part in &mut self.parts {
+            if let Content::Text(text) = part {
+                let length = text.len();
+                truncate(text, left);
+                left = left.saturating_sub(length);
+            }
+        }
+    }
+
+    /// Replaces the media that do not fit in `cap` bytes together by notes.
+    pub(crate) fn limit_media(&mut self, cap: usize) {
+        let mut left = cap;
+        for part in &mut self.parts {
+            let size = part.media().map_or(0, Media::size);
+            if size > left {
+                *part = Content::Text(format!(
+                    "[{}, omitted: a result may have {cap} bytes of media]",
+                    part.description()
+                ));
+            } else {
+                left -= size;
+            }
+        }
+    }
+}
+
+/// Returns the texts of parts, one a line.
+pub(crate) fn joined_text(parts: &[Content]) -> String {
+    let texts: Vec<_> = parts.iter().filter_map(Content::as_text).collect();
+    texts.join("\n")
+}
