@@ -25,7 +25,8 @@ function paragraph(kind) {
 }
 
 const STATES = {
-  writing: "is written …", running: "runs …", held: "waits for you", done: "done", failed: "failed",
+  writing: "is written …", running: "runs …", held: "waits for you", done: "done", denied: "denied",
+  failed: "failed",
 };
 
 function createCall() {
@@ -41,7 +42,9 @@ function createCall() {
       { change: "Allow with these arguments", deny: "Deny" }[mode] ?? "Allow";
     find("[data-choice=change]").hidden = find("[data-choice=deny]").hidden = mode !== "allow";
     find("[data-choice=back]").hidden = mode === "allow";
-    form.querySelector("label:not([hidden]) :is(textarea, input)")?.focus();
+    const input = form.querySelector("label:not([hidden]) :is(textarea, input)");
+    input?.focus();
+    if (input) find(".buttons").scrollIntoView({ block: "nearest" });
   };
   for (const choice of ["change", "deny"])
     find(`[data-choice=${choice}]`).onclick = () => show(choice);

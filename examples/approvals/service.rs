@@ -155,7 +155,7 @@ struct Said {
 }
 
 async fn say(State(chat): State<Arc<Chat>>, Json(said): Json<Said>) -> Result<(), Refusal> {
-    chat.say(said.text).await
+    complete(async move { chat.say(said.text).await }).await
 }
 
 /// A decision on what the person has seen, which the fingerprint identifies.
@@ -183,7 +183,7 @@ async fn decide(
         Choice::Deny { reason } => Decision::deny(reason),
         Choice::Change { arguments } => Decision::change(arguments),
     };
-    chat.decide(&decided.fingerprint, decision).await
+    complete(async move { chat.decide(&decided.fingerprint, decision).await }).await
 }
 
 async fn retry(State(chat): State<Arc<Chat>>) -> Result<(), Refusal> {
@@ -191,11 +191,19 @@ async fn retry(State(chat): State<Arc<Chat>>) -> Result<(), Refusal> {
 }
 
 async fn stop(State(chat): State<Arc<Chat>>) -> Result<(), Refusal> {
-    chat.stop().await
+    complete(async move { chat.stop().await }).await
 }
 
 async fn restart(State(chat): State<Arc<Chat>>) -> Result<(), Refusal> {
-    chat.restart().await
+    complete(async move { chat.restart().await }).await
+}
+
+/// Does something to its end, even if the page goes away meanwhile: what is half done is not saved.
+async fn complete(
+    work: impl Future<Output = Result<(), Refusal>> + Send + 'static,
+) -> Result<(), Refusal> {
+    let done = tokio::spawn(work).await;
+    done.unwrap_or_else(|error| Err(Refusal::Failed(error.to_string())))
 }
 
 impl IntoResponse for Refusal {

@@ -25,6 +25,14 @@ INSERT OR IGNORE INTO customer_order VALUES
     (1042, 'Reading lamp', 4800),
     (1043, 'Office chair', 18900);
 
+CREATE TABLE IF NOT EXISTS sale (
+    week INTEGER PRIMARY KEY,
+    units INTEGER NOT NULL
+) STRICT;
+INSERT OR IGNORE INTO sale VALUES
+    (1, 31), (2, 28), (3, 35), (4, 40), (5, 38), (6, 46),
+    (7, 43), (8, 52), (9, 49), (10, 57), (11, 61), (12, 68);
+
 -- The key is that of the call, so that a call that is repeated pays once.
 CREATE TABLE IF NOT EXISTS refund (
     key TEXT PRIMARY KEY,

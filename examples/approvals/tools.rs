@@ -9,9 +9,6 @@ use tool_core::{CallContext, Content, Image, Progress, ToolType, toolset};
 use crate::chart;
 use crate::store::Store;
 
-/// Units sold in each of the last weeks; the last one is the current week.
-const SALES: [u32; 12] = [31, 28, 35, 40, 38, 46, 43, 52, 49, 57, 61, 68];
-
 pub(crate) struct Shop {
     pub(crate) store: Store,
     /// The time that the bank takes.
@@ -64,15 +61,23 @@ impl Shop {
     ///
     /// # Returns
     /// The numbers in the chart, by week.
-    #[tool(read_only)]
+    #[tool(read_only, blocking)]
     fn draw_sales(
         &self,
         /// Number of weeks.
         #[param(range = 2..=12, default = 8)]
         weeks: u8,
-    ) -> (Vec<u32>, Vec<Content>) {
-        let sales = &SALES[SALES.len() - usize::from(weeks)..];
-        (sales.to_vec(), vec![Image::png(chart::png(sales)).into()])
+    ) -> Result<(Vec<u32>, Vec<Content>), String> {
+        let sql =
+            "SELECT units FROM (SELECT * FROM sale ORDER BY week DESC LIMIT ?1) ORDER BY week";
+        let sales = self.store.write(|store| {
+            let mut statement = store.prepare(sql)?;
+            let units = statement.query_map([weeks], |row| row.get(0))?;
+            units.collect::<Result<Vec<u32>, _>>()
+        });
+        let sales = sales.map_err(|_| "the shop's database does not answer")?;
+        let chart = Image::png(chart::png(&sales));
+        Ok((sales, vec![chart.into()]))
     }
 
     /// Refunds an order, in whole or in part. The money is gone then.

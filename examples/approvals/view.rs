@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_core::agent::Event;
 use tool_core::run::{Pending, Round, Run};
-use tool_core::{Arguments, Content, Decision, Image, ToolResult};
+use tool_core::{Arguments, Content, Decision, Image, ToolError, ToolErrorKind, ToolResult};
 
 use crate::store::Question;
 
@@ -55,6 +55,7 @@ enum State {
     Running,
     Held,
     Done,
+    Denied,
     Failed,
 }
 
@@ -286,10 +287,10 @@ impl Call {
     }
 
     fn set_result(&mut self, result: &ToolResult, path: &str) {
-        self.state = if result.is_error() {
-            State::Failed
-        } else {
-            State::Done
+        self.state = match result.error().map(ToolError::kind) {
+            None => State::Done,
+            Some(ToolErrorKind::Denied) => State::Denied,
+            Some(_) => State::Failed,
         };
         self.hold = None;
         self.progress = None;

@@ -96,7 +96,7 @@ fn the_conversation_uses_the_types_of_genai() {
     }
 
     // The retry has its own id, and each call has one result.
-    let calls = run.rounds().iter().flat_map(|round| round.calls());
+    let calls = run.rounds().iter().flat_map(tool_core::run::Round::calls);
     let ids: Vec<_> = calls.map(|(call, _)| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
     let asked = provider.asked();

@@ -103,7 +103,8 @@ impl Model for Provider {
 
 impl Provider {
     async fn send(&self, request: Request) -> Result<Value, Box<dyn Error + Send + Sync>> {
-        let messages = request.messages.iter().cloned().map(serde_json::from_value);
+        let messages = request.messages.iter();
+        let messages = messages.map(|message| serde_json::from_value((**message).clone()));
         let chat = ChatRequest {
             system: Some("You control the heating of one room.".into()),
             messages: messages.collect::<Result<_, _>>()?,

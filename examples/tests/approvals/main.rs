@@ -338,7 +338,7 @@ fn a_person_can_deny_a_call_or_change_its_arguments() {
     let deny = json!({"decision": "deny", "reason": "not yet"});
     assert_eq!(service.decide(&service.wait(held), deny), 200);
     let page = service.wait_until_idle();
-    let refund = call(&page, "refund_order", "failed").expect("denied");
+    let refund = call(&page, "refund_order", "denied").expect("denied");
     assert_eq!(refund["decisions"], json!(["Denied by Ada"]));
     assert!(refund["result"].as_str().expect("text").contains("not yet"));
     assert!(last_text(&page).contains("not refunded"), "{page:#}");
