@@ -6,7 +6,9 @@
     clippy::option_option,
     clippy::redundant_allocation,
     clippy::ref_option,
-    clippy::trivially_copy_pass_by_ref
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_box_returns,
+    clippy::zero_sized_map_values
 )]
 
 mod constrained;

@@ -35,6 +35,10 @@ enum Node {
 }
 
 impl Node {
+    #[allow(
+        clippy::same_functions_in_if_condition,
+        reason = "each draws another number"
+    )]
     fn new(json: &Value, random: &mut Random) -> Node {
         match json {
             Value::Null => Node::Null,

@@ -220,7 +220,7 @@ fn plan(
     #[param(pattern = "^[a-z]+$")] code: Option<String>,
 ) {
     let stops = stops.into_iter().flatten();
-    let _ = stops.map(|stop| (stop.name, stop.hour)).count();
+    stops.for_each(|stop| drop((stop.name, stop.hour)));
     if let Some(Way::Car { seats }) = way {
         let _ = seats;
     }

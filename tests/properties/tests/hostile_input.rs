@@ -57,7 +57,7 @@ fn nested(random: &mut Random, levels: usize, keys: &[String], values: &[String]
     ];
     let mut value = random.pick(&leaves).clone();
     // A few kinds of levels, repeated: the same alternatives then stay possible all the way.
-    let kinds: Vec<_> = (0..1 + random.below(3))
+    let kinds: Vec<_> = (0..=random.below(3))
         .map(|_| {
             (
                 random.below(4),

@@ -79,7 +79,7 @@ impl ToolResult {
     /// let result = ToolResult::new(&call, json!({"width": 640}));
     /// assert_eq!(result.structured(), Some(json!({"width": 640})));
     /// let picture = Image::jpeg(b"\xff\xd8");
-    /// let result = ToolResult::new(&call, (json!({"width": 640}), vec![picture.into()]));
+    /// let result = ToolResult::new(&call, (json!({"width": 640}), vec![Content::from(picture)]));
     /// assert_eq!(result.parts()[0], Content::text(r#"{"width":640}"#));
     /// ```
     pub fn new<Kind>(call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {

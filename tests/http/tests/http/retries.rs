@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_core::agent::{
     Agent, AgentError, HttpModel, ModelErrorKind, ModelService, Retry, ServiceModel,
 };
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::OpenAiChat;
 use tool_core::run::{Run, RunOutcome};
 use tower::ServiceBuilder;
 
