@@ -230,8 +230,11 @@ fn id(number: u32) -> String {
     format!("conversation-{number}")
 }
 
+/// Loads a run. Calls that ran when the program was killed end as interrupted.
 async fn load(agent: &Agent, id: &str) -> Result<Run, AgentError> {
-    Ok(agent.load(id).await?.unwrap_or_else(|| Run::new(id)))
+    let mut run = agent.load(id).await?.unwrap_or_else(|| Run::new(id));
+    run.resume(agent.dialect(), agent.registry());
+    Ok(run)
 }
 
 impl Refusal {

@@ -26,7 +26,7 @@ pub(crate) struct Item {
 enum Shown {
     User { text: String },
     Model { text: String },
-    Call(Call),
+    Call(Box<Call>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -249,10 +249,10 @@ impl View {
             None => format!("{prefix}{}", calls.count()),
         };
         let pictures = format!("/picture/{}/{key}", page.run);
-        let new = Shown::Call(Call {
+        let new = Shown::Call(Box::new(Call {
             id: id.into(),
             ..Call::default()
-        });
+        }));
         self.update(page, key, new, |shown| {
             if let Shown::Call(call) = shown {
                 change(call, &pictures);
@@ -362,14 +362,15 @@ fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
             let mut held = pending.iter().filter(|_| is_last);
             match (result, held.find(|pending| pending.call().id == call.id)) {
                 (Some(result), _) => {
-                    shown.set_result(result, &format!("/picture/{}/{key}", run.id()))
+                    let path = format!("/picture/{}/{key}", run.id());
+                    shown.set_result(result, &path);
                 }
                 (None, Some(pending)) => shown.set_held(pending),
                 (None, None) => {}
             }
             items.push(Item {
                 key,
-                shown: Shown::Call(shown),
+                shown: Shown::Call(Box::new(shown)),
             });
         }
     }
