@@ -1001,7 +1001,7 @@ async fn make(
                 json!({"id": case.id, "type": "function",
                     "function": {"name": name, "arguments": arguments}})
             });
-            let message = json!({"role": "assistant", "tool_calls": Vec::from_iter(calls)});
+            let message = json!({"role": "assistant", "tool_calls": calls.collect::<Vec<_>>()});
             let response = json!({"choices": [{"message": message}]});
             let by_id = cases.iter().cloned().map(|case| (case.id.clone(), case));
             let by_id: HashMap<_, _> = by_id.collect();
@@ -1026,7 +1026,7 @@ async fn make(
             let results = run.rounds()[0]
                 .calls()
                 .map(|(_, result)| result.unwrap().clone());
-            COUNTED.check_all(&cases, way, flavour, &Vec::from_iter(results));
+            COUNTED.check_all(&cases, way, flavour, &results.collect::<Vec<_>>());
         }
         Way::Dropped => {
             for case in cases {

@@ -88,3 +88,17 @@ fn the_macro_finds_case_collisions() {
         assert_eq!(in_macro, collide, "{one} {other}");
     }
 }
+
+#[test]
+fn the_macro_and_the_library_accept_the_same_tags() {
+    let mut tags: Vec<String> = (0..128).map(|byte| char::from(byte).to_string()).collect();
+    tags.extend(["", "a b", "é", "a:b.c-d_e"].map(str::to_owned));
+    tags.extend([64, 65].map(|length| "a".repeat(length)));
+    for tag in tags {
+        let tool = DynamicTool::builder("tool")
+            .description("A tool.")
+            .tags([&*tag]);
+        let tool = tool.build(async |_, _| Ok::<_, Infallible>(()));
+        assert_eq!(grammar::tag_error(&tag).is_none(), tool.is_ok(), "{tag:?}");
+    }
+}

@@ -387,7 +387,7 @@ fn wide_integers_in_results_are_sent_exactly_or_not_at_all() {
     assert_eq!(sent["result"]["content"][0]["text"], exact);
     assert_eq!(sent["result"].get("structuredContent"), None);
     let wide = call(&tools, r#"{"number":18446744073709551616}"#);
-    let sent = Gemini::default().results(&[wide]).to_vec();
+    let sent = Gemini::default().results(&[wide]).clone();
     assert!(sent[0].to_string().contains("18446744073709551616"));
 }
 

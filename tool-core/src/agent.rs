@@ -385,7 +385,8 @@ impl Agent {
         let mut out_of_time = pin!(self.out_of_time().fuse());
         let mut is_out_of_time = false;
         let mut running = FuturesUnordered::new();
-        run.resume(dialect, &self.registry);
+        let interrupted = run.resume(dialect, &self.registry);
+        interrupted.into_iter().map(Event::Result).for_each(emit);
         loop {
             if token.is_cancelled() {
                 run.cancel(dialect);

@@ -592,10 +592,14 @@ impl Run {
     /// Decides on the calls that had started when the run was interrupted: those of tools that are
     /// `read_only` or `idempotent` run again, the others end with an error of the kind
     /// [`Interrupted`](crate::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
-    /// deserialization, when nothing runs any more.
-    pub fn resume(&mut self, dialect: &(impl Dialect + ?Sized), registry: &Registry) {
+    /// deserialization, when nothing runs any more. Returns the results of the calls that ended.
+    pub fn resume(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+    ) -> Vec<ToolResult> {
         let Some(round) = self.open_round() else {
-            return;
+            return Vec::new();
         };
         let started = round.calls.iter().enumerate();
         let started = started.filter(|(_, call)| matches!(call.state, CallState::Started));
@@ -605,10 +609,11 @@ impl Run {
                 let tool = registry.get(&head.name);
                 tool.is_some_and(|tool| tool.is_repeatable())
             });
+        let mut results = Vec::new();
         if self.is_cancelled {
             for (index, head) in again {
                 let error = ToolError::cancelled(&head.name);
-                self.end(index, ToolResult::of_error(head, error));
+                results.push((index, ToolResult::of_error(head, error)));
             }
         } else if !again.is_empty() {
             let again = again.into_iter().map(|(index, _)| index).collect();
@@ -616,9 +621,13 @@ impl Run {
         }
         for (index, head) in ended {
             let error = ToolError::interrupted(&head.name);
-            self.end(index, ToolResult::of_error(head, error));
+            results.push((index, ToolResult::of_error(head, error)));
+        }
+        for (index, result) in &results {
+            self.end(*index, result.clone());
         }
         self.close(dialect);
+        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
