@@ -95,16 +95,17 @@ returns! {
     other_tag: OtherTag = OtherTag::Unknown;
 }
 
+/// Accepts a colour.
+#[tool(unlinked)]
+fn accepts(colour: Colour) -> bool {
+    matches!(colour, Colour::Unknown)
+}
+
 #[test]
 fn the_variant_for_other_names_is_a_result_under_its_own_name() {
     fits(entry!(other), json!({"colour": "unknown"}));
     fits(entry!(other_key), json!({"unknown": 1}));
     fits(entry!(other_tag), json!({"kind": "unknown"}));
-    /// Accepts a colour.
-    #[tool(unlinked)]
-    fn accepts(colour: Colour) {
-        drop(colour);
-    }
     let arguments: Value = serde_json::from_str(entry!(accepts).parameters_json()).unwrap();
     assert_eq!(
         arguments["properties"]["colour"]["enum"],
@@ -133,14 +134,14 @@ macro_rules! skipped_variants {
                 unit: $name = $name::Lost;
                 fields: $name = $name::Sent { text: "t".into() };
             }
+            /// Accepts the enum.
+            #[tool(unlinked)]
+            fn accepts(value: $name) -> bool {
+                matches!(value, $name::Lost)
+            }
             fits(entry!(unit), $unit);
             fits(entry!(fields), $struct);
             assert!(!entry!(unit).output_json().unwrap().contains("65535"));
-            /// Accepts the enum.
-            #[tool(unlinked)]
-            fn accepts(value: $name) {
-                drop(value);
-            }
             let tool = entry!(accepts);
             let arguments = tool.parameters_json();
             assert!(!arguments.contains("text"), "{arguments}");
@@ -278,6 +279,7 @@ struct WithFunction {
     number: u8,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)]
 fn as_text<S: Serializer>(number: &u8, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
@@ -327,6 +329,7 @@ impl ToolType for ByHand {
 mod half {
     use serde::{Deserialize, Deserializer, Serializer};
 
+    #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(super) fn serialize<S: Serializer>(number: &u8, serializer: S) -> Result<S::Ok, S::Error> {
         match number % 2 {
             0 => serializer.serialize_u8(number / 2),
@@ -450,6 +453,7 @@ returns! {
 /// Returns a value later.
 #[tool(unlinked)]
 async fn later() -> f64 {
+    tokio::task::yield_now().await;
     f64::NEG_INFINITY
 }
 
