@@ -356,7 +356,7 @@ fn check_output(outcome: Outcome, output: &CompiledSchema) -> Outcome {
 }
 
 /// Validates an output that does not come from the closure of the tool with this receiver.
-pub(crate) fn validate_answer(receiver: &Shared, outcome: Outcome) -> Outcome {
+fn validate_answer(receiver: &Shared, outcome: Outcome) -> Outcome {
     let body = receiver.downcast_ref::<Guarded<Arc<Body>>>();
     let output = body.and_then(|body| body.output.as_deref());
     match output {

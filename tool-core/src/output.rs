@@ -13,7 +13,7 @@ use std::mem;
 use serde::Serialize;
 
 use crate::call::boundary::{OwnedError, Source};
-use crate::call::error::Transient;
+use crate::call::error::{InvalidResult, Transient};
 use crate::call::{AppValue, Extra};
 use crate::content::Content;
 use crate::schema::validate::validate_result;
@@ -48,12 +48,6 @@ pub struct RichOutcome {
     /// A text, a JSON text or an error.
     pub(crate) output: Outcome,
     pub(crate) extra: Extra,
-}
-
-/// What is wrong with a result.
-pub struct InvalidResult {
-    pub(crate) violations: Violations,
-    pub(crate) source: Option<Source>,
 }
 
 impl Outcome {

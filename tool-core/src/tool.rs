@@ -257,6 +257,8 @@ pub(crate) struct LiveTool {
     /// The `self` of a method.
     pub(crate) receiver: Option<Shared>,
     pub(crate) group: Option<Arc<str>>,
+    /// Validates an output that does not come from the receiver, if the schema exists only as JSON text.
+    pub(crate) validate_answer: Option<fn(&Shared, Outcome) -> Outcome>,
 }
 
 impl ToolEntry {
@@ -309,11 +311,10 @@ impl ToolEntry {
 
     /// Validates an output that does not come from the tool's function.
     pub(crate) fn validate_answer(&self, outcome: Outcome) -> Outcome {
-        #[cfg(feature = "dynamic")]
-        if let Some(receiver) = self.receiver()
-            && self.spec().is_dynamic()
+        if let Entry::Live(tool) = &self.0
+            && let (Some(validate), Some(receiver)) = (tool.validate_answer, &tool.receiver)
         {
-            return crate::dynamic::validate_answer(receiver, outcome);
+            return validate(receiver, outcome);
         }
         match self.spec().output() {
             Some(schema) => outcome.validate(schema),
@@ -349,6 +350,7 @@ impl ToolEntry {
                 invoke: tool.invoke,
                 receiver: None,
                 group: None,
+                validate_answer: None,
             },
             Entry::Live(tool) => Arc::unwrap_or_clone(tool),
         }

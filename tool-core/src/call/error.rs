@@ -10,9 +10,14 @@ use std::time::Duration;
 use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
 use crate::call::truncate::{floor_char_boundary, truncate};
-use crate::output::InvalidResult;
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
+
+/// What is wrong with a result.
+pub struct InvalidResult {
+    pub(crate) violations: Violations,
+    pub(crate) source: Option<Source>,
+}
 
 /// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

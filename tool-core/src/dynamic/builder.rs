@@ -331,6 +331,7 @@ impl DynamicToolBuilder {
             invoke: Invoke::Async(invoke),
             receiver: Some(Arc::new(Guarded::new(Arc::new(body)))),
             group: None,
+            validate_answer: Some(super::validate_answer),
         });
         Ok(DynamicTool {
             entry,
