@@ -47,6 +47,7 @@ impl<T> Guarded<T> {
 
     /// Holds no value. Unlike an `Option` of a guarded value, it needs no space for a tag.
     #[inline]
+    #[cfg(feature = "tracing")]
     pub(crate) const fn none() -> Guarded<T> {
         Guarded(None)
     }
