@@ -11,6 +11,16 @@ use std::fmt;
 
 use crate::schema::cursor::Cursor;
 
+/// Appends a step to a JSON pointer.
+pub(crate) fn pointer_below(place: &str, key: &str) -> String {
+    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Returns the key that a step of a JSON pointer stands for.
+pub(crate) fn pointer_key(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
@@ -91,15 +101,19 @@ impl Json {
         self.get(key).map_or(&[], Json::members)
     }
 
+    /// Returns the member with this key, or the item with this index.
+    pub(crate) fn child(&self, key: &str) -> Option<&Json> {
+        match self {
+            Json::Array(items) => items.get(key.parse::<usize>().ok()?),
+            _ => self.get(key),
+        }
+    }
+
     /// Resolves a JSON pointer, such as `/$defs/Node`.
     pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
         let mut value = self;
         for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            value = match value {
-                Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-                _ => value.get(&step)?,
-            };
+            value = value.child(&pointer_key(step))?;
         }
         Some(value)
     }

@@ -11,7 +11,7 @@ use super::CompiledSchema;
 use super::cost::{MAX_DEPTH, circles, drop_deep, has_long_chain, is_deep, is_deep_text};
 use super::repair::Repairs;
 use super::violations::message;
-use crate::ordered_json::Json;
+use crate::ordered_json::{Json, pointer_below, pointer_key};
 use crate::schema::Schema;
 use crate::schema::validate::{Options, ValidateError, normalise};
 
@@ -249,14 +249,17 @@ fn places(schema: &Value, matches: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
             Value::Object(members) => {
                 for (key, value) in members {
                     match value {
-                        Value::String(text) if matches(key, text) => found.push(below(&place, key)),
-                        value => values.push((value, below(&place, key))),
+                        Value::String(text) if matches(key, text) => {
+                            found.push(pointer_below(&place, key))
+                        }
+                        value => values.push((value, pointer_below(&place, key))),
                     }
                 }
             }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                values.extend(items.map(|(at, item)| (item, below(&place, &at.to_string()))));
+                values
+                    .extend(items.map(|(at, item)| (item, pointer_below(&place, &at.to_string()))));
             }
             _ => {}
         }
@@ -364,11 +367,7 @@ fn deduplicate(schema: &mut Json) {
 
 /// Removes the member at a JSON pointer, or the one that contains the item there.
 fn remove(schema: &mut Json, place: &str) {
-    let steps: Vec<String> = place
-        .split('/')
-        .skip(1)
-        .map(|step| step.replace("~1", "/").replace("~0", "~"))
-        .collect();
+    let steps: Vec<String> = place.split('/').skip(1).map(pointer_key).collect();
     remove_steps(schema, &steps);
 }
 
@@ -567,7 +566,7 @@ impl Walk<'_, '_> {
         };
         self.provider_rules(members, place);
         for (keyword, value) in members {
-            let place = below(place, keyword);
+            let place = pointer_below(place, keyword);
             match (&**keyword, value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                     self.reference(reference, &place);
@@ -575,7 +574,7 @@ impl Walk<'_, '_> {
                 ("pattern", Value::String(pattern)) => self.pattern(pattern, &place),
                 ("patternProperties", Value::Object(schemas)) => {
                     for (pattern, schema) in schemas {
-                        let place = below(&place, pattern);
+                        let place = pointer_below(&place, pattern);
                         self.pattern(pattern, &place);
                         self.schema(schema, &place);
                     }
@@ -585,12 +584,12 @@ impl Walk<'_, '_> {
                     Value::Object(schemas),
                 ) => {
                     for (key, schema) in schemas {
-                        self.schema(schema, &below(&place, key));
+                        self.schema(schema, &pointer_below(&place, key));
                     }
                 }
                 ("items" | "prefixItems" | "allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
                     for (at, schema) in schemas.iter().enumerate() {
-                        self.schema(schema, &below(&place, &at.to_string()));
+                        self.schema(schema, &pointer_below(&place, &at.to_string()));
                     }
                 }
                 (
@@ -676,9 +675,4 @@ fn any_object(value: &Value, matches: &impl Fn(&Map<String, Value>) -> bool) -> 
         Value::Array(items) => items.iter().any(|item| any_object(item, matches)),
         _ => false,
     }
-}
-
-/// Appends a step to a JSON pointer.
-fn below(place: &str, key: &str) -> String {
-    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::ordered_json::pointer_below;
+
 /// The maximum nesting of a schema's JSON. Readers of JSON allow 127 levels, of which listings, lock
 /// files and pages need some themselves.
 pub(super) const MAX_DEPTH: usize = 100;
@@ -196,7 +198,7 @@ pub(super) fn circles(root: &Value) -> Vec<String> {
     let mut left = MAX_REFERENCES;
     let mut values = vec![(root, String::new())];
     while let Some((value, place)) = values.pop() {
-        let below = |key: &str| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let below = |key: &str| pointer_below(&place, key);
         match value {
             Value::Object(members) => {
                 if members.get("$ref").is_some_and(Value::is_string) && left > 0 {

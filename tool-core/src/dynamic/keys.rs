@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::cost::{in_place, size};
-use crate::ordered_json::Json;
+use crate::ordered_json::{Json, pointer_key};
 use crate::provider::portable::{is_param_name, is_tool_name, with_suffix};
 
 /// The position of schemas in the value of a keyword.
@@ -386,7 +386,7 @@ pub(super) fn decoded(step: &str) -> String {
         }
     }
     let text = String::from_utf8_lossy(&bytes);
-    text.replace("~1", "/").replace("~0", "~")
+    pointer_key(&text)
 }
 
 /// Returns a name that every provider accepts for a tool.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::keys::decoded;
 use super::repair::Repairs;
-use crate::ordered_json::Json;
+use crate::ordered_json::{Json, pointer_below};
 
 /// The maximum nesting of a written schema, references included.
 const MAX_DEPTH: usize = 32;
@@ -198,7 +198,7 @@ impl<'s> Reader<'s, '_> {
         let mut in_place: Vec<Node> = Vec::new();
         let mut unions: Vec<Vec<Node>> = Vec::new();
         for (keyword, value) in members {
-            let at = below(place, keyword);
+            let at = pointer_below(place, keyword);
             match (&**keyword, value) {
                 ("type", Json::String(name)) => node.types = Some(vec![name.clone()]),
                 ("type", Json::Array(names)) => {
@@ -243,7 +243,7 @@ impl<'s> Reader<'s, '_> {
                         if self.left == 0 {
                             break;
                         }
-                        let inner = self.node(schema, &below(&at, key), depth + 1);
+                        let inner = self.node(schema, &pointer_below(&at, key), depth + 1);
                         node.properties.push((key.clone(), inner));
                     }
                 }
@@ -261,7 +261,8 @@ impl<'s> Reader<'s, '_> {
                 }
                 ("items" | "prefixItems", Json::Array(schemas)) => {
                     for (index, schema) in schemas.iter().enumerate() {
-                        let inner = self.node(schema, &below(&at, &index.to_string()), depth + 1);
+                        let inner =
+                            self.node(schema, &pointer_below(&at, &index.to_string()), depth + 1);
                         node.prefix.push(inner);
                     }
                 }
@@ -275,7 +276,7 @@ impl<'s> Reader<'s, '_> {
                 }
                 ("allOf", Json::Array(schemas)) => {
                     for (index, schema) in schemas.iter().enumerate() {
-                        let at = below(&at, &index.to_string());
+                        let at = pointer_below(&at, &index.to_string());
                         in_place.push(self.parts(schema, &at, depth + 1));
                     }
                     self.repairs.rewritten(&at, "`allOf` became one schema");
@@ -283,7 +284,7 @@ impl<'s> Reader<'s, '_> {
                 ("anyOf" | "oneOf", Json::Array(schemas)) => {
                     let schemas = schemas.iter().enumerate();
                     let schemas = schemas.map(|(index, schema)| {
-                        self.node(schema, &below(&at, &index.to_string()), depth + 1)
+                        self.node(schema, &pointer_below(&at, &index.to_string()), depth + 1)
                     });
                     unions.push(schemas.collect());
                     if keyword == "oneOf" {
@@ -1021,11 +1022,7 @@ fn find<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
         pointer if pointer.starts_with('/') => {
             let mut value = base;
             for step in pointer.split('/').skip(1) {
-                let step = decoded(step);
-                value = match value {
-                    Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-                    _ => value.get(&step)?,
-                };
+                value = value.child(&decoded(step))?;
             }
             Some(value)
         }
@@ -1051,9 +1048,4 @@ fn having<'s>(value: &'s Json, condition: &impl Fn(&Json) -> bool) -> Option<&'s
         Json::Array(items) => items.iter().find_map(|value| having(value, condition)),
         _ => None,
     }
-}
-
-/// Appends a step to a JSON pointer.
-fn below(place: &str, key: &str) -> String {
-    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::expected::{either, expected, typed};
 use super::unions::{Intent, intent};
+use crate::ordered_json::pointer_key;
 use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 use crate::schema::validate::duplicate_item;
 use crate::schema::violation::{Violation, Violations};
@@ -324,7 +325,7 @@ fn path(pointer: &str, value: &Value) -> String {
     let mut path = String::new();
     let mut value = value;
     for step in pointer.split('/').skip(1) {
-        let key = step.replace("~1", "/").replace("~0", "~");
+        let key = pointer_key(step);
         value = match value {
             Value::Array(items) => {
                 path.push_str(&format!("[{key}]"));
