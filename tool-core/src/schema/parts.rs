@@ -286,6 +286,16 @@ pub struct ArrayRule {
     pub(crate) is_set: bool,
 }
 
+impl ArrayRule {
+    /// Any array.
+    pub(crate) const ANY: ArrayRule = ArrayRule {
+        items: &Schema::ANY,
+        lengths: Lengths::ANY,
+        is_unique: false,
+        is_set: false,
+    };
+}
+
 /// The objects with free keys that a node accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct MapRule {
@@ -293,6 +303,15 @@ pub struct MapRule {
     pub(crate) keys: &'static Schema,
     pub(crate) values: &'static Schema,
     pub(crate) lengths: Lengths,
+}
+
+impl MapRule {
+    /// Any object.
+    pub(crate) const ANY: MapRule = MapRule {
+        keys: &Schema::STRING,
+        values: &Schema::ANY,
+        lengths: Lengths::ANY,
+    };
 }
 
 /// A reference from a recursive type to its schema further up the tree.

@@ -31,8 +31,8 @@ use super::property::Members;
 use super::sets::{BitSet, KeySet};
 use super::violation::{Coercion, Violation, Violations};
 use super::{
-    ArrayRule, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema, StringRule,
-    Strings, Text,
+    ArrayRule, IntegerRange, Kind, MapRule, NumberRange, Property, Schema, StringRule, Strings,
+    Text,
 };
 
 /// The deepest nesting of a value, which equals that of `serde_json` so that no reader overflows
@@ -621,21 +621,10 @@ impl<'t> Validator<'t> {
     /// Validates any value: checks only its depth and the uniqueness of its keys.
     fn any(&mut self, path: &Path<'_>, depth: usize) {
         const ANY: &Schema = &Schema::ANY;
-        const ITEMS: &ArrayRule = &ArrayRule {
-            items: ANY,
-            lengths: Lengths::ANY,
-            is_unique: false,
-            is_set: false,
-        };
-        const MEMBERS: &MapRule = &MapRule {
-            keys: &Schema::STRING,
-            values: ANY,
-            lengths: Lengths::ANY,
-        };
         const NUMBERS: &NumberRange = &NumberRange::up_to(f64::MAX);
         match self.cursor.peek() {
-            b'{' => self.map(ANY, MEMBERS, path, depth),
-            b'[' => self.array(ANY, ITEMS, path, depth),
+            b'{' => self.map(ANY, &MapRule::ANY, path, depth),
+            b'[' => self.array(ANY, &ArrayRule::ANY, path, depth),
             b'"' => self.string(ANY, &StringRule::ANY, path),
             b'-' | b'0'..=b'9' => self.number(NUMBERS, path),
             _ => {

@@ -19,18 +19,6 @@ use crate::schema::violation::{Violation, Violations};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
 
 const ANY: &Schema = &Schema::ANY;
-const ANY_ITEMS: &ArrayRule = &ArrayRule {
-    items: ANY,
-    lengths: Lengths::ANY,
-    is_unique: false,
-    is_set: false,
-};
-const ANY_MEMBERS: &MapRule = &MapRule {
-    keys: &Schema::STRING,
-    values: ANY,
-    lengths: Lengths::ANY,
-};
-
 /// The verdict on the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -338,7 +326,7 @@ impl Incremental {
             (b'{', Some(parameters)) => self.open_object(parameters),
             (b'{', None) => self.open(FrameKind::Map {
                 schema: ANY,
-                rule: ANY_MEMBERS,
+                rule: &MapRule::ANY,
                 seen: KeySet::default(),
             }),
             // Empty text, also as a JSON string, and `null` count as the empty object.
@@ -438,7 +426,7 @@ impl Incremental {
             }),
             (Kind::Any, b'{') => self.open(FrameKind::Map {
                 schema: inner,
-                rule: ANY_MEMBERS,
+                rule: &MapRule::ANY,
                 seen: KeySet::default(),
             }),
             // Items are compared as they are normalised.
@@ -449,7 +437,7 @@ impl Incremental {
             }),
             (Kind::Any, b'[') => self.open(FrameKind::Array {
                 schema: inner,
-                rule: ANY_ITEMS,
+                rule: &ArrayRule::ANY,
             }),
             (Kind::Tuple(items), b'[') => self.open(FrameKind::Tuple {
                 schema: inner,
