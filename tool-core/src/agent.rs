@@ -78,7 +78,9 @@ use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Dialect, StreamEvent};
-use crate::run::{Journal, JournalError, ReplayError, Run, RunError, RunOutcome, Step, random_id};
+use crate::run::{
+    Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
+};
 use crate::runtime::block_on::block_on;
 use crate::runtime::{BoxFuture, NoRuntime};
 
@@ -440,10 +442,13 @@ impl Agent {
                         run.resume(dialect, &self.registry);
                         continue;
                     };
-                    let id = result.call_id().to_owned();
                     run.finish(dialect, result.clone())?;
-                    let pending = run.pending();
-                    match pending.into_iter().find(|pending| pending.call().id == id) {
+                    let pending = match result.error().and_then(ToolError::hold) {
+                        Some(_) => run.pending(),
+                        None => Vec::new(),
+                    };
+                    let is_of_call = |pending: &Pending| pending.call().id == result.call_id();
+                    match pending.into_iter().find(is_of_call) {
                         Some(pending) => emit(Event::Held(pending)),
                         None => emit(Event::Result(result)),
                     }

@@ -20,7 +20,7 @@ pub use arguments::Arguments;
 pub(crate) use extra::{AppValue, Extra};
 pub(crate) use head::{CallHead, WireId};
 pub use hold::{Answer, Decision, Hold};
-pub(crate) use hold::{AnswerOutput, Decided, Ruling};
+pub(crate) use hold::{AnswerOutput, Decided};
 pub use result::ToolResult;
 
 /// A call made by a model.

@@ -91,7 +91,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Add;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use self::increment::{Change, ResponseChange};
@@ -109,10 +109,16 @@ const VERSION: u32 = 1;
 /// A conversation with a model: its messages, calls and results, and what happens next.
 ///
 /// See the [module](self) for an example.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "SavedRun")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "SavedRun<Value>")]
 pub struct Run {
-    version: u32,
+    state: State,
+    unsaved: Vec<Increment>,
+}
+
+/// The part of a [`Run`] that is saved.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
     id: String,
     settings: RunSettings,
     /// Shared with requests to the model.
@@ -122,28 +128,14 @@ pub struct Run {
     changes: u64,
     spent: Spent,
     is_cancelled: bool,
-    #[serde(skip)]
-    unsaved: Vec<Increment>,
 }
 
-/// The fields of a [`Run`], before their version is checked.
-#[derive(Deserialize)]
-struct SavedRun {
+/// A saved run. Its version is checked before the rest is read.
+#[derive(Serialize, Deserialize)]
+struct SavedRun<S> {
     version: u32,
     #[serde(flatten)]
-    fields: Value,
-}
-
-/// The fields of this version.
-#[derive(Deserialize)]
-struct SavedFields {
-    id: String,
-    settings: RunSettings,
-    messages: Arc<Vec<Arc<Value>>>,
-    rounds: Vec<Round>,
-    changes: u64,
-    spent: Spent,
-    is_cancelled: bool,
+    state: S,
 }
 
 /// What was used since the last message of the user, and is limited.
@@ -275,15 +267,12 @@ impl Run {
     }
 
     fn empty() -> Run {
+        Run::of(State::default())
+    }
+
+    fn of(state: State) -> Run {
         Run {
-            version: VERSION,
-            id: String::new(),
-            settings: RunSettings::default(),
-            messages: Arc::default(),
-            rounds: Vec::new(),
-            changes: 0,
-            spent: Spent::default(),
-            is_cancelled: false,
+            state,
             unsaved: Vec::new(),
         }
     }
@@ -299,7 +288,7 @@ impl Run {
         for increment in increments {
             run.apply_saved(increment)?;
         }
-        if run.changes == 0 {
+        if run.state.changes == 0 {
             return Err(ReplayError::new("there are no increments"));
         }
         Ok(run)
@@ -312,12 +301,12 @@ impl Run {
 
     /// Returns the id.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.state.id
     }
 
     /// Returns the settings.
     pub fn settings(&self) -> &RunSettings {
-        &self.settings
+        &self.state.settings
     }
 
     /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
@@ -327,17 +316,17 @@ impl Run {
 
     /// Returns the messages of the next request, in the provider's format.
     pub fn messages(&self) -> &[Arc<Value>] {
-        &self.messages
+        &self.state.messages
     }
 
     /// Returns the rounds, in order. The last one may have calls without results.
     pub fn rounds(&self) -> &[Round] {
-        &self.rounds
+        &self.state.rounds
     }
 
     /// Returns the sum of the usage of all rounds.
     pub fn usage(&self) -> Usage {
-        let usages = self.rounds.iter().filter_map(|round| round.usage);
+        let usages = self.state.rounds.iter().filter_map(|round| round.usage);
         usages.fold(Usage::default(), Add::add)
     }
 
@@ -361,17 +350,17 @@ impl Run {
         if let Some(round) = self.open_round() {
             return self.next_of(round);
         }
-        if self.is_cancelled {
+        if self.state.is_cancelled {
             return Step::Done(RunOutcome::Cancelled);
         }
-        if let Some(round) = self.rounds.last()
-            && self.spent.rounds > 0
+        if let Some(round) = self.state.rounds.last()
+            && self.state.spent.rounds > 0
             && round.calls.is_empty()
             && !round.is_paused
         {
             return Step::Done(RunOutcome::Answered(round.text.clone()));
         }
-        let (spent, limits) = (self.spent, self.settings);
+        let (spent, limits) = (self.state.spent, self.state.settings);
         if spent.rounds >= limits.max_rounds {
             Step::Done(RunOutcome::OutOfRounds)
         } else if spent.calls >= limits.max_calls {
@@ -379,7 +368,7 @@ impl Run {
         } else if spent.tokens >= limits.max_tokens {
             Step::Done(RunOutcome::OutOfTokens)
         } else {
-            Step::Request(&self.messages)
+            Step::Request(&self.state.messages)
         }
     }
 
@@ -421,8 +410,8 @@ impl Run {
         let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
         let [round, call_index] = &mut numbers;
         let parts = [
-            &*self.id,
-            round.format(self.rounds.len()),
+            &*self.state.id,
+            round.format(self.state.rounds.len()),
             call_index.format(index),
         ];
         let key = parts.join("/");
@@ -461,7 +450,7 @@ impl Run {
             return Err(RunError::NotRequested);
         }
         let calls = dialect.calls(&response)?;
-        let is_parallel = |call: &ToolCall| match self.settings.parallel {
+        let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
             Some(is_parallel) => is_parallel,
             None => registry
                 .get(&call.name)
@@ -475,7 +464,8 @@ impl Run {
             })
             .collect();
         let has_calls = !calls.is_empty();
-        let left = self.settings.max_calls - self.spent.calls.min(self.settings.max_calls);
+        let left = self.state.settings.max_calls
+            - self.state.spent.calls.min(self.state.settings.max_calls);
         let excess: Vec<_> = (left as usize..calls.len()).collect();
         let turn = if has_calls {
             Vec::new()
@@ -492,9 +482,9 @@ impl Run {
             response: has_calls.then(|| Arc::new(response)),
             turn,
         })));
-        let limit = self.settings.max_calls;
+        let limit = self.state.settings.max_calls;
         for index in excess {
-            let call = &self.rounds[self.rounds.len() - 1].calls[index].call;
+            let call = &self.state.rounds[self.state.rounds.len() - 1].calls[index].call;
             let reason = format!("the limit of {limit} calls is reached");
             let error = ToolError::denied(&call.name, &reason);
             self.end(index, ToolResult::of_error(call.head(), error));
@@ -543,7 +533,7 @@ impl Run {
         };
         match result.error().and_then(ToolError::hold) {
             // Nobody decides on a call of a cancelled run.
-            Some(_) if self.is_cancelled => {
+            Some(_) if self.state.is_cancelled => {
                 let error = ToolError::cancelled(result.name());
                 self.end(index, ToolResult::of_error(result.head(), error));
             }
@@ -610,7 +600,7 @@ impl Run {
                 tool.is_some_and(|tool| tool.is_repeatable())
             });
         let mut results = Vec::new();
-        if self.is_cancelled {
+        if self.state.is_cancelled {
             for (index, head) in again {
                 let error = ToolError::cancelled(&head.name);
                 results.push((index, ToolResult::of_error(head, error)));
@@ -676,7 +666,10 @@ impl Run {
 
     /// Returns the last round, if its results are not yet in the messages.
     fn open_round(&self) -> Option<&Round> {
-        self.rounds.last().filter(|round| round.response.is_some())
+        self.state
+            .rounds
+            .last()
+            .filter(|round| round.response.is_some())
     }
 }
 
@@ -726,24 +719,23 @@ impl Round {
     }
 }
 
-impl TryFrom<SavedRun> for Run {
+impl TryFrom<SavedRun<Value>> for Run {
     type Error = String;
 
-    fn try_from(saved: SavedRun) -> Result<Run, String> {
+    fn try_from(saved: SavedRun<Value>) -> Result<Run, String> {
         increment::check_version(saved.version)?;
-        let fields: SavedFields =
-            serde_json::from_value(saved.fields).map_err(|error| error.to_string())?;
-        Ok(Run {
+        let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
+        Ok(Run::of(state))
+    }
+}
+
+impl Serialize for Run {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = SavedRun {
             version: VERSION,
-            id: fields.id,
-            settings: fields.settings,
-            messages: fields.messages,
-            rounds: fields.rounds,
-            changes: fields.changes,
-            spent: fields.spent,
-            is_cancelled: fields.is_cancelled,
-            unsaved: Vec::new(),
-        })
+            state: &self.state,
+        };
+        saved.serialize(serializer)
     }
 }
 

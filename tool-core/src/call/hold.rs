@@ -105,30 +105,15 @@ pub(crate) enum AnswerOutput {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decided(Vec<(Hold, Decision)>);
 
-/// What the decisions on a call say before it runs.
-pub(crate) enum Ruling {
-    /// The call goes on.
-    Proceed,
-    Deny(String),
-    Change(Arguments),
-    Answer(Answer),
-}
-
 impl Decided {
     pub(crate) fn push(&mut self, hold: Hold, decision: Decision) {
         self.0.push((hold, decision));
     }
 
-    /// Returns what the last decision says, apart from allowing the call.
-    pub(crate) fn ruling(&self) -> Ruling {
-        let decisions = self.0.iter().rev().map(|(_, decision)| decision);
-        let mut decisions = decisions.filter(|decision| **decision != Decision::Allow);
-        match decisions.next() {
-            Some(Decision::Deny(reason)) => Ruling::Deny(reason.clone()),
-            Some(Decision::Change(arguments)) => Ruling::Change(arguments.clone()),
-            Some(Decision::Answer(answer)) => Ruling::Answer(answer.clone()),
-            Some(Decision::Allow) | None => Ruling::Proceed,
-        }
+    /// Returns the last decision that does not just allow the call.
+    pub(crate) fn other_than_allow(&self) -> Option<&Decision> {
+        let mut decisions = self.0.iter().rev().map(|(_, decision)| decision);
+        decisions.find(|decision| **decision != Decision::Allow)
     }
 
     /// Returns `true` if a hold was decided on in favour of a call with these arguments. `changed` are

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
-use super::{IntoOutput, Outcome};
+use super::{IntoOutput, Outcome, RichOutcome};
 use crate::call::boundary::Source;
-use crate::call::error::ToolError;
-use crate::call::{Answer, AnswerOutput as Output, Decision, ToolCall, ToolResult};
+use crate::call::error::{InvalidResult, ToolError};
+use crate::call::{Answer, AnswerOutput as Output, CallHead, Decision, ToolCall, ToolResult};
+use crate::schema::violation::Coercion;
 
 impl Decision {
     /// Ends the call with this output, in place of the tool's; see
@@ -83,7 +84,7 @@ impl ToolResult {
     /// assert_eq!(result.parts()[0], Content::text(r#"{"width":640}"#));
     /// ```
     pub fn new<Kind>(call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {
-        ToolResult::of_outcome(call, output.into_outcome())
+        ToolResult::of_outcome(call.head(), output.into_outcome(), Vec::new())
     }
 
     /// Creates the result of a call that failed. The model sees the error's text. A [`ToolError`] keeps
@@ -101,28 +102,48 @@ impl ToolResult {
         let error = error.into();
         let message = error.to_string();
         let source = Some(Source::new(error));
-        ToolResult::of_outcome(call, Outcome::Failed { message, source })
+        ToolResult::of_outcome(call.head(), Outcome::Failed { message, source }, Vec::new())
     }
 
-    fn of_outcome(call: &ToolCall, outcome: Outcome) -> ToolResult {
+    /// Creates the result of a call whose arguments needed these conversions.
+    #[inline]
+    pub(crate) fn of_outcome(
+        call: CallHead,
+        outcome: Outcome,
+        coercions: Vec<Coercion>,
+    ) -> ToolResult {
         let output = match outcome {
             Outcome::Text(text) => Ok((text, false)),
             Outcome::Json(json) => Ok((json, true)),
-            Outcome::Failed { message, source } => {
-                Err(Box::new(ToolError::failed(&call.name, &message, source)))
-            }
-            Outcome::Invalid(invalid) => {
-                Err(Box::new(ToolError::invalid_result(&call.name, *invalid)))
-            }
-            Outcome::Rich(rich) => {
-                let result = ToolResult::of_outcome(call, rich.output);
-                return if result.is_error() {
-                    result
-                } else {
-                    result.with_extra(rich.extra)
-                };
-            }
+            Outcome::Failed { message, source } => Err(failed(&call.name, &message, source)),
+            Outcome::Invalid(invalid) => Err(invalid_result(&call.name, *invalid)),
+            Outcome::Rich(rich) => return rich_result(call, *rich, coercions),
         };
-        ToolResult::from_output(call.head(), output, Vec::new())
+        ToolResult::from_output(call, output, coercions)
     }
+}
+
+/// Creates the result of an output with parts.
+#[cold]
+fn rich_result(call: CallHead, rich: RichOutcome, coercions: Vec<Coercion>) -> ToolResult {
+    let result = ToolResult::of_outcome(call, rich.output, coercions);
+    if result.is_error() {
+        result
+    } else {
+        result.with_extra(rich.extra)
+    }
+}
+
+/// Boxes the error here, so that a successful call reserves no space for it.
+#[cold]
+#[allow(clippy::unnecessary_box_returns)]
+fn failed(tool: &str, message: &str, source: Option<Source>) -> Box<ToolError> {
+    Box::new(ToolError::failed(tool, message, source))
+}
+
+/// Boxes the error here, as [`failed`] does.
+#[cold]
+#[allow(clippy::unnecessary_box_returns)]
+fn invalid_result(tool: &str, invalid: InvalidResult) -> Box<ToolError> {
+    Box::new(ToolError::invalid_result(tool, invalid))
 }

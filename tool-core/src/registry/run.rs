@@ -16,11 +16,11 @@ use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
-use crate::call::boundary::{Caught, Source, catch, panic_text};
+use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
-use crate::call::error::{InvalidResult, ToolError};
-use crate::call::{Arguments, CallHead, Decided, Hold, Ruling, TRUNCATED, ToolCall, ToolResult};
-use crate::output::{Outcome, RichOutcome};
+use crate::call::error::ToolError;
+use crate::call::{Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult};
+use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
@@ -32,12 +32,7 @@ type AsyncFn = for<'a> fn(&'a Input) -> AsyncStart<'a>;
 
 /// Why a call has no output.
 enum CallFailure {
-    Tool {
-        message: String,
-        source: Option<Source>,
-    },
     Arguments(ArgumentError),
-    Result(Box<InvalidResult>),
     Panicked(String),
     TimedOut(Timeout),
     Cancelled,
@@ -258,26 +253,12 @@ fn too_deep() -> CallOutcome {
 
 #[inline]
 fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> ToolResult {
-    let output = match outcome {
-        Ok(Outcome::Text(text)) => Ok((text, false)),
-        Ok(Outcome::Json(json)) => Ok((json, true)),
-        Ok(Outcome::Failed { message, source }) => {
-            Err(to_error(&head.name, CallFailure::Tool { message, source }))
+    match outcome {
+        Ok(outcome) => ToolResult::of_outcome(head, outcome, coercions),
+        Err(failure) => {
+            let error = to_error(&head.name, failure);
+            ToolResult::from_output(head, Err(error), coercions)
         }
-        Ok(Outcome::Invalid(invalid)) => Err(to_error(&head.name, CallFailure::Result(invalid))),
-        Ok(Outcome::Rich(rich)) => return to_rich_result(head, coercions, *rich),
-        Err(failure) => Err(to_error(&head.name, failure)),
-    };
-    ToolResult::from_output(head, output, coercions)
-}
-
-/// Creates the result of an output with parts.
-#[cold]
-fn to_rich_result(head: CallHead, coercions: Vec<Coercion>, rich: RichOutcome) -> ToolResult {
-    let result = to_result(head, coercions, Ok(rich.output));
-    match result.error() {
-        Some(_) => result,
-        None => result.with_extra(rich.extra),
     }
 }
 
@@ -286,7 +267,6 @@ fn to_rich_result(head: CallHead, coercions: Vec<Coercion>, rich: RichOutcome) -
 #[allow(clippy::unnecessary_box_returns)]
 fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
     Box::new(match failure {
-        CallFailure::Tool { message, source } => ToolError::failed(tool, &message, source),
         CallFailure::Arguments(ArgumentError::Malformed(problem)) => {
             ToolError::malformed_json(tool, &problem)
         }
@@ -302,7 +282,6 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
         CallFailure::Arguments(ArgumentError::DryRun) => {
             ToolError::unavailable(tool, "the call was validated and not run".into())
         }
-        CallFailure::Result(invalid) => ToolError::invalid_result(tool, *invalid),
         CallFailure::Panicked(panic) => ToolError::panicked(tool, panic),
         CallFailure::TimedOut(Timeout {
             after,
@@ -410,17 +389,17 @@ async fn run_gated(
     if let Some(extensions) = &mut call.extensions {
         parent.clone_from(&extensions.parent);
         decided = std::mem::take(&mut extensions.decided);
-        match decided.ruling() {
-            Ruling::Proceed => {}
-            Ruling::Deny(reason) => return fail(CallFailure::Denied(reason)),
-            Ruling::Answer(answer) => {
-                let outcome = tool.validate_answer(answer.into_outcome());
+        match decided.other_than_allow() {
+            Some(Decision::Deny(reason)) => return fail(CallFailure::Denied(reason.clone())),
+            Some(Decision::Answer(answer)) => {
+                let outcome = tool.validate_answer(answer.clone().into_outcome());
                 return (Ok(outcome), Vec::new());
             }
-            Ruling::Change(arguments) => {
-                call.arguments = arguments;
+            Some(Decision::Change(arguments)) => {
+                call.arguments = arguments.clone();
                 is_changed = true;
             }
+            Some(Decision::Allow) | None => {}
         }
     }
     let mut input = input(Arc::clone(inner), &tool, call, depth);

@@ -67,7 +67,7 @@ impl Run {
     /// Makes a change and keeps it to be saved.
     pub(super) fn record(&mut self, change: Change) {
         let increment = Increment {
-            number: self.changes + 1,
+            number: self.state.changes + 1,
             change: change.clone(),
         };
         self.unsaved.push(increment);
@@ -78,8 +78,8 @@ impl Run {
     /// Repeats a saved change.
     pub(super) fn apply_saved(&mut self, increment: Increment) -> Result<(), ReplayError> {
         let number = increment.number;
-        if number != self.changes + 1 {
-            let expected = self.changes + 1;
+        if number != self.state.changes + 1 {
+            let expected = self.state.changes + 1;
             return Err(ReplayError::new(format!(
                 "increment {expected} is missing: the next one has the number {number}"
             )));
@@ -90,7 +90,7 @@ impl Run {
 
     fn apply(&mut self, change: Change) -> Result<(), String> {
         let is_created = matches!(change, Change::Created { .. });
-        if is_created != (self.changes == 0) {
+        if is_created != (self.state.changes == 0) {
             return Err("a run is created once, and first".into());
         }
         match change {
@@ -100,14 +100,14 @@ impl Run {
                 settings,
             } => {
                 check_version(version)?;
-                self.id = id;
-                self.settings = settings;
+                self.state.id = id;
+                self.state.settings = settings;
             }
-            Change::Settings(settings) => self.settings = settings,
+            Change::Settings(settings) => self.state.settings = settings,
             Change::Message(message) => {
-                Arc::make_mut(&mut self.messages).push(message);
-                self.spent = super::Spent::default();
-                self.is_cancelled = false;
+                Arc::make_mut(&mut self.state.messages).push(message);
+                self.state.spent = super::Spent::default();
+                self.state.is_cancelled = false;
             }
             Change::Response(change) => {
                 let ResponseChange {
@@ -119,19 +119,19 @@ impl Run {
                     response,
                     turn,
                 } = *change;
-                self.spent.rounds = self.spent.rounds.saturating_add(1);
+                self.state.spent.rounds = self.state.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-                self.spent.calls = self.spent.calls.saturating_add(count);
+                self.state.spent.calls = self.state.spent.calls.saturating_add(count);
                 let tokens = usage.map_or(0, Usage::total);
-                self.spent.tokens = self.spent.tokens.saturating_add(tokens);
-                Arc::make_mut(&mut self.messages).extend(turn);
+                self.state.spent.tokens = self.state.spent.tokens.saturating_add(tokens);
+                Arc::make_mut(&mut self.state.messages).extend(turn);
                 let calls = calls.into_iter().map(|(call, is_parallel)| RunCall {
                     call,
                     is_parallel,
                     decisions: Vec::new(),
                     state: CallState::Ready,
                 });
-                self.rounds.push(Round {
+                self.state.rounds.push(Round {
                     calls: calls.collect(),
                     text,
                     usage,
@@ -154,13 +154,17 @@ impl Run {
                 self.call_mut(index)?.state = CallState::Ended(result);
             }
             Change::Closed(messages) => {
-                let round = self.rounds.last_mut().ok_or("there is no response yet")?;
+                let round = self
+                    .state
+                    .rounds
+                    .last_mut()
+                    .ok_or("there is no response yet")?;
                 round.response = None;
-                Arc::make_mut(&mut self.messages).extend(messages);
+                Arc::make_mut(&mut self.state.messages).extend(messages);
             }
-            Change::Cancelled => self.is_cancelled = true,
+            Change::Cancelled => self.state.is_cancelled = true,
         }
-        self.changes += 1;
+        self.state.changes += 1;
         Ok(())
     }
 
@@ -172,7 +176,7 @@ impl Run {
     }
 
     fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {
-        let round = self.rounds.last_mut();
+        let round = self.state.rounds.last_mut();
         let call = round.and_then(|round| round.calls.get_mut(index));
         call.ok_or_else(|| format!("there is no call {index}"))
     }
