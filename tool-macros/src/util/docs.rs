@@ -57,7 +57,7 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
             constant: None,
         };
         // Only the source distinguishes `/** … */` from an attribute whose text has stars.
-        let (value, span) = (literal::value(text), text.span());
+        let (value, span) = (literal::text_of(text), text.span());
         let starred = value.contains('\n')
             && (attr.span().source_text()).is_some_and(|source| source.starts_with("/**"));
         if value.is_empty() {
