@@ -55,7 +55,7 @@ pub(crate) fn text_of(literal: &LitStr) -> String {
 
 /// Returns the text of a string token, or `None` if only `LitStr` can read it. `LitStr::value` reads
 /// character by character, which was a tenth of the macro's time, unoptimised as it is.
-fn simple(source: &str) -> Option<&str> {
+pub(crate) fn simple(source: &str) -> Option<&str> {
     let bytes = source.as_bytes();
     let is_simple = bytes.len() >= 2
         && bytes[0] == b'"'

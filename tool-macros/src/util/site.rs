@@ -144,6 +144,12 @@ impl Code for TokenStream {
     }
 }
 
+impl Code for TokenTree {
+    fn append_to(self, trees: &mut Trees) {
+        trees.0.push(self);
+    }
+}
+
 impl Code for Ident {
     fn append_to(self, trees: &mut Trees) {
         trees.0.push(self.into());
