@@ -207,16 +207,14 @@ fn handler(tool: &Tool) -> Trees {
         }
         // A struct with braces is not a value, so it does not clash with the function.
         None => {
-            // With the hygiene of the expansion, nobody wrote them to lints.
             let doc = Literal::string(&doc);
-            let attributes = trees_at! {Span::call_site()=>
+            let vis = vis.to_token_stream();
+            // With the hygiene of the expansion, lints that users may have enabled ignore it. To
+            // allow each of them costs more than to compile the struct again after an edit.
+            let handler = trees_at! {Span::call_site()=>
                 #[doc = #doc]
                 #[doc(hidden)]
-                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub, clippy::all, clippy::pedantic, clippy::restriction)]
-            };
-            let vis = vis.to_token_stream();
-            let handler = trees! {
-                #attributes
+                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
                 #vis struct #ident {}
             };
             with_cfgs(cfgs, handler)
