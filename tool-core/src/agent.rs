@@ -49,6 +49,7 @@
 //! ```
 
 mod events;
+mod final_answer;
 #[cfg(feature = "http")]
 mod http;
 mod model;
@@ -68,9 +69,11 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::events::EventQueue;
+use self::final_answer::WithFinalAnswer;
 use crate::Registry;
 #[cfg(feature = "tower")]
 use crate::call::boundary::Source;
@@ -78,12 +81,15 @@ use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, RequestError, RequestOptions, StreamEvent, ToolChoice};
+use crate::provider::dialect::{
+    AnswerError, Dialect, RequestError, RequestOptions, StreamEvent, ToolChoice, TypedAnswer,
+};
 use crate::run::{
     Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
 };
 use crate::runtime::block_on::block_on;
 use crate::runtime::{BoxFuture, NoRuntime};
+use crate::types::ToolType;
 
 pub use self::events::{Event, Events, PartialArguments};
 #[cfg(feature = "http")]
@@ -171,6 +177,12 @@ impl Agent {
     /// Lets the provider cache the tools; see [`RequestOptions::cached`].
     pub fn cached(self) -> Self {
         self.change_request(RequestOptions::cached)
+    }
+
+    /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
+    /// [`TypedAnswer::parse`].
+    pub fn answer<T: ToolType + ?Sized>(self) -> Self {
+        self.change_request(RequestOptions::answer::<T>)
     }
 
     /// Replaces the settings of requests.
@@ -316,10 +328,65 @@ impl Agent {
     pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
-        match self.run(&mut run).await? {
+        self.answered(&mut run).await
+    }
+
+    /// Drives a run to its answer.
+    async fn answered(&self, run: &mut Run) -> Result<String, AgentError> {
+        match self.run(run).await? {
             RunOutcome::Answered(text) => Ok(text),
             outcome => Err(AgentError::Unfinished(Box::new(outcome))),
         }
+    }
+
+    /// Asks the model one question and returns its answer as a value of a type; see
+    /// [`answer`](Agent::answer). If the answer does not match the schema, the model gets the violations
+    /// and one chance to correct it.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::testing::ScriptedModel;
+    /// use tool_core::{Registry, ToolType};
+    ///
+    /// #[derive(Deserialize, ToolType)]
+    /// struct Sum {
+    ///     total: i64,
+    /// }
+    ///
+    /// let model = ScriptedModel::new([json!({"role": "assistant", "content": [
+    ///     {"type": "text", "text": "{\"total\":5}"},
+    /// ]})]);
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let sum: Sum = agent.ask_for("What is 2 + 3?").await?;
+    /// assert_eq!(sum.total, 5);
+    /// # Ok::<(), tool_core::agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`ask`](Agent::ask), and [`AgentError::Answer`] if the second answer does
+    /// not match the schema either.
+    pub async fn ask_for<T>(&self, question: &str) -> Result<T, AgentError>
+    where
+        T: ToolType + DeserializeOwned,
+    {
+        let agent = self.clone().answer::<T>();
+        let mut run = Run::new(random_id());
+        run.push(self.dialect.user_message(question))?;
+        let first = agent.answered(&mut run).await?;
+        let error = match TypedAnswer::parse(&first) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        run.push(self.dialect.user_message(&error.to_string()))?;
+        let second = agent.answered(&mut run).await?;
+        TypedAnswer::parse(&second).map_err(AgentError::Answer)
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -475,7 +542,11 @@ impl Agent {
                             continue;
                         }
                     };
-                    run.respond(dialect, &self.registry, response)?;
+                    if self.options.has_answer() {
+                        run.respond(&WithFinalAnswer(dialect), &self.registry, response)?;
+                    } else {
+                        run.respond(dialect, &self.registry, response)?;
+                    }
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
@@ -714,6 +785,8 @@ pub enum AgentError {
     Replay(ReplayError),
     /// There are no timers for [`Agent::max_duration`].
     NoRuntime(NoRuntime),
+    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
+    Answer(AnswerError),
     /// The run of [`Agent::ask`] ended without an answer.
     Unfinished(Box<RunOutcome>),
 }
@@ -725,6 +798,7 @@ impl fmt::Display for AgentError {
                 return write!(f, "the request to the model failed: {error}");
             }
             AgentError::Request(error) => return error.fmt(f),
+            AgentError::Answer(error) => return error.fmt(f),
             AgentError::Run(error) => return error.fmt(f),
             AgentError::Journal(error) => return error.fmt(f),
             AgentError::Replay(error) => {
@@ -749,6 +823,7 @@ impl Error for AgentError {
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
             AgentError::Request(_)
+            | AgentError::Answer(_)
             | AgentError::Replay(_)
             | AgentError::NoRuntime(_)
             | AgentError::Unfinished(_) => None,

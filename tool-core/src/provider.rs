@@ -14,7 +14,7 @@
 //! To add a provider, write its module and list it here (three times), and add its feature to
 //! `Cargo.toml`. The reference page `rules.md` and the tests have a row for it, too.
 
-mod answer;
+pub(crate) mod answer;
 mod anthropic;
 mod bedrock;
 mod chat;
