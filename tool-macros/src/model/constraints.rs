@@ -52,7 +52,7 @@ pub(crate) struct Constraints {
     pub(crate) is_recursive: bool,
 }
 
-/// What replaces the type's own schema.
+/// The replacement for the type's own schema.
 pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
     Schema { text: String, schema: JsonSchema },
