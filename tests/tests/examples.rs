@@ -64,8 +64,8 @@ const FIRST: &str = r#"{"days":3.0,"city":"Lisbon"}"#;
 
 #[test]
 fn examples_keep_their_order_and_spelling() {
-    let examples: Vec<_> = get_weather::SPEC.examples().collect();
-    assert_eq!(examples, [FIRST, "{\"city\":\"São 🌊\\n\"}"]);
+    let examples = [FIRST, "{\"city\":\"São 🌊\\n\"}"];
+    assert!(get_weather::SPEC.examples().eq(examples));
     assert_eq!(without_examples::SPEC.examples().len(), 0);
     assert_eq!(draw::SPEC.examples().len(), 1);
 }

@@ -68,8 +68,8 @@ pub const fn checked<T>(
 pub struct Verdict {
     /// The number of violations.
     pub violations: usize,
-    /// `true` if a call with these arguments is certainly accepted, unless there are violations. A
-    /// pattern, a format or the code of a type may still reject them.
+    /// `true` unless a pattern, a format or a type's own code may still reject the arguments, as far as
+    /// the schema tells.
     pub is_decided: bool,
 }
 
@@ -220,6 +220,8 @@ impl<'j> Walk<'j> {
         let Some(number) = Decimal::parse(text).whole() else {
             return self.report_mismatch(schema, text, path);
         };
+        // Beyond 128 bits the type decides.
+        self.is_decided &= number != i128::MIN && number != i128::MAX;
         let limit = if number < range.minimum {
             Some((" is below the minimum ", range.minimum))
         } else if number > range.maximum {
