@@ -224,6 +224,7 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
         __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
+    let examples = examples(tool, handler);
     let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
     let generics = generics.unwrap_or_default();
     let (parameters, _, conditions) = generics.split_for_impl();
@@ -238,7 +239,59 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 
         #invoke
         #constants
+        #examples
     }
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)] fn f(city: &str)
+// Output: const _: () = examples::check("f", <f as Tool>::SOURCE.parameters, "{\"city\":\"Lisbon\"}");
+//
+// A constant for each, so that one build shows the errors of all. A constant cannot be generic.
+fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
+    if has_generics(tool) {
+        return TokenStream::new();
+    }
+    let name = string(&value(&tool.name));
+    let checks = tool.examples.iter().map(|example| {
+        let text = string(&example.text);
+        // With this span, an error underlines the example.
+        quote_spanned! {example.literal.span()=>
+            const _: () = __tool_core::examples::check(
+                #name,
+                <#handler as __tool_core::Tool>::SOURCE.parameters,
+                #text,
+            );
+        }
+    });
+    checks.collect()
+}
+
+fn has_generics(tool: &Tool) -> bool {
+    let owner = tool.owner.as_ref();
+    owner.is_some_and(|owner| is_generic(&owner.generics))
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)]
+// Output: examples: Cow::Borrowed(&[Cow::Borrowed("{\"city\":\"Lisbon\"}")]),
+fn example_texts(tool: &Tool) -> Option<TokenStream> {
+    if tool.examples.is_empty() {
+        return None;
+    }
+    let texts: Vec<_> = tool.examples.iter().map(|one| string(&one.text)).collect();
+    let list = code!(&[#(__tool_core::Cow::Borrowed(#texts)),*]);
+    if !has_generics(tool) {
+        return Some(code!(examples: __tool_core::Cow::Borrowed(#list),));
+    }
+    let name = string(&value(&tool.name));
+    let checked = quote_spanned! {tool.examples[0].literal.span()=>
+        __tool_core::examples::checked(
+            #name,
+            <Self as __tool_core::Tool>::SOURCE.parameters,
+            &[#(#texts),*],
+            #list,
+        )
+    };
+    Some(code!(examples: __tool_core::Cow::Borrowed(#checked),))
 }
 
 // Input:  /// Weather forecast.
@@ -437,6 +490,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         .chain(needs(tool))
         .chain(timeout)
         .chain(parallel)
+        .chain(example_texts(tool))
         .collect();
     (!fields.is_empty()).then(|| {
         code! {
