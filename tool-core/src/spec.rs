@@ -94,6 +94,8 @@ pub struct Details {
     pub when_to_use: Option<Cow<'static, str>>,
     pub returns: Option<Cow<'static, str>>,
     pub tags: Cow<'static, [Cow<'static, str>]>,
+    /// JSON texts of arguments, without white space.
+    pub examples: Cow<'static, [Cow<'static, str>]>,
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
@@ -107,11 +109,15 @@ impl Details {
         when_to_use: None,
         returns: None,
         tags: Cow::Borrowed(&[]),
+        examples: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
         parallel: None,
     };
 }
+
+/// The most bytes of an example in an error.
+const MAX_OFFERED: usize = 512;
 
 impl ToolSpec {
     /// Returns the name to display to people, if there is one.
@@ -180,6 +186,40 @@ impl ToolSpec {
     pub fn tags(&self) -> impl ExactSizeIterator<Item = &str> {
         let tags = self.details().map_or(&[][..], |details| &details.tags);
         tags.iter().map(|tag| &**tag)
+    }
+
+    /// Returns the example calls: the arguments of each as JSON text. Its schema accepts them.
+    ///
+    /// Anthropic's models get them, catalogues show them, and the error of a rejected call repeats one.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Weather in a city.
+    /// #[tool(example = r#"{"city": "Lisbon"}"#, example = r#"{"city": "Porto", "days": 3}"#)]
+    /// fn get_weather(city: &str, #[param(range = 1..=14)] days: Option<u8>) -> String {
+    ///     format!("{city} {days:?}")
+    /// }
+    ///
+    /// let examples = [r#"{"city":"Lisbon"}"#, r#"{"city":"Porto","days":3}"#];
+    /// assert!(get_weather::SPEC.examples().eq(examples));
+    /// ```
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = &str> {
+        let details = self.details();
+        let examples = details.map_or(&[][..], |details| &details.examples);
+        examples.iter().map(|example| &**example)
+    }
+
+    /// Returns the example that the error of a rejected call repeats: one that is short enough.
+    #[cold]
+    pub(crate) fn offered_example(&self) -> Option<&str> {
+        self.examples().find(|example| example.len() <= MAX_OFFERED)
+    }
+
+    #[inline]
+    pub(crate) fn has_examples(&self) -> bool {
+        let details = self.details();
+        details.is_some_and(|details| !details.examples.is_empty())
     }
 
     /// Returns the schema of the arguments: an object.

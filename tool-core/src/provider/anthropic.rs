@@ -184,7 +184,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 
 /// Anthropic's Messages API (`/v1/messages`).
 ///
-/// All results go into one user message, before any text of the user (Anthropic's guide to tool
+/// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
+/// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
@@ -251,6 +252,13 @@ impl Anthropic {
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
                         out.word("input_schema").raw(tool.portable_json());
+                    }
+                    if tool.has_examples() {
+                        out.word("input_examples").array(|out| {
+                            for example in tool.examples() {
+                                out.raw(example);
+                            }
+                        });
                     }
                     if Some(at) == marked {
                         out.word("cache_control").raw(CACHED);
