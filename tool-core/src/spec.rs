@@ -101,6 +101,10 @@ pub struct Details {
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// `true` if the provider makes calls follow the schema, whatever the dialect says.
+    pub strict: Option<bool>,
+    /// `true` if the provider streams arguments before it has validated them.
+    pub eager_input: Option<bool>,
 }
 
 impl Details {
@@ -113,6 +117,8 @@ impl Details {
         needs: &[],
         timeout: None,
         parallel: None,
+        strict: None,
+        eager_input: None,
     };
 }
 
@@ -142,6 +148,47 @@ impl ToolSpec {
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
         parallel.unwrap_or(self.trusted(self.annotations.read_only))
+    }
+
+    /// Returns `Some(true)` if the tool is sent as strict where the provider has that, and `Some(false)`
+    /// if it never is, as `#[tool(strict)]` and `#[tool(strict = false)]` say. Otherwise the dialect
+    /// decides.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Pays a bill.
+    /// #[tool(strict)]
+    /// fn pay(bill: u32) {
+    ///     # let _ = bill;
+    /// }
+    ///
+    /// /// Takes a note.
+    /// #[tool(strict = false)]
+    /// fn take_note(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![pay, take_note]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// let tools = json!(registry.render(&OpenAiChat::strict()));
+    /// assert_eq!(tools[0]["function"]["strict"], true);
+    /// assert!(tools[1]["function"]["strict"].is_null());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict(&self) -> Option<bool> {
+        self.details()?.strict
+    }
+
+    /// Returns `Some(true)` if the provider should stream the arguments of a call as the model writes
+    /// them, before they are complete and valid JSON, and `Some(false)` if it never should, as
+    /// `#[tool(eager_input)]` and `#[tool(eager_input = false)]` say. Otherwise the dialect decides.
+    /// Only Anthropic has such a setting.
+    pub fn eager_input(&self) -> Option<bool> {
+        self.details()?.eager_input
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.

@@ -131,7 +131,10 @@ async fn failures_are_results_and_what_can_not_be_routed_is_a_protocol_error() {
         let result = call(&client, "add", json!({"a": "two"})).await;
         assert_eq!(result["isError"], true);
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("- b: is missing") || text.contains("b"), "{text}");
+        assert!(
+            text.contains("- b: is missing") || text.contains("b"),
+            "{text}"
+        );
 
         let error = &call(&client, "ad", json!({})).await["error"];
         assert_eq!(error["code"], -32602);

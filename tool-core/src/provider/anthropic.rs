@@ -178,8 +178,8 @@ pub(crate) const STRICT: Subset = Subset {
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic { is_strict: false }),
-    ("Anthropic, strict", &Anthropic { is_strict: true }),
+    ("Anthropic", &Anthropic::new(false)),
+    ("Anthropic, strict", &Anthropic::new(true)),
 ];
 
 /// Anthropic's Messages API (`/v1/messages`).
@@ -190,9 +190,48 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
+    has_eager_input: bool,
 }
 
 impl Anthropic {
+    const fn new(is_strict: bool) -> Anthropic {
+        Anthropic {
+            is_strict,
+            has_eager_input: false,
+        }
+    }
+
+    /// Streams the arguments of calls as the model writes them, before they are complete and valid JSON
+    /// (`eager_input_streaming`), except for tools with `#[tool(eager_input = false)]`. A response that is
+    /// truncated then has incomplete arguments, and the call gets an error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Writes a report.
+    /// #[tool]
+    /// fn write_report(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![write_report]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default().eager_input()));
+    /// assert_eq!(tools[0]["eager_input_streaming"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn eager_input(mut self) -> Anthropic {
+        self.has_eager_input = true;
+        self
+    }
+
+    /// Returns `true` if a tool is sent as strict.
+    fn is_strict(self, tool: &ToolEntry) -> bool {
+        tool.strict().unwrap_or(self.is_strict)
+    }
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -224,7 +263,7 @@ impl Anthropic {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> Anthropic {
-        Anthropic { is_strict: true }
+        Anthropic::new(true)
     }
 }
 
@@ -246,7 +285,7 @@ impl Anthropic {
             for (at, tool) in tools.iter().enumerate() {
                 out.object(|out| {
                     write_head(tool, out);
-                    if self.is_strict {
+                    if self.is_strict(tool) {
                         let target = Target::AnthropicStrict;
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
@@ -259,6 +298,10 @@ impl Anthropic {
                                 out.raw(example);
                             }
                         });
+                    }
+                    let eager = self.has_eager_input.then_some(true);
+                    if let Some(is_eager) = tool.eager_input().or(eager) {
+                        out.word("eager_input_streaming").boolean(is_eager);
                     }
                     if Some(at) == marked {
                         out.word("cache_control").raw(CACHED);
@@ -446,11 +489,12 @@ impl Dialect for Anthropic {
 
     /// Only strict tools have limits.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        if self.is_strict {
-            broken(Target::AnthropicStrict, tools)
-        } else {
-            Vec::new()
+        if tools.iter().all(|tool| self.is_strict(tool)) {
+            return broken(Target::AnthropicStrict, tools);
         }
+        let strict = tools.iter().filter(|tool| self.is_strict(tool));
+        let strict: Vec<_> = strict.cloned().collect();
+        broken(Target::AnthropicStrict, &strict)
     }
 }
 

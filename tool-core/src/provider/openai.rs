@@ -272,7 +272,7 @@ impl OpenAiChat {
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, |tool, out| {
-            if self.is_strict {
+            if tool.strict().unwrap_or(self.is_strict) {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &STRICT, "parameters", out);
             } else {
@@ -512,7 +512,7 @@ impl Dialect for OpenAiResponses {
                 out.object(|out| {
                     out.word("type").string("function");
                     write_head(tool, out);
-                    if self.is_strict {
+                    if tool.strict().unwrap_or(self.is_strict) {
                         let target = Target::OpenAiStrict;
                         strict_or_plain(tool, target, &STRICT, "parameters", out);
                     } else {

@@ -1054,11 +1054,7 @@ const fn write_expected<const N: usize>(schema: &Schema, line: &mut ConstString<
     }
 }
 
-const fn write_lengths<const N: usize>(
-    lengths: Lengths,
-    unit: &str,
-    line: &mut ConstString<N>,
-) {
+const fn write_lengths<const N: usize>(lengths: Lengths, unit: &str, line: &mut ConstString<N>) {
     if lengths.is_any() {
         return;
     }

@@ -490,15 +490,21 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let nanos = respanned(timeout.subsec_nanos());
         code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let parallel = tool
-        .parallel
-        .map(respanned)
-        .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
+    let flags = [
+        ("parallel", tool.parallel),
+        ("strict", tool.strict),
+        ("eager_input", tool.eager_input),
+    ];
+    let flags = flags.into_iter().filter_map(|(field, flag)| {
+        let field = format_ident!("{field}", span = site());
+        let flag = respanned(flag?);
+        Some(code!(#field: __tool_core::Some(#flag),))
+    });
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
-        .chain(parallel)
+        .chain(flags)
         .chain(example_texts(tool))
         .collect();
     (!fields.is_empty()).then(|| {

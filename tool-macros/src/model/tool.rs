@@ -51,6 +51,10 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// `strict`, with its value.
+    pub(crate) strict: Option<bool>,
+    /// `eager_input`, with its value.
+    pub(crate) eager_input: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -222,7 +226,8 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
-        let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
+        let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
+            .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         let examples = examples(&mut keys, errors);
@@ -270,6 +275,8 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            strict,
+            eager_input,
             is_blocking,
             timeout,
             examples,
