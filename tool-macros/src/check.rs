@@ -7,6 +7,7 @@ use syn::{Attribute, GenericArgument, GenericParam, PathArguments, Type};
 use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
+use crate::model::json_schema::json::Json;
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::reference;
 use crate::util::errors::Errors;
@@ -23,6 +24,25 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     output(tool, errors);
     tool_name(tool, errors);
     keys(tool, errors);
+    examples(tool, errors);
+}
+
+/// Checks the patterns of the parameters. A constant checks the rest, where types are known.
+fn examples(tool: &Tool, errors: &mut Errors) {
+    for example in &tool.examples {
+        for (key, argument) in &example.arguments {
+            let parameter = tool.parameters.iter().find(|one| one.key.as_str() == *key);
+            if let (Some(parameter), Json::String(text)) = (parameter, argument)
+                && let Some(pattern) = parameter.constraints.broken_pattern(text)
+            {
+                let message = format!(
+                    "`{key}` of this example does not match the pattern `{pattern}`; write a text \
+                     that does"
+                );
+                errors.at(&example.literal, message);
+            }
+        }
+    }
 }
 
 fn qualifiers(function: &Function, errors: &mut Errors) {

@@ -240,6 +240,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
         __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
+    let examples = examples(tool, handler);
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
     let handler = handler.clone();
@@ -254,7 +255,59 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
 
         #invoke
         #constants
+        #examples
     }
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)] fn f(city: &str)
+// Output: const _: () = examples::check("f", <f as Tool>::SOURCE.parameters, "{\"city\":\"Lisbon\"}");
+//
+// A constant for each, so that one build shows the errors of all. A constant cannot be generic.
+fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
+    if tool.examples.is_empty() || has_generics(tool) {
+        return TokenStream::new();
+    }
+    let name = string(&value(&tool.name));
+    let checks = tool.examples.iter().map(|example| {
+        let text = string(&example.text);
+        // With this span, an error underlines the example.
+        quote_spanned! {example.literal.span()=>
+            const _: () = __tool_core::examples::check(
+                #name,
+                <#handler as __tool_core::Tool>::SOURCE.parameters,
+                #text,
+            );
+        }
+    });
+    checks.collect()
+}
+
+fn has_generics(tool: &Tool) -> bool {
+    let owner = tool.owner.as_ref();
+    owner.is_some_and(|owner| is_generic(&owner.generics))
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)]
+// Output: examples: Cow::Borrowed(&[Cow::Borrowed("{\"city\":\"Lisbon\"}")]),
+fn example_texts(tool: &Tool) -> Option<TokenStream> {
+    if tool.examples.is_empty() {
+        return None;
+    }
+    let texts: Vec<_> = tool.examples.iter().map(|one| string(&one.text)).collect();
+    let list = code!(&[#(__tool_core::Cow::Borrowed(#texts)),*]);
+    if !has_generics(tool) {
+        return Some(code!(examples: __tool_core::Cow::Borrowed(#list),));
+    }
+    let name = string(&value(&tool.name));
+    let checked = quote_spanned! {tool.examples[0].literal.span()=>
+        __tool_core::examples::checked(
+            #name,
+            <Self as __tool_core::Tool>::SOURCE.parameters,
+            &[#(#texts),*],
+            #list,
+        )
+    };
+    Some(code!(examples: __tool_core::Cow::Borrowed(#checked),))
 }
 
 // Input:  /// Weather forecast.
@@ -450,15 +503,22 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let nanos = respanned(timeout.subsec_nanos());
         code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let parallel = tool
-        .parallel
-        .map(respanned)
-        .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
+    let flags = [
+        ("parallel", tool.parallel),
+        ("strict", tool.strict),
+        ("eager_input", tool.eager_input),
+    ];
+    let flags = flags.into_iter().filter_map(|(field, flag)| {
+        let field = format_ident!("{field}", span = site());
+        let flag = respanned(flag?);
+        Some(code!(#field: __tool_core::Some(#flag),))
+    });
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
-        .chain(parallel)
+        .chain(flags)
+        .chain(example_texts(tool))
         .collect();
     (!fields.is_empty()).then(|| {
         code! {

@@ -3,7 +3,7 @@
 //! It becomes the same constant data as the schema of a type, and is enforced in the same way. A
 //! keyword that can't be enforced is an error.
 
-mod json;
+pub(crate) mod json;
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;

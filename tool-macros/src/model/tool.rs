@@ -11,6 +11,7 @@ use syn::{Attribute, Generics, LitInt, LitStr, ReturnType, Token, Type, Visibili
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
+use super::json_schema::json::{self, Json};
 use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
 use super::{Krate, krate};
 use crate::attr::{
@@ -50,14 +51,29 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// `strict`, with its value.
+    pub(crate) strict: Option<bool>,
+    /// `eager_input`, with its value.
+    pub(crate) eager_input: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
+    /// Calls, in the order of their keys.
+    pub(crate) examples: Vec<Example>,
     /// The parameters that the model fills.
     pub(crate) parameters: Vec<Parameter>,
     /// The parameters that the application fills.
     pub(crate) context: Vec<ContextParameter>,
     pub(crate) output: Option<Type>,
+}
+
+/// `example = r#"{…}"#`
+pub(crate) struct Example {
+    pub(crate) literal: LitStr,
+    /// The arguments, each with its key.
+    pub(crate) arguments: Vec<(String, Json)>,
+    /// Their JSON text, without white space.
+    pub(crate) text: String,
 }
 
 /// An `impl` block with `#[toolset]`.
@@ -211,9 +227,11 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
-        let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
+        let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
+            .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
+        let examples = examples(&mut keys, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -258,8 +276,11 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            strict,
+            eager_input,
             is_blocking,
             timeout,
+            examples,
             parameters,
             context,
             output,
@@ -417,6 +438,32 @@ fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
         }
     }
     tags
+}
+
+/// `example = r#"{"city":"Lisbon"}"#`, any number of times
+fn examples(keys: &mut Keys, errors: &mut Errors) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for literal in keys.texts("example", errors) {
+        let json = json::parse(&literal.value());
+        let text = json.as_ref().map(Json::text).unwrap_or_default();
+        match json {
+            Ok(Json::Object(_)) if examples.iter().any(|other| other.text == text) => {
+                errors.at(&literal, "duplicate example; remove one of the two");
+            }
+            Ok(Json::Object(arguments)) => examples.push(Example {
+                literal,
+                arguments,
+                text,
+            }),
+            Ok(_) => errors.at(
+                &literal,
+                "an example must be a JSON object with the arguments of a call; write \
+                 `example = r#\"{\"key\": \"value\"}\"#`",
+            ),
+            Err(problem) => errors.at(&literal, problem),
+        }
+    }
+    examples
 }
 
 fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {
