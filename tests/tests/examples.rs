@@ -31,7 +31,9 @@ fn without_examples(city: &str, #[param(range = 1..=14)] days: Option<u8>) -> St
 }
 
 /// Draws.
-#[tool(example = r#"{"shapes": [{"kind": "group", "shapes": [{"kind": "circle", "radius": 1.5}]}, {"kind": "circle", "radius": 2}], "size": [3, 4]}"#)]
+#[tool(
+    example = r#"{"shapes": [{"kind": "group", "shapes": [{"kind": "circle", "radius": 1.5}]}, {"kind": "circle", "radius": 2}], "size": [3, 4]}"#
+)]
 fn draw(shapes: Vec<Shape>, size: (u8, u8), note: Option<String>) -> usize {
     drop((size, note));
     shapes.len()
@@ -73,7 +75,9 @@ fn examples_keep_their_order_and_spelling() {
 struct Home<T>(T);
 
 #[toolset]
-impl<T: ToolType + Serialize + serde::de::DeserializeOwned + Clone + Send + Sync + 'static> Home<T> {
+impl<T: ToolType + Serialize + serde::de::DeserializeOwned + Clone + Send + Sync + 'static>
+    Home<T>
+{
     /// Sets the light.
     #[tool(example = r#"{"on": true}"#)]
     fn light(&self, on: T) -> T {
@@ -104,7 +108,11 @@ fn anthropic_gets_the_examples_and_nobody_else() {
         );
         // As the provider checks it.
         let schema = jsonschema::validator_for(&tools[0]["input_schema"]).expect("a schema");
-        assert!(examples.as_array().is_some_and(|all| all.iter().all(|one| schema.is_valid(one))));
+        assert!(
+            examples
+                .as_array()
+                .is_some_and(|all| all.iter().all(|one| schema.is_valid(one)))
+        );
         if let Value::Object(tool) = &mut tools[0] {
             tool.remove("input_examples");
         }
@@ -129,12 +137,22 @@ fn anthropic_gets_the_examples_and_nobody_else() {
 #[test]
 fn a_rejected_call_is_told_one_that_fits() {
     let registry = registry(tools![get_weather, without_examples].into_iter().take(1));
-    let text = call(&registry, "get_weather", r#"{"days":30,"contry":"Portugal"}"#);
+    let text = call(
+        &registry,
+        "get_weather",
+        r#"{"days":30,"contry":"Portugal"}"#,
+    );
     let (list, example) = text.rsplit_once('\n').expect("several lines");
-    assert!(list.ends_with("\n- city: missing; expected a string"), "{text}");
+    assert!(
+        list.ends_with("\n- city: missing; expected a string"),
+        "{text}"
+    );
     assert_eq!(example, format!("a call that fits: {FIRST}"));
     let text = call(&registry, "get_weather", r#"{"city":"#);
-    assert!(text.ends_with(&format!("\na call that fits: {FIRST}")), "{text}");
+    assert!(
+        text.ends_with(&format!("\na call that fits: {FIRST}")),
+        "{text}"
+    );
     // It does fit.
     assert_eq!(call(&registry, "get_weather", FIRST), "Lisbon Some(3)");
 
@@ -158,7 +176,10 @@ fn a_call_with_hooks_is_told_too() {
     let registry = Registry::builder().tools(tools![get_weather]);
     let registry = registry.before(async |_| Gate::Allow).build();
     let text = call(&registry.expect("one tool"), "get_weather", "{}");
-    assert!(text.ends_with(&format!("\na call that fits: {FIRST}")), "{text}");
+    assert!(
+        text.ends_with(&format!("\na call that fits: {FIRST}")),
+        "{text}"
+    );
 }
 
 /// Fails.
@@ -178,7 +199,10 @@ fn other_errors_have_no_example() {
         "content": [{"type": "tool_use", "id": "1", "name": "get_weather", "input": {}}],
     });
     let calls = Anthropic::default().calls(&response).expect("a call");
-    let text = registry.call_blocking(calls[0].clone()).content().to_owned();
+    let text = registry
+        .call_blocking(calls[0].clone())
+        .content()
+        .to_owned();
     assert!(text.contains("truncated"), "{text}");
     assert!(!text.contains("fits"), "{text}");
 }
@@ -195,7 +219,10 @@ fn store(text: &str) -> usize {
 #[test]
 fn a_long_example_is_not_in_an_error() {
     let text = call(&registry(tools![store]), "store", "{}");
-    assert!(text.ends_with(r#"a call that fits: {"text":"short"}"#), "{text}");
+    assert!(
+        text.ends_with(r#"a call that fits: {"text":"short"}"#),
+        "{text}"
+    );
 }
 
 #[test]
@@ -204,7 +231,10 @@ fn a_limited_error_has_the_whole_example_or_none() {
         let builder = Registry::builder().tools(tools![get_weather]);
         let registry = builder.output_cap(cap).build().expect("one tool");
         let text = call(&registry, "get_weather", "{}");
-        assert!(!text.contains("fits") || text.ends_with(FIRST), "{cap}: {text}");
+        assert!(
+            !text.contains("fits") || text.ends_with(FIRST),
+            "{cap}: {text}"
+        );
     }
 }
 
@@ -218,7 +248,10 @@ fn an_error_that_was_passed_on_keeps_its_violations() {
             let inner = inner.clone();
             async move {
                 let call = ToolCall::new("id", "get_weather", arguments);
-                inner.call_blocking(call).into_result().map_err(|error| error.to_string())
+                inner
+                    .call_blocking(call)
+                    .into_result()
+                    .map_err(|error| error.to_string())
             }
         });
     let outer = registry([outer.expect("a tool").into()]);
@@ -239,13 +272,17 @@ fn catalogues_show_the_examples() {
         assert!(markdown.contains(text), "{text} is missing in {markdown}");
     }
     let html = registry.docs().to_html();
-    assert!(html.contains("Example calls") && html.contains("São 🌊"), "{html}");
+    assert!(
+        html.contains("Example calls") && html.contains("São 🌊"),
+        "{html}"
+    );
     assert_eq!(docs::example(&get_weather::SPEC).as_deref(), Ok(FIRST));
 }
 
 #[test]
 fn a_changed_example_is_a_change_of_wording() {
-    let [with, without] = [tools![get_weather], tools![without_examples]].map(|tools| registry(tools).lock());
+    let [with, without] =
+        [tools![get_weather], tools![without_examples]].map(|tools| registry(tools).lock());
     let changes = compare(&without, &with);
     assert_eq!(changes.class(), Some(Class::Wording));
     let lines: Vec<_> = changes.iter().map(ToString::to_string).collect();
@@ -272,10 +309,20 @@ fn a_check_tries_what_the_compiler_cannot_decide() {
 
 #[test]
 fn a_check_runs_examples_only_when_asked() {
-    let registry = registry(tools![get_weather, fail, without_examples].into_iter().take(2));
-    testing::check(&registry).examples().run_examples(["get_weather"]).run();
+    let registry = registry(
+        tools![get_weather, fail, without_examples]
+            .into_iter()
+            .take(2),
+    );
+    testing::check(&registry)
+        .examples()
+        .run_examples(["get_weather"])
+        .run();
     let text = failure(|| testing::check(&registry).run_examples(["fail"]).run());
-    assert!(text.contains(r#"the example {"text":"a"} of `fail` fails: "#), "{text}");
+    assert!(
+        text.contains(r#"the example {"text":"a"} of `fail` fails: "#),
+        "{text}"
+    );
     assert!(text.contains("no a"), "{text}");
     let text = failure(|| testing::check(&registry).run_examples(["other"]).run());
     assert_eq!(text, "no example to run of `other`");
@@ -292,7 +339,9 @@ fn schema() -> Value {
 
 #[test]
 fn a_dynamic_tool_rejects_an_example_that_its_schema_rejects() {
-    let builder = DynamicTool::builder("read").description("Reads.").parameters(schema());
+    let builder = DynamicTool::builder("read")
+        .description("Reads.")
+        .parameters(schema());
     let tool = builder
         .example_json(r#"{"mode": 1, "mode": 2, "file-path": "a"}"#)
         .example_json("{")
@@ -314,7 +363,9 @@ fn a_dynamic_tool_rejects_an_example_that_its_schema_rejects() {
 
 #[test]
 fn a_foreign_tool_has_examples_with_the_keys_of_models() {
-    let builder = DynamicTool::foreign("read/file").description("Reads.").parameters(schema());
+    let builder = DynamicTool::foreign("read/file")
+        .description("Reads.")
+        .parameters(schema());
     let tool = builder
         .example_json(r#"{"mode": 7, "file-path": "a"}"#)
         .example(json!({"mode": "r"}))
@@ -323,13 +374,21 @@ fn a_foreign_tool_has_examples_with_the_keys_of_models() {
     assert!(tool.spec().examples().eq([r#"{"mode":7,"file_path":"a"}"#]));
     let repairs: Vec<_> = tool.repairs().iter().map(ToString::to_string).collect();
     assert!(
-        repairs.iter().any(|one| one.starts_with(r#"its example {"mode":"r"}: "#)),
+        repairs
+            .iter()
+            .any(|one| one.starts_with(r#"its example {"mode":"r"}: "#)),
         "{repairs:?}"
     );
     let registry = registry([tool.into()]);
-    testing::check(&registry).examples().run_examples(["read_file"]).run();
+    testing::check(&registry)
+        .examples()
+        .run_examples(["read_file"])
+        .run();
     let text = call(&registry, "read_file", "{}");
-    assert!(text.ends_with(r#"a call that fits: {"mode":7,"file_path":"a"}"#), "{text}");
+    assert!(
+        text.ends_with(r#"a call that fits: {"mode":7,"file_path":"a"}"#),
+        "{text}"
+    );
     // A client with the original name may know the original keys only.
     let text = call(&registry, "read/file", "{}");
     assert!(!text.contains("fits"), "{text}");

@@ -146,7 +146,11 @@ impl Section {
             write_fields(out, fields, "Always present");
         }
         let is_one = self.examples.as_ref().map_or(true, |all| all.len() == 1);
-        out.heading(if is_one { "Example call" } else { "Example calls" });
+        out.heading(if is_one {
+            "Example call"
+        } else {
+            "Example calls"
+        });
         match &self.examples {
             Ok(examples) => examples.iter().for_each(|arguments| out.json(arguments)),
             Err(reason) => out.sentence(&format!("Not available: {reason}.")),

@@ -136,7 +136,9 @@ impl Keys {
             }
         };
         let known = self.found.iter().map(|key| &key.name).chain(&self.invalid);
-        let is_repeatable = REPEATABLE.iter().any(|(of, key)| *of == kind && name == key);
+        let is_repeatable = REPEATABLE
+            .iter()
+            .any(|(of, key)| *of == kind && name == key);
         if !is_repeatable && known.into_iter().any(|other| *other == name) {
             errors.at(
                 &name,

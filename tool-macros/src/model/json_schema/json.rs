@@ -182,7 +182,8 @@ impl Reader<'_> {
                 Some('\\') => text.push(escape(&mut characters)?),
                 Some(control) if control < ' ' => {
                     return Err(
-                        "invalid JSON: a control character in a string; escape it, as in `\\n`".into(),
+                        "invalid JSON: a control character in a string; escape it, as in `\\n`"
+                            .into(),
                     );
                 }
                 Some(other) => text.push(other),
@@ -258,9 +259,28 @@ mod tests {
     fn what_is_not_json_is_rejected() {
         let deep = "[".repeat(200);
         for text in [
-            "", "{", "{,}", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "01", "1.", ".5", "+1", "1e", "1e999",
-            "'a'", "\"\n\"", r#""\ud800""#, r#""\x""#, r#""\u00g0""#, "tru", "1 2", "NaN",
-            "{\"a\":1,\"a\":2}", &deep,
+            "",
+            "{",
+            "{,}",
+            "[1,]",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "1e999",
+            "'a'",
+            "\"\n\"",
+            r#""\ud800""#,
+            r#""\x""#,
+            r#""\u00g0""#,
+            "tru",
+            "1 2",
+            "NaN",
+            "{\"a\":1,\"a\":2}",
+            &deep,
         ] {
             assert!(parse(text).is_err(), "{text:?}");
         }
