@@ -55,6 +55,7 @@ mod model;
 #[cfg(feature = "tower")]
 mod service;
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 #[cfg(feature = "tower")]
@@ -77,7 +78,7 @@ use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, StreamEvent};
+use crate::provider::dialect::{Dialect, RequestError, RequestOptions, StreamEvent, ToolChoice};
 use crate::run::{
     Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
 };
@@ -106,6 +107,7 @@ pub struct Agent {
     call_service: Option<CallService>,
     cancellation: Option<CancellationToken>,
     max_duration: Option<Duration>,
+    options: RequestOptions,
 }
 
 /// A function that is applied to every call before it runs.
@@ -129,7 +131,56 @@ impl Agent {
             call_service: None,
             cancellation: None,
             max_duration: None,
+            options: RequestOptions::new(),
         }
+    }
+
+    /// Sets which tools the model may or must call. Once it has made a call that
+    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) asks for, the choice is
+    /// [`Auto`](ToolChoice::Auto) until the next message of the user, so that the model can answer.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_core::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .tool_choice(ToolChoice::Required)
+    ///     .parallel(false)
+    ///     .cached();
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_choice(self, choice: ToolChoice) -> Self {
+        self.change_request(|options| options.choice(choice))
+    }
+
+    /// Allows the model only the tools with these names; see [`RequestOptions::only`]. The registry still
+    /// runs a call of another tool.
+    pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        self.change_request(|options| options.only(names))
+    }
+
+    /// Allows or forbids several calls in one response. By default, the provider decides.
+    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) says whether such calls run
+    /// concurrently.
+    pub fn parallel(self, is_allowed: bool) -> Self {
+        self.change_request(|options| options.parallel(is_allowed))
+    }
+
+    /// Lets the provider cache the tools; see [`RequestOptions::cached`].
+    pub fn cached(self) -> Self {
+        self.change_request(RequestOptions::cached)
+    }
+
+    /// Replaces the settings of requests.
+    pub fn request_options(self, options: RequestOptions) -> Self {
+        self.change_request(|_| options)
+    }
+
+    fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
+        self.options = change(self.options);
+        self
     }
 
     /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
@@ -399,11 +450,19 @@ impl Agent {
                     return Ok(RunOutcome::OutOfTime);
                 }
                 Step::Request(messages) => {
-                    let tools = self.registry.render(dialect);
+                    let messages = Arc::clone(messages);
+                    let options = if run.has_called() {
+                        self.options.without_required_choice()
+                    } else {
+                        Cow::Borrowed(&self.options)
+                    };
+                    let request = self.registry.tool_request(dialect, &options);
+                    let (tools, fields) = request.map_err(AgentError::Request)?.into_parts();
                     let request = Request {
-                        messages: Arc::clone(messages),
+                        messages,
                         tools,
                         prefers_stream: events.is_some(),
+                        fields,
                     };
                     let asking = until_cancelled(&token, self.response(request, events.as_ref()));
                     let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await
@@ -643,6 +702,8 @@ impl fmt::Debug for Agent {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// The settings of the request don't fit the tools.
+    Request(RequestError),
     /// The request failed.
     Model(ModelError),
     /// The dialect can't read the response, or the run was changed from outside.
@@ -663,6 +724,7 @@ impl fmt::Display for AgentError {
             AgentError::Model(error) => {
                 return write!(f, "the request to the model failed: {error}");
             }
+            AgentError::Request(error) => return error.fmt(f),
             AgentError::Run(error) => return error.fmt(f),
             AgentError::Journal(error) => return error.fmt(f),
             AgentError::Replay(error) => {
@@ -686,7 +748,10 @@ impl Error for AgentError {
             AgentError::Model(error) => error.source(),
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
-            AgentError::Replay(_) | AgentError::NoRuntime(_) | AgentError::Unfinished(_) => None,
+            AgentError::Request(_)
+            | AgentError::Replay(_)
+            | AgentError::NoRuntime(_)
+            | AgentError::Unfinished(_) => None,
         }
     }
 }

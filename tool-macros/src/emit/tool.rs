@@ -205,13 +205,19 @@ fn handler(tool: &Tool) -> TokenStream {
             }
         }
         // A struct with braces is not a value, so it does not clash with the function.
-        None => quote! {
-            #(#cfgs)*
-            #[doc = #doc]
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
-            #vis struct #ident {}
-        },
+        None => {
+            // With the hygiene of the expansion, nobody wrote them to lints.
+            let attributes = quote! {
+                #[doc = #doc]
+                #[doc(hidden)]
+                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub, clippy::all, clippy::pedantic, clippy::restriction)]
+            };
+            code! {
+                #(#cfgs)*
+                #attributes
+                #vis struct #ident {}
+            }
+        }
     }
 }
 
@@ -320,8 +326,10 @@ fn source(tool: &Tool) -> TokenStream {
     };
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let generics = generics.filter(|generics| is_generic(generics));
-    let arguments = generics.map(|generics| generics.split_for_impl().1);
-    let arguments = arguments.as_ref().map(syn::TypeGenerics::as_turbofish);
+    let arguments = generics.map(|generics| {
+        let (_, arguments, _) = generics.split_for_impl();
+        code!(::#arguments)
+    });
     let parameters = parameters(tool);
     let output = output(tool).map(|output| code!(output: #output,));
     code! {
@@ -484,6 +492,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
     });
     let parallel = tool
         .parallel
+        .map(respanned)
         .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
     let fields: TokenStream = texts
         .chain(tags)

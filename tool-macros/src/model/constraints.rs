@@ -52,7 +52,7 @@ pub(crate) struct Constraints {
     pub(crate) is_recursive: bool,
 }
 
-/// What replaces the type's own schema.
+/// The replacement for the type's own schema.
 pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
     Schema { text: String, schema: JsonSchema },
@@ -153,10 +153,14 @@ fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let span = tokens.span();
     match Range::parse(tokens.clone()) {
         Ok(Range::Integers(from, to)) => Some(
-            Constraint::new("integers", span, vec![option(from), option(to)])
-                .keyword("minimum", from)
-                .keyword("maximum", to)
-                .summary(between(from, to)),
+            Constraint::new(
+                "integers",
+                span,
+                vec![option(from.map(respanned)), option(to.map(respanned))],
+            )
+            .keyword("minimum", from)
+            .keyword("maximum", to)
+            .summary(between(from, to)),
         ),
         Ok(Range::Numbers(from, to, is_exclusive)) => {
             let arguments = [(from, false), (to, is_exclusive)]

@@ -22,6 +22,8 @@ use crate::util::errors::Errors;
 use crate::util::grammar::tag_error;
 use crate::util::literal::Literal;
 use crate::util::names::plain;
+use crate::util::site::site;
+use crate::util::tokens::add_predicate;
 
 /// A function with `#[tool]`.
 pub(crate) struct Tool {
@@ -367,8 +369,10 @@ fn owned_generics(block: &Block) -> Generics {
     let clause = block.generics.where_clause.to_token_stream();
     let clause = syn::parse2(with_self_replaced(clause, &own));
     generics.where_clause = clause.unwrap_or_default();
-    let bounds = &mut generics.make_where_clause().predicates;
-    bounds.push(syn::parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+    let bound = syn::parse_quote_spanned! {site()=>
+        #ty: ::core::marker::Send + ::core::marker::Sync + 'static
+    };
+    add_predicate(&mut generics, bound);
     generics
 }
 
