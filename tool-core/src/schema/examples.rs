@@ -824,6 +824,12 @@ struct Decimal {
     is_exact: bool,
 }
 
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "exponents are compared before, and `From` is not constant"
+)]
 impl Decimal {
     /// The most digits that are kept. More would not fit into 128 bits.
     const DIGITS: u32 = 37;
