@@ -31,7 +31,7 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
 fn examples(tool: &Tool, errors: &mut Errors) {
     for example in &tool.examples {
         for (key, argument) in &example.arguments {
-            let parameter = tool.parameters.iter().find(|one| value(&one.key) == *key);
+            let parameter = tool.parameters.iter().find(|one| one.key.as_str() == *key);
             if let (Some(parameter), Json::String(text)) = (parameter, argument)
                 && let Some(pattern) = parameter.constraints.broken_pattern(text)
             {

@@ -264,7 +264,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
 //
 // A constant for each, so that one build shows the errors of all. A constant cannot be generic.
 fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
-    if has_generics(tool) {
+    if tool.examples.is_empty() || has_generics(tool) {
         return TokenStream::new();
     }
     let name = string(&value(&tool.name));
