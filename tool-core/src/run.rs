@@ -596,13 +596,13 @@ impl Run {
         let (again, ended): (Vec<_>, Vec<_>) = started
             .map(|(index, call)| (index, call.call.head()))
             .partition(|(_, head)| {
-                let tool = registry.get(&head.name);
+                let tool = registry.get(&head.call.name);
                 tool.is_some_and(|tool| tool.is_repeatable())
             });
         let mut results = Vec::new();
         if self.state.is_cancelled {
             for (index, head) in again {
-                let error = ToolError::cancelled(&head.name);
+                let error = ToolError::cancelled(&head.call.name);
                 results.push((index, ToolResult::of_error(head, error)));
             }
         } else if !again.is_empty() {
@@ -610,7 +610,7 @@ impl Run {
             self.record(Change::Repeated(again));
         }
         for (index, head) in ended {
-            let error = ToolError::interrupted(&head.name);
+            let error = ToolError::interrupted(&head.call.name);
             results.push((index, ToolResult::of_error(head, error)));
         }
         for (index, result) in &results {
@@ -636,7 +636,7 @@ impl Run {
             .collect();
         self.record(Change::Cancelled);
         for (index, head) in open {
-            let error = ToolError::cancelled(&head.name);
+            let error = ToolError::cancelled(&head.call.name);
             self.end(index, ToolResult::of_error(head, error));
         }
         self.close(dialect);

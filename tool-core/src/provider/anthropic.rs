@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_callers, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -18,6 +18,8 @@ use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
+use crate::schema::messages;
+use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
@@ -85,6 +87,19 @@ const MAX_OPTIONAL: Rule = Rule::limit(
 const MAX_UNIONS: Rule = Rule::limit("anthropic.strict.max_union_parameters_total", 16, GUIDE);
 pub(crate) const ENUM_CASE: Rule = Rule::new("anthropic.strict.enum_case", GUIDE);
 
+const PROGRAMS: Source = Source::new("platform.claude.com, \"Programmatic tool calling\"", "2026");
+const CALLERS: Rule = Rule::list(
+    "anthropic.programmatic.callers",
+    &[
+        "code_execution_20250825",
+        "code_execution_20260120",
+        "code_execution_20260521",
+    ],
+    Source::new("anthropic 2.12.0 (Python), `ToolParam`", "2026-11"),
+);
+const CALLERS_STRICT: Rule = Rule::new("anthropic.strict.programmatic", PROGRAMS);
+const CALLERS_RECURSION: Rule = Rule::new("anthropic.programmatic.recursion", PROGRAMS);
+
 const IMAGE_TYPES: Rule = Rule::list(
     "anthropic.image_types",
     &["image/jpeg", "image/png", "image/gif", "image/webp"],
@@ -141,6 +156,9 @@ pub(crate) const PROFILE: Profile = Profile {
         &MAX_OPTIONAL,
         &MAX_UNIONS,
         &ENUM_CASE,
+        &CALLERS,
+        &CALLERS_STRICT,
+        &CALLERS_RECURSION,
         &IMAGE_TYPES,
         &IMAGE_BYTES,
         &FILE_TYPES,
@@ -151,6 +169,7 @@ pub(crate) const PROFILE: Profile = Profile {
         (Construct::FreeMap, &UNSUPPORTED),
         (Construct::Recursion, &UNSUPPORTED),
         (Construct::UnusualKey, &PROPERTY_KEY),
+        (Construct::Programmatic, &CALLERS_STRICT),
     ],
     tool_limits: &[
         (Count::Optional, &MAX_OPTIONAL),
@@ -241,20 +260,31 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "refusal",
         "stop_sequence",
     ],
+    custom: None,
+    has_origin: true,
 };
 
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        let program = program(hosted);
         out.array(|out| {
             for tool in tools {
+                // Strict mode rejects tools that programs call.
+                let program = program.filter(|_| is_callable(tool));
                 out.object(|out| {
                     write_head(tool, out);
-                    if self.is_strict {
+                    if self.is_strict && program.is_none() {
                         let target = Target::AnthropicStrict;
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
                         out.word("input_schema").raw(tool.portable_json());
+                        if self.is_strict {
+                            out.word("strict").boolean(false);
+                        }
+                    }
+                    if let Some(program) = program {
+                        write_callers(tool, program, out);
                     }
                 });
             }
@@ -342,14 +372,52 @@ impl Dialect for Anthropic {
         media::omitted(results, parts)
     }
 
-    /// Only strict tools have limits.
-    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        if self.is_strict {
+    /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        let mut all = if self.is_strict {
             broken(Target::AnthropicStrict, tools)
         } else {
             Vec::new()
+        };
+        if program(hosted).is_none() {
+            return all;
         }
+        for tool in tools.iter().filter(|tool| tool.programmatic().is_some()) {
+            let name = messages::name(&tool.name);
+            if !is_callable(tool) {
+                all.push(BrokenRule {
+                    rule: &CALLERS_RECURSION,
+                    message: format!(
+                        "Anthropic's programs cannot call {name}, whose arguments have a recursive type; \
+                         only the model can: remove `programmatic`, or limit the depth of the type"
+                    ),
+                });
+            } else if self.is_strict {
+                all.push(BrokenRule {
+                    rule: &CALLERS_STRICT,
+                    message: format!(
+                        "Anthropic's strict mode rejects tools that programs call: {name} is not \
+                         strict; remove `programmatic`, or do not use the strict mode"
+                    ),
+                });
+            }
+        }
+        all
     }
+}
+
+/// Returns the name of the code execution tool whose programs may call tools.
+fn program(hosted: &[HostedTool]) -> Option<&str> {
+    let kinds = hosted
+        .iter()
+        .filter_map(|tool| tool.json()["type"].as_str());
+    let mut kinds = kinds.filter(|kind| CALLERS.value.lists(kind));
+    kinds.next()
+}
+
+/// Returns `true` if programs may call a tool: a recursive type makes the whole request fail.
+fn is_callable(tool: &ToolSpec) -> bool {
+    tool.programmatic().is_some() && !tool.portable_json().contains(r#""$ref":"#)
 }
 
 /// Writes the parts of a result.
@@ -363,6 +431,7 @@ fn parts(result: &ToolResult) -> WrittenResult {
         }),
     };
     write_parts(result, |content, _| match content {
+        _ if result.is_programmatic() => Err(Unwritable::new("programs get text only")),
         Content::Image(Image(media)) => {
             IMAGES.check(media)?;
             Ok(Written::Inside(

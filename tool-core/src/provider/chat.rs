@@ -7,7 +7,9 @@ use crate::content::Content;
 use crate::provider::dialect::{JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, write_parts};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::response::{
+    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+};
 use crate::tool::ToolEntry;
 
 /// The format of a response, for providers to adapt.
@@ -21,6 +23,12 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     stop_reason: "finish_reason",
     // "error" is what OpenRouter and Mistral send for a response that failed on its way.
     truncated: &["length", "content_filter", "error"],
+    custom: Some(&CustomCalls {
+        kind: "custom",
+        name: "custom.name",
+        input: "custom.input",
+    }),
+    has_origin: false,
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.
@@ -32,15 +40,24 @@ pub(crate) fn write_tools(
 ) {
     out.array(|out| {
         for tool in tools {
-            out.object(|out| {
-                out.word("type").string("function");
-                out.word("function").object(|out| {
-                    write_head(tool, out);
-                    schema(tool, out);
-                });
-            });
+            write_function(tool, out, &schema);
         }
         hosted_tool::write(hosted, out);
+    });
+}
+
+/// Writes one function.
+pub(crate) fn write_function(
+    tool: &ToolEntry,
+    out: &mut JsonWriter,
+    schema: impl Fn(&ToolEntry, &mut JsonWriter),
+) {
+    out.object(|out| {
+        out.word("type").string("function");
+        out.word("function").object(|out| {
+            write_head(tool, out);
+            schema(tool, out);
+        });
     });
 }
 
@@ -69,7 +86,9 @@ pub(crate) fn calls_of(
 ) -> Result<Vec<ToolCall>, ResponseError> {
     let calls = format.optional_array(holder, "message.tool_calls")?;
     // Some servers omit the type.
-    let is_call = |call: &Value| is_type(call, "function") || call["type"].is_null();
+    let is_call = |call: &Value| {
+        is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
+    };
     format.calls(holder, calls, is_call)
 }
 

@@ -51,7 +51,7 @@ use crate::provider::rules::{BrokenRule, Target};
 use crate::provider::stream::{self, Unsupported};
 use crate::provider::subset::Subset;
 use crate::provider::usage;
-use crate::spec::ToolSpec;
+use crate::spec::{Grammar, Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
 
 pub use crate::provider::dialects::*;
@@ -338,13 +338,55 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 }
 
 /// Writes `name` and `description`, which have these keys with every provider.
+///
+/// The description has the grammar that no keyword of JSON Schema expresses.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
+    let mut prompt = tool.prompt();
+    if let (Some(freeform), Some(grammar @ Grammar::Lark(_))) = (tool.freeform(), tool.grammar()) {
+        let (key, rules) = (&freeform.key, grammar.definition());
+        let prompt = prompt.to_mut();
+        prompt.push_str(&format!(
+            "\n\n`{key}` must follow this Lark grammar:\n{rules}"
+        ));
+    }
+    write_name(tool, &prompt, out);
+}
+
+/// Writes `name` and `description` of a tool whose arguments are text. The description has what the
+/// schema of the parameter says.
+pub(crate) fn write_freeform_head(tool: &ToolSpec, out: &mut JsonWriter) {
+    let mut prompt = tool.prompt();
+    if let [property] = tool.properties() {
+        let notes =
+            reshape::text_notes(property, matches!(tool.grammar(), Some(Grammar::Regex(_))));
+        if !notes.is_empty() {
+            let prompt = prompt.to_mut();
+            prompt.push_str("\n\n");
+            prompt.push_str(&notes);
+        }
+    }
+    write_name(tool, &prompt, out);
+}
+
+fn write_name(tool: &ToolSpec, prompt: &str, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    let prompt = tool.prompt();
     // Bedrock rejects an empty description, and no provider requires one.
     if !(tool.is_dynamic() && prompt.trim().is_empty()) {
-        out.word("description").string(&prompt);
+        out.word("description").string(prompt);
     }
+}
+
+/// Writes who may call a tool: programs, which the provider names `program`, and perhaps the model.
+pub(crate) fn write_callers(tool: &ToolSpec, program: &str, out: &mut JsonWriter) {
+    let Some(programmatic) = tool.programmatic() else {
+        return;
+    };
+    out.word("allowed_callers").array(|out| {
+        if programmatic == Programmatic::Also {
+            out.string("direct");
+        }
+        out.string(program);
+    });
 }
 
 /// The names that a provider accepts.
@@ -431,7 +473,7 @@ pub(crate) fn strict_or_plain(
 pub(crate) fn wire_id(result: &ToolResult) -> Value {
     let number = match result.wire_id {
         WireId::Number => serde_json::from_str::<Number>(result.call_id()).ok(),
-        WireId::Text | WireId::Absent => None,
+        WireId::Text | WireId::Custom | WireId::Absent => None,
     };
     number.map_or_else(|| result.call_id().into(), Value::Number)
 }

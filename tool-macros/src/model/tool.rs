@@ -11,6 +11,7 @@ use syn::{Attribute, Generics, LitInt, LitStr, Path, ReturnType, Token, Type, Vi
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
+use super::freeform::Freeform;
 use super::krate;
 use super::types::{Passing, ends, peel, reference, without_lifetimes};
 use crate::attr::{
@@ -51,6 +52,10 @@ pub(crate) struct Tool {
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
+    /// Set if the model writes the argument as text.
+    pub(crate) freeform: Option<Freeform>,
+    /// `programmatic`: `true` if only programs call the tool, and the span.
+    pub(crate) programmatic: Option<(bool, Span)>,
     /// The parameters that the model fills.
     pub(crate) parameters: Vec<Parameter>,
     /// The parameters that the application fills.
@@ -211,6 +216,9 @@ impl Tool {
         let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
+        let freeform = Freeform::read(&mut keys, errors);
+        let programmatic = keys.flag_or("programmatic", "only", errors);
+        let programmatic = programmatic.filter(|(flag, ..)| *flag);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -233,8 +241,11 @@ impl Tool {
         if output.as_ref().is_none_or(is_unit) {
             doc_sections.report_returns(errors);
         }
-        let (parameters, context) =
+        let (mut parameters, context) =
             parameters(function, owner.as_ref(), &doc_sections.arguments, errors);
+        if let Some(freeform) = &freeform {
+            freeform.constrain(&mut parameters, errors);
+        }
         doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
@@ -257,6 +268,8 @@ impl Tool {
             parallel,
             is_blocking,
             timeout,
+            freeform,
+            programmatic: programmatic.map(|(_, is_only, span)| (is_only, span)),
             parameters,
             context,
             output,
