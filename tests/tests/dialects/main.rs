@@ -11,6 +11,7 @@ mod malformed_responses;
 mod media;
 mod oracles;
 mod programmatic;
+mod requests;
 mod results;
 mod sample_responses;
 mod streams;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_callers, write_head,
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    strict_or_plain, wire_id, write_callers, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -19,7 +20,7 @@ use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
 use crate::schema::messages;
-use crate::spec::ToolSpec;
+use crate::spec::{Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
@@ -245,6 +246,71 @@ impl Anthropic {
     }
 }
 
+impl Anthropic {
+    /// Writes the tools. With `is_cached`, the last one ends a cached prefix.
+    fn write(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        is_cached: bool,
+        out: &mut JsonWriter,
+    ) {
+        let marked = if is_cached && hosted.is_empty() {
+            tools.len().checked_sub(1)
+        } else {
+            None
+        };
+        let program = program(hosted);
+        out.array(|out| {
+            for (at, tool) in tools.iter().enumerate() {
+                // Strict mode rejects tools that programs call.
+                let program = program.filter(|_| is_callable(tool));
+                out.object(|out| {
+                    write_head(tool, out);
+                    if self.is_strict && program.is_none() {
+                        let target = Target::AnthropicStrict;
+                        let style = &STRICT;
+                        strict_or_plain(tool, target, style, "input_schema", out);
+                    } else {
+                        out.word("input_schema").raw(tool.portable_json());
+                        if self.is_strict {
+                            out.word("strict").boolean(false);
+                        }
+                    }
+                    if let Some(program) = program {
+                        write_callers(tool, program, out);
+                    }
+                    if Some(at) == marked {
+                        out.word("cache_control").raw(CACHED);
+                    }
+                });
+            }
+            match hosted.split_last() {
+                Some((last, others)) if is_cached => {
+                    hosted_tool::write(others, out);
+                    hosted_tool::write_with(last, "cache_control", CACHED, out);
+                }
+                _ => hosted_tool::write(hosted, out),
+            }
+        });
+    }
+}
+
+/// The end of a cached prefix (Anthropic's guide "Tool use with prompt caching").
+const CACHED: &str = r#"{"type":"ephemeral"}"#;
+
+/// Hosted tools with the value of `anthropic-beta` that they need (Anthropic's Python SDK,
+/// `BetaToolUnionParam` without the members of `ToolUnionParam`).
+const BETAS: [(&str, &str); 7] = [
+    ("advisor_20260301", "advisor-tool-2026-03-01"),
+    ("bash_20241022", "computer-use-2024-10-22"),
+    ("computer_20241022", "computer-use-2024-10-22"),
+    ("computer_20250124", "computer-use-2025-01-24"),
+    ("computer_20251124", "computer-use-2025-11-24"),
+    ("mcp_toolset", "mcp-client-2025-11-20"),
+    ("text_editor_20241022", "computer-use-2024-10-22"),
+];
+
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a message of Anthropic",
     call: "a `tool_use` block in `content`",
@@ -266,29 +332,78 @@ const FORMAT: ResponseFormat = ResponseFormat {
 
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        let program = program(hosted);
-        out.array(|out| {
-            for tool in tools {
-                // Strict mode rejects tools that programs call.
-                let program = program.filter(|_| is_callable(tool));
-                out.object(|out| {
-                    write_head(tool, out);
-                    if self.is_strict && program.is_none() {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
-                        out.word("input_schema").raw(tool.portable_json());
-                        if self.is_strict {
-                            out.word("strict").boolean(false);
-                        }
-                    }
-                    if let Some(program) = program {
-                        write_callers(tool, program, out);
-                    }
+        self.write(tools, hosted, false, out);
+    }
+
+    /// The choice also says whether several calls are allowed in a response. There is no list of allowed
+    /// tools (Anthropic's Python SDK, `ToolChoiceParam`). With extended thinking, the API rejects a
+    /// choice that requires a call.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
+        if let Some(schema) = schema {
+            out.field(&["output_config", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("schema").raw(&schema);
                 });
+            });
+        }
+        let parts = &parts.filtered(out);
+        out.tools(&["tools"], parts, |json| {
+            self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
+        });
+        for tool in parts.hosted() {
+            let name = tool.json()["type"].as_str();
+            if let Some((_, beta)) = BETAS.iter().find(|(tool, _)| Some(*tool) == name) {
+                out.header("anthropic-beta", beta);
             }
-            hosted_tool::write(hosted, out);
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        let programs = program(parts.hosted());
+        let has_programs = programs.is_some() && parts.tools().iter().any(|tool| is_callable(tool));
+        let mut parallel = parts.parallel();
+        if has_programs && parallel == Some(false) {
+            out.note(
+                "Anthropic cannot forbid several calls where programs call tools; they are allowed",
+            );
+            parallel = None;
+        }
+        let (kind, name) = match parts.choice() {
+            Some(Choice::None) => ("none", None),
+            Some(Choice::Required) => ("any", None),
+            // The API rejects the request.
+            Some(Choice::Tool(NamedTool::Function(tool)))
+                if programs.is_some()
+                    && is_callable(tool)
+                    && tool.programmatic() == Some(Programmatic::Only) =>
+            {
+                let name = messages::name(&tool.name);
+                return out.note(format!(
+                    "Anthropic cannot require a call of {name}, which only programs call; the model \
+                     chooses"
+                ));
+            }
+            Some(Choice::Tool(NamedTool::Function(tool))) => ("tool", Some(&*tool.name)),
+            Some(Choice::Tool(NamedTool::Hosted(tool))) => match tool.json()["name"].as_str() {
+                Some(name) => ("tool", Some(name)),
+                None => return out.cannot_require(tool),
+            },
+            Some(Choice::Auto) => ("auto", None),
+            None if parallel == Some(false) => ("auto", None),
+            None => return,
+        };
+        out.field(&["tool_choice"], |json| {
+            json.object(|json| {
+                json.word("type").string(kind);
+                if let Some(name) = name {
+                    json.word("name").string(name);
+                }
+                if let (Some(is_allowed), true) = (parallel, kind != "none") {
+                    json.word("disable_parallel_tool_use").boolean(!is_allowed);
+                }
+            });
         });
     }
 
