@@ -530,6 +530,7 @@ impl Agent {
                         tools,
                         prefers_stream: events.is_some(),
                         fields,
+                        continuation: run.continuation().clone(),
                     };
                     let asking = until_cancelled(&token, self.response(request, events.as_ref()));
                     let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await

@@ -92,7 +92,7 @@ use std::ops::Add;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
@@ -128,6 +128,9 @@ struct State {
     changes: u64,
     spent: Spent,
     is_cancelled: bool,
+    /// The fields of the next request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    continuation: Map<String, Value>,
 }
 
 /// A saved run. Its version is checked before the rest is read.
@@ -350,6 +353,12 @@ impl Run {
         Ok(())
     }
 
+    /// Returns the fields that the next request needs besides messages and tools; see
+    /// [`Dialect::continuation`](crate::dialect::Dialect::continuation).
+    pub fn continuation(&self) -> &Map<String, Value> {
+        &self.state.continuation
+    }
+
     /// Returns what the run needs next. Its state does not change.
     pub fn next(&self) -> Step<'_> {
         if let Some(round) = self.open_round() {
@@ -484,6 +493,7 @@ impl Run {
             usage: dialect.usage(&response),
             stop_reason: dialect.stop_reason(&response),
             is_paused: dialect.is_paused(&response),
+            continuation: dialect.continuation(&response),
             response: has_calls.then(|| Arc::new(response)),
             turn,
         })));

@@ -1,10 +1,14 @@
 //! Free-form tools: their text is the only argument, whatever form a provider sends it in.
 
+use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tool_core::agent::{Agent, Event};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
-    StreamEvent, XAi,
+    RequestOptions, StreamEvent, ToolChoice, XAi,
 };
+use tool_core::run::Run;
+use tool_core::testing::ScriptedModel;
 use tool_core::{
     Arguments, CallContext, DynamicTool, Gate, Grammar, Registry, Tool, ToolCall, ToolErrorKind,
     tool, tools,
@@ -493,4 +497,76 @@ fn pieces_are_checked_as_they_arrive() {
     arguments.push_freeform(&"x".repeat(50));
     arguments.push_freeform("y");
     assert!(arguments.finish().is_err());
+}
+
+#[test]
+fn a_choice_names_a_custom_tool() {
+    let request = |dialect: &dyn Dialect, options: RequestOptions| {
+        let request = registry()
+            .request(dialect)
+            .options(options)
+            .build()
+            .unwrap();
+        json!(request.fields())["tool_choice"].clone()
+    };
+    let options = || RequestOptions::new().choice(ToolChoice::tool("add"));
+    assert_eq!(
+        request(&OpenAiResponses::default(), options()),
+        json!({"type": "custom", "name": "add"})
+    );
+    assert_eq!(
+        request(&OpenAiChat::default(), options()),
+        json!({"type": "custom", "custom": {"name": "add"}})
+    );
+    assert_eq!(
+        request(&OpenAiChat::default().functions_only(), options()),
+        json!({"type": "function", "function": {"name": "add"}})
+    );
+    let only = RequestOptions::new().only(["add"]);
+    let choice = request(&OpenAiResponses::default(), only);
+    assert_eq!(choice["tools"], json!([{"type": "custom", "name": "add"}]));
+}
+
+/// The pieces of a streamed call, its result and what is saved of them.
+#[tokio::test]
+async fn an_agent_runs_a_freeform_call() {
+    let model = ScriptedModel::new([]);
+    model.push_stream(streamed_responses());
+    let message = json!({"type": "message", "role": "assistant",
+                         "content": [{"type": "output_text", "text": "Done."}]});
+    model.push(json!({"object": "response", "status": "completed", "output": [message]}));
+    let dialect = OpenAiResponses::default();
+    let agent = Agent::new(registry(), dialect, model.clone());
+    let mut run = Run::new("run_1");
+    run.push(dialect.user_message("?")).unwrap();
+    let mut pieces = Vec::new();
+    let mut events = agent.events(&mut run);
+    while let Some(event) = events.next().await {
+        if let Event::Arguments {
+            piece, arguments, ..
+        } = event.unwrap()
+        {
+            assert!(!arguments.is_rejected());
+            pieces.push(piece);
+        }
+    }
+    drop(events);
+    assert_eq!(pieces, ["SELECT ", "\"a\"", "{}"]);
+    let requests = model.requests();
+    let sent = requests[1]
+        .messages
+        .iter()
+        .map(|message| (**message).clone());
+    let sent: Vec<_> = sent.filter(|item| item["call_id"] == "call_A").collect();
+    assert_eq!(sent[0]["type"], "custom_tool_call");
+    assert_eq!(
+        sent[1],
+        json!({"type": "custom_tool_call_output", "call_id": "call_A",
+               "output": "ran SELECT \"a\""})
+    );
+    let saved = serde_json::to_string(&run).unwrap();
+    let loaded: Run = serde_json::from_str(&saved).unwrap();
+    let (call, _) = loaded.rounds()[0].calls().next().unwrap();
+    assert_eq!(call.arguments, Arguments::Freeform("SELECT \"a\"".into()));
+    assert_eq!(serde_json::to_string(&loaded).unwrap(), saved);
 }

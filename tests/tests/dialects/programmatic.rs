@@ -2,10 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tool_core::agent::Agent;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
-    StreamEvent, XAi,
+    RequestOptions, StreamEvent, ToolChoice, XAi,
 };
+use tool_core::run::Run;
+use tool_core::testing::ScriptedModel;
 use tool_core::{
     DynamicTool, Gate, HostedTool, Image, Programmatic, Registry, ToolCall, ToolResult, ToolType,
     tool, tools,
@@ -290,4 +293,103 @@ fn hooks_can_tell_programs_from_the_model() {
     let result = registry.call_blocking(call.with_caller(caller.clone()));
     assert!(result.is_error());
     assert_eq!(result.caller(), Some(&caller));
+}
+
+fn anthropic_response() -> Value {
+    let caller = json!({"type": "code_execution_20260120", "tool_id": "srvtoolu_1"});
+    json!({"role": "assistant", "stop_reason": "tool_use", "container": {"id": "container_1"},
+    "content": [
+        {"type": "tool_use", "id": "toolu_1", "name": "find_weather", "input": {"city": "Lisbon"},
+         "caller": caller},
+        {"type": "tool_use", "id": "toolu_2", "name": "count_stations", "input": {},
+         "caller": caller},
+    ]})
+}
+
+/// A saved run keeps who made its calls, and so do the results of calls that end in any way.
+#[test]
+fn a_saved_run_keeps_the_caller() {
+    let registry = registry([]);
+    let dialects: [(Box<dyn Dialect>, Value); 2] = [
+        (Box::new(OpenAiResponses::default()), responses()),
+        (Box::new(Anthropic::default()), anthropic_response()),
+    ];
+    for (dialect, response) in dialects {
+        let saved = |run: &Run| -> Run {
+            serde_json::from_str(&serde_json::to_string(run).unwrap()).unwrap()
+        };
+        let mut run = Run::new("run_1");
+        run.push(dialect.user_message("?")).unwrap();
+        run.respond(&dialect, &registry, response.clone()).unwrap();
+        let mut run = saved(&run);
+        let calls = dialect.calls(&response).unwrap();
+        let known = run.rounds()[0].calls().map(|(call, _)| call.clone());
+        assert_eq!(known.collect::<Vec<_>>(), calls);
+        run.start(&calls);
+        let result = registry.call_blocking(calls[0].clone());
+        run.finish(&dialect, result).unwrap();
+        let mut run = saved(&run);
+        // The others are interrupted.
+        run.resume(&dialect, &registry);
+        let results = run.rounds()[0]
+            .calls()
+            .filter_map(|(_, result)| result.cloned());
+        let results: Vec<_> = results.collect();
+        let callers =
+            |calls: &[ToolCall]| calls.iter().map(|call| call.caller().cloned()).collect();
+        let expected: Vec<_> = callers(&calls);
+        let found: Vec<_> = results
+            .iter()
+            .map(|result| result.caller().cloned())
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(results[1].namespace(), calls[1].namespace());
+    }
+}
+
+#[tokio::test]
+async fn an_agent_returns_to_the_container() {
+    let text = json!({"role": "assistant", "stop_reason": "end_turn", "container": {"id": "c"},
+                      "content": [{"type": "text", "text": "Sunny."}]});
+    let model = ScriptedModel::new([anthropic_response(), text.clone(), text]);
+    let agent = Agent::new(registry([]), Anthropic::default(), model.clone());
+    let mut run = Run::new("run_1");
+    for question in ["How is it?", "And now?"] {
+        let question = Anthropic::default().user_message(question);
+        run.push(question).unwrap();
+        agent.run(&mut run).await.unwrap();
+    }
+    let containers: Vec<_> = model
+        .requests()
+        .iter()
+        .map(|request| {
+            let body: Value = serde_json::from_str(&request.body(json!({}))).unwrap();
+            let field = request.fields().get("container").map(ToString::to_string);
+            assert_eq!(field.is_some(), !body["container"].is_null());
+            body["container"].clone()
+        })
+        .collect();
+    // The next message of the user needs none.
+    assert_eq!(containers, [Value::Null, json!("container_1"), Value::Null]);
+}
+
+#[test]
+fn a_choice_keeps_to_what_programs_allow() {
+    let hosted = [json!({"type": "code_execution_20260120", "name": "code_execution"})];
+    let registry = registry(hosted);
+    let dialect = Anthropic::default();
+    let request = |options: RequestOptions| {
+        let request = registry.request(&dialect).options(options).build().unwrap();
+        (
+            json!(request.fields())["tool_choice"].clone(),
+            request.notes().len(),
+        )
+    };
+    let options = RequestOptions::new;
+    let (choice, notes) = request(options().choice(ToolChoice::tool("count_stations")));
+    assert_eq!((choice, notes), (Value::Null, 1));
+    let (choice, notes) = request(options().choice(ToolChoice::tool("find_weather")));
+    assert_eq!((choice["name"].clone(), notes), (json!("find_weather"), 0));
+    let (choice, notes) = request(options().parallel(false));
+    assert_eq!((choice, notes), (Value::Null, 1));
 }

@@ -1,6 +1,6 @@
 //! Anthropic's Messages API.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
@@ -457,6 +457,13 @@ impl Dialect for Anthropic {
     /// "Stop reasons and fallback").
     fn is_paused(&self, response: &Value) -> bool {
         response["stop_reason"] == "pause_turn"
+    }
+
+    /// Returns the container of a program. Without it, the API rejects the results of the program's calls.
+    fn continuation(&self, response: &Value) -> Map<String, Value> {
+        let id = response["container"]["id"].as_str();
+        let field = id.map(|id| ("container".to_owned(), Value::from(id)));
+        field.into_iter().collect()
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -41,7 +41,7 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-use serde_json::{Number, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
@@ -220,6 +220,21 @@ pub trait Dialect: Send + Sync {
         false
     }
 
+    /// Returns fields that the next request needs besides its messages, until the model has answered: the
+    /// container in which a program waits for the results of its calls. By default there are none.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({"role": "assistant", "content": [], "container": {"id": "container_1"}});
+    /// let fields = Anthropic::default().continuation(&response);
+    /// assert_eq!(json!(fields), json!({"container": "container_1"}));
+    /// ```
+    fn continuation(&self, _response: &Value) -> Map<String, Value> {
+        Map::new()
+    }
+
     /// Returns how many tokens a response used, if it says so.
     fn usage(&self, response: &Value) -> Option<Usage> {
         Usage::find(response)
@@ -332,6 +347,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn is_paused(&self, response: &Value) -> bool {
         (**self).is_paused(response)
+    }
+
+    fn continuation(&self, response: &Value) -> Map<String, Value> {
+        (**self).continuation(response)
     }
 
     fn usage(&self, response: &Value) -> Option<Usage> {
