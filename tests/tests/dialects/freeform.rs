@@ -10,8 +10,8 @@ use tool_core::dialect::{
 use tool_core::run::Run;
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    Arguments, CallContext, DynamicTool, Gate, Grammar, Registry, Tool, ToolCall, ToolErrorKind,
-    tool, tools,
+    Arguments, CallContext, DynamicTool, Gate, Grammar, Registry, Tool, ToolCall, ToolEntry,
+    ToolErrorKind, tool, tools,
 };
 
 /// Runs a query.
@@ -40,9 +40,12 @@ async fn add(sum: &str) -> u64 {
         .sum()
 }
 
+pub(crate) fn tools() -> Vec<ToolEntry> {
+    tools![run_sql, save_month, add].into()
+}
+
 fn registry() -> Registry {
-    let tools = tools![run_sql, save_month, add];
-    Registry::builder().tools(tools).build().unwrap()
+    Registry::builder().tools(tools()).build().unwrap()
 }
 
 fn rendered(dialect: &dyn Dialect) -> Value {
@@ -139,7 +142,7 @@ fn elsewhere_they_are_functions_of_one_string() {
 }
 
 /// Returns a response with calls of these names and texts, for Responses and for Chat.
-fn responses(calls: &[(&str, &str)]) -> [(Box<dyn Dialect>, Value); 2] {
+pub(crate) fn responses(calls: &[(&str, &str)]) -> [(Box<dyn Dialect>, Value); 2] {
     let numbered = || calls.iter().enumerate();
     let output: Vec<_> = numbered()
         .map(|(at, (name, text))| {
@@ -212,6 +215,16 @@ fn results_have_the_form_of_their_calls() {
             {"role": "tool", "tool_call_id": "call_1", "content": "3"},
         ])
     );
+}
+
+#[test]
+fn calls_of_an_unknown_type_are_not_read() {
+    let [(_, _), (dialect, mut response)] = responses(&[("run_sql", "SELECT 1"), ("add", "1")]);
+    response["choices"][0]["message"]["tool_calls"][0] =
+        json!({"id": "call_0", "type": "vault", "vault": {"name": "run_sql"}});
+    let calls = dialect.calls(&response).unwrap();
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].name, "add");
 }
 
 #[test]
@@ -334,7 +347,7 @@ fn a_dynamic_tool_is_freeform_too() {
 }
 
 /// The events of a streamed response with two calls, the second of them of a function.
-fn streamed_responses() -> Vec<Value> {
+pub(crate) fn streamed_responses() -> Vec<Value> {
     let sql = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_A",
         "name": "run_sql", "input": "SELECT \"a\"", "status": "completed"});
     let other = json!({"type": "function_call", "id": "fc_1", "call_id": "call_B",

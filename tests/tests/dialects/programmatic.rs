@@ -10,8 +10,8 @@ use tool_core::dialect::{
 use tool_core::run::Run;
 use tool_core::testing::ScriptedModel;
 use tool_core::{
-    DynamicTool, Gate, HostedTool, Image, Programmatic, Registry, ToolCall, ToolResult, ToolType,
-    tool, tools,
+    DynamicTool, Gate, HostedTool, Image, Programmatic, Registry, ToolCall, ToolEntry, ToolResult,
+    ToolType, tool, tools,
 };
 
 use super::{Forecast, get_forecast, list_alarms};
@@ -42,9 +42,12 @@ fn create_folder(root: Folder) -> usize {
     root.folders.len()
 }
 
+pub(crate) fn tools() -> Vec<ToolEntry> {
+    tools![find_weather, count_stations, create_folder, list_alarms].into()
+}
+
 fn registry(hosted: impl IntoIterator<Item = Value>) -> Registry {
-    let tools = tools![find_weather, count_stations, create_folder, list_alarms];
-    let builder = Registry::builder().tools(tools);
+    let builder = Registry::builder().tools(tools());
     let hosted = hosted.into_iter().map(HostedTool::new);
     hosted
         .fold(builder, tool_core::RegistryBuilder::hosted)
@@ -176,7 +179,7 @@ fn a_dynamic_tool_is_programmatic_too() {
     assert_eq!(tools[0]["output_schema"], output);
 }
 
-fn responses() -> Value {
+pub(crate) fn responses() -> Value {
     let caller = json!({"type": "program", "caller_id": "call_prog"});
     json!({"object": "response", "status": "completed", "output": [
         {"type": "program", "id": "prog_1", "call_id": "call_prog", "code": "…", "fingerprint": "f"},
@@ -295,7 +298,7 @@ fn hooks_can_tell_programs_from_the_model() {
     assert_eq!(result.caller(), Some(&caller));
 }
 
-fn anthropic_response() -> Value {
+pub(crate) fn anthropic_response() -> Value {
     let caller = json!({"type": "code_execution_20260120", "tool_id": "srvtoolu_1"});
     json!({"role": "assistant", "stop_reason": "tool_use", "container": {"id": "container_1"},
     "content": [
