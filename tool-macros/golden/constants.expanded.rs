@@ -12,7 +12,10 @@ fn forecast(city: &str) {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 struct forecast {}
 #[allow(
@@ -121,7 +124,10 @@ fn time() {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 struct time {}
 #[allow(

@@ -11,7 +11,10 @@ pub unsafe fn mistakes<T>((x, y): (f64, f64), value: impl Sized) -> T {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 pub struct mistakes {}
 #[cfg(unix)]

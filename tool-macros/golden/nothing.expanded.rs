@@ -11,7 +11,10 @@ fn nap() {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 struct nap {}
 #[allow(

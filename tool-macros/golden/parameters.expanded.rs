@@ -31,7 +31,10 @@ pub(crate) fn parameters<'a>(
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 pub(crate) struct parameters {}
 #[allow(

@@ -30,7 +30,10 @@ pub async fn forecast(city: &str) -> Result<Forecast, WeatherError> {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction
 )]
 pub struct forecast {}
 #[allow(

@@ -7,6 +7,7 @@ use syn::{Attribute, GenericArgument, GenericParam, LitStr, PathArguments, Type}
 use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
+use crate::model::json_schema::json::Json;
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, reference};
 use crate::util::errors::Errors;
@@ -23,6 +24,7 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     output(tool, errors);
     tool_name(tool, errors);
     keys(tool, errors);
+    examples(tool, errors);
     freeform(tool, errors);
 }
 
@@ -54,6 +56,24 @@ fn freeform(tool: &Tool, errors: &mut Errors) {
             &parameter.ident,
             "the text of a free-form tool is never absent; remove the default or the `Option`",
         );
+    }
+}
+
+/// Checks the patterns of the parameters. A constant checks the rest, where types are known.
+fn examples(tool: &Tool, errors: &mut Errors) {
+    for example in &tool.examples {
+        for (key, argument) in &example.arguments {
+            let parameter = tool.parameters.iter().find(|one| value(&one.key) == *key);
+            if let (Some(parameter), Json::String(text)) = (parameter, argument)
+                && let Some(pattern) = parameter.constraints.broken_pattern(text)
+            {
+                let message = format!(
+                    "`{key}` of this example does not match the pattern `{pattern}`; write a text \
+                     that does"
+                );
+                errors.at(&example.literal, message);
+            }
+        }
     }
 }
 

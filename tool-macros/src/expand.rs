@@ -3,7 +3,7 @@
 //! An input with errors expands to the errors, to the item itself and to a fallback for what the
 //! macro generates, so that no other error follows.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::DeriveInput;
 use syn::spanned::Spanned;
@@ -69,7 +69,7 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.to_compile_error(),
     };
-    set_site(Span::call_site());
+    set_site(input.ident.span());
     let mut errors = Errors::default();
     let model = Data::new(&input, &mut errors);
     check::data(&model, &mut errors);

@@ -11,9 +11,10 @@ pub(crate) mod types;
 
 use crate::attr::Keys;
 use crate::util::errors::Errors;
+use crate::util::site::site;
 
 /// Returns the path of `tool_core`.
 pub(crate) fn krate(keys: &mut Keys, errors: &mut Errors) -> syn::Path {
     let path = keys.path("crate", errors);
-    path.unwrap_or_else(|| syn::parse_quote!(::tool_core))
+    path.unwrap_or_else(|| syn::parse_quote_spanned!(site()=> ::tool_core))
 }

@@ -15,7 +15,7 @@ use tool_core::dialect::{
 };
 use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry};
 
-use super::{freeform, media, programmatic, registry, sample_responses, streams, strict};
+use super::{freeform, media, programmatic, registry, requests, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -63,6 +63,11 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
         out.key("response").raw(&response.to_string());
         let media = dialect.results(&media::results(&calls));
         out.key("media").raw(&Value::from(media).to_string());
+        out.key("requests").array(|out| {
+            for fields in requests::fields_of_many_settings(dialect) {
+                out.raw(&fields);
+            }
+        });
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(response, &results)).to_string());
     });

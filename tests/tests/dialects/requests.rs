@@ -863,3 +863,44 @@ fn the_name_of_the_tool_for_answers_is_reserved() {
         assert!(error.to_string().contains("`final_answer` is reserved"));
     }
 }
+
+/// Returns the fields of requests with all kinds of settings, as text, for other packages to check.
+pub(super) fn fields_of_many_settings(dialect: &dyn Dialect) -> Vec<String> {
+    let registry = registry();
+    let mut settings = Vec::new();
+    for choice in [
+        ToolChoice::Auto,
+        ToolChoice::Required,
+        ToolChoice::None,
+        ToolChoice::tool("say"),
+    ] {
+        settings.push(options().choice(choice.clone()));
+        settings.push(options().choice(choice.clone()).parallel(false).cached());
+        settings.push(
+            options()
+                .choice(choice.clone())
+                .parallel(true)
+                .answer::<Review>(),
+        );
+        if !matches!(choice, ToolChoice::Tool(_)) {
+            settings.push(options().choice(choice).only(["say", "list_alarms"]));
+        }
+    }
+    settings.push(options().parallel(false));
+    settings.push(options().answer::<Vec<Mood>>());
+    settings.push(options().answer::<Tree>());
+    settings.push(options().answer::<std::collections::BTreeMap<String, f64>>());
+    let fields = settings.into_iter().map(|options| {
+        let request = registry.request(dialect).options(options).build().unwrap();
+        serde_json::to_string(&request.fields()).unwrap()
+    });
+    let mut fields: Vec<_> = fields.collect();
+    let without_tools = Registry::new();
+    let request = without_tools
+        .request(dialect)
+        .answer::<Review>()
+        .build()
+        .unwrap();
+    fields.push(serde_json::to_string(&request.fields()).unwrap());
+    fields
+}

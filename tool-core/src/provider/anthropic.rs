@@ -197,20 +197,60 @@ pub(crate) const STRICT: Subset = Subset {
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic { is_strict: false }),
-    ("Anthropic, strict", &Anthropic { is_strict: true }),
+    ("Anthropic", &Anthropic::new(false)),
+    ("Anthropic, strict", &Anthropic::new(true)),
 ];
 
 /// Anthropic's Messages API (`/v1/messages`).
 ///
-/// All results go into one user message, before any text of the user (Anthropic's guide to tool
+/// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
+/// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
+    has_eager_input: bool,
 }
 
 impl Anthropic {
+    const fn new(is_strict: bool) -> Anthropic {
+        Anthropic {
+            is_strict,
+            has_eager_input: false,
+        }
+    }
+
+    /// Streams the arguments of calls as the model writes them, before they are complete and valid JSON
+    /// (`eager_input_streaming`), except for tools with `#[tool(eager_input = false)]`. A response that is
+    /// truncated then has incomplete arguments, and the call gets an error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Writes a report.
+    /// #[tool]
+    /// fn write_report(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![write_report]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default().eager_input()));
+    /// assert_eq!(tools[0]["eager_input_streaming"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn eager_input(mut self) -> Anthropic {
+        self.has_eager_input = true;
+        self
+    }
+
+    /// Returns `true` if a tool is sent as strict.
+    fn is_strict(self, tool: &ToolEntry) -> bool {
+        tool.strict().unwrap_or(self.is_strict)
+    }
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -242,7 +282,7 @@ impl Anthropic {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> Anthropic {
-        Anthropic { is_strict: true }
+        Anthropic::new(true)
     }
 }
 
@@ -267,18 +307,26 @@ impl Anthropic {
                 let program = program.filter(|_| is_callable(tool));
                 out.object(|out| {
                     write_head(tool, out);
-                    if self.is_strict && program.is_none() {
+                    if self.is_strict(tool) && program.is_none() {
                         let target = Target::AnthropicStrict;
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
                         out.word("input_schema").raw(tool.portable_json());
-                        if self.is_strict {
-                            out.word("strict").boolean(false);
-                        }
                     }
                     if let Some(program) = program {
                         write_callers(tool, program, out);
+                    }
+                    if tool.has_examples() {
+                        out.word("input_examples").array(|out| {
+                            for example in tool.examples() {
+                                out.raw(example);
+                            }
+                        });
+                    }
+                    let eager = self.has_eager_input.then_some(true);
+                    if let Some(is_eager) = tool.eager_input().or(eager) {
+                        out.word("eager_input_streaming").boolean(is_eager);
                     }
                     if Some(at) == marked {
                         out.word("cache_control").raw(CACHED);
@@ -496,12 +544,17 @@ impl Dialect for Anthropic {
 
     /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
-        let mut all = if self.is_strict {
+        let programs = program(hosted);
+        let is_called = |tool: &ToolEntry| programs.is_some() && is_callable(tool);
+        let is_strict = |tool: &ToolEntry| self.is_strict(tool) && !is_called(tool);
+        let mut all = if tools.iter().all(is_strict) {
             broken(Target::AnthropicStrict, tools)
         } else {
-            Vec::new()
+            let strict = tools.iter().filter(|tool| is_strict(tool));
+            let strict: Vec<_> = strict.cloned().collect();
+            broken(Target::AnthropicStrict, &strict)
         };
-        if program(hosted).is_none() {
+        if programs.is_none() {
             return all;
         }
         for tool in tools.iter().filter(|tool| tool.programmatic().is_some()) {
@@ -510,16 +563,17 @@ impl Dialect for Anthropic {
                 all.push(BrokenRule {
                     rule: &CALLERS_RECURSION,
                     message: format!(
-                        "Anthropic's programs cannot call {name}, whose arguments have a recursive type; \
-                         only the model can: remove `programmatic`, or limit the depth of the type"
+                        "Anthropic's programs cannot call {name}, whose arguments have a recursive \
+                         type; only the model can: remove `programmatic`, or limit the depth of the \
+                         type"
                     ),
                 });
-            } else if self.is_strict {
+            } else if self.is_strict(tool) {
                 all.push(BrokenRule {
                     rule: &CALLERS_STRICT,
                     message: format!(
                         "Anthropic's strict mode rejects tools that programs call: {name} is not \
-                         strict; remove `programmatic`, or do not use the strict mode"
+                         strict; remove `programmatic`, or add `strict = false`"
                     ),
                 });
             }

@@ -6,6 +6,7 @@ use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image, Media};
 use crate::provider::answer;
 use crate::provider::anthropic;
+use crate::provider::check;
 use crate::provider::dialect::{
     Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter, wire_id,
     write_head,
@@ -17,6 +18,7 @@ use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
 use crate::provider::profile::{Count, Profile};
+use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
@@ -342,9 +344,22 @@ fn write_entries(tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWrite
         out.object(|out| {
             out.word("toolSpec").object(|out| {
                 write_head(tool, out);
+                // The subset is that of Anthropic (Amazon Bedrock's guide "Get validated JSON results
+                // from models").
+                let target = Target::AnthropicStrict;
+                let is_strict =
+                    tool.strict() == Some(true) && check::check(&tool.parameters(), target).is_ok();
                 out.word("inputSchema").object(|out| {
-                    out.word("json").raw(tool.portable_json());
+                    out.word("json");
+                    if is_strict {
+                        reshape::write(&tool.parameters(), &anthropic::STRICT, out);
+                    } else {
+                        out.raw(tool.portable_json());
+                    }
                 });
+                if is_strict {
+                    out.word("strict").boolean(true);
+                }
             });
         });
     }

@@ -114,7 +114,12 @@ const FORMAT: ResponseFormat = ResponseFormat {
 
 impl Dialect for Mistral {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        chat::write_tools(tools, hosted, out, chat::parameters);
+        chat::write_tools(tools, hosted, out, |tool, out| {
+            chat::parameters(tool, out);
+            if tool.strict() == Some(true) {
+                out.word("strict").boolean(true);
+            }
+        });
     }
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {

@@ -327,7 +327,7 @@ impl OpenAiChat {
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         let schema = |tool: &ToolEntry, out: &mut JsonWriter| {
-            if self.is_strict {
+            if tool.strict().unwrap_or(self.is_strict) {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &STRICT, "parameters", out);
             } else {
@@ -617,7 +617,7 @@ impl Dialect for OpenAiResponses {
                     } else {
                         out.word("type").string("function");
                         write_head(tool, out);
-                        if self.is_strict {
+                        if tool.strict().unwrap_or(self.is_strict) {
                             let target = Target::OpenAiStrict;
                             strict_or_plain(tool, target, &STRICT, "parameters", out);
                         } else {

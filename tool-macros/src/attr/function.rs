@@ -12,6 +12,7 @@ use syn::{
 
 use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
 use crate::util::names::is_one_of;
+use crate::util::site::code;
 
 /// A function item.
 #[derive(Clone)]
@@ -26,6 +27,7 @@ pub(crate) struct Function {
     fn_token: Token![fn],
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
+    paren: token::Paren,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: ReturnType,
     /// A block, or the semicolon of a function without one.
@@ -64,7 +66,7 @@ impl Parse for Function {
         let ident = input.parse()?;
         let mut generics: Generics = input.parse()?;
         let content;
-        parenthesized!(content in input);
+        let paren = parenthesized!(content in input);
         let mut parameters = Vec::new();
         while !content.is_empty() {
             parameters.push(content.parse()?);
@@ -86,6 +88,7 @@ impl Parse for Function {
             fn_token,
             ident,
             generics,
+            paren,
             parameters,
             output,
             body: input.parse()?,
@@ -149,6 +152,7 @@ impl Function {
             fn_token,
             ident,
             generics,
+            paren,
             output,
             body,
             ..
@@ -172,12 +176,17 @@ impl Function {
             quote!(#(#kept)* #tokens)
         });
         let where_clause = &generics.where_clause;
-        quote! {
+        let mut plain = quote! {
             #(#attrs)*
             #more
             #lints
-            #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
-        }
+            #vis #qualifiers #fn_token #ident #generics
+        };
+        paren.surround(&mut plain, |inside| {
+            code!(#(#parameters),*).to_tokens(inside);
+        });
+        quote!(#output #where_clause #body).to_tokens(&mut plain);
+        plain
     }
 }
 
@@ -220,7 +229,7 @@ pub(crate) fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> Toke
                 match trees.peek() {
                     // `Self::LENGTH`
                     Some(TokenTree::Punct(colon)) if is_joint_colon(colon) => {
-                        replaced.extend(quote!(<#own>));
+                        replaced.extend(code!(<#own>));
                     }
                     _ => replaced.extend(own),
                 }

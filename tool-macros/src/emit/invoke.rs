@@ -6,7 +6,7 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use super::with_cfgs;
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
-use crate::util::site::code;
+use crate::util::site::{code, site};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
@@ -155,7 +155,7 @@ fn argument(at: usize, parameter: &Parameter) -> TokenStream {
 
 /// The local variable of a context value.
 fn context_local(at: usize, parameter: &ContextParameter) -> Ident {
-    let span = Span::call_site().located_at(parameter.span);
+    let span = site().located_at(parameter.span);
     format_ident!("__tool_context_{at}", span = span)
 }
 

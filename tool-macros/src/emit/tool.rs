@@ -206,13 +206,19 @@ fn handler(tool: &Tool) -> TokenStream {
             }
         }
         // A struct with braces is not a value, so it does not clash with the function.
-        None => quote! {
-            #(#cfgs)*
-            #[doc = #doc]
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
-            #vis struct #ident {}
-        },
+        None => {
+            // With the hygiene of the expansion, nobody wrote them to lints.
+            let attributes = quote! {
+                #[doc = #doc]
+                #[doc(hidden)]
+                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub, clippy::all, clippy::pedantic, clippy::restriction)]
+            };
+            code! {
+                #(#cfgs)*
+                #attributes
+                #vis struct #ident {}
+            }
+        }
     }
 }
 
@@ -225,6 +231,7 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
         __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
+    let examples = examples(tool, handler);
     let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
     let generics = generics.unwrap_or_default();
     let (parameters, _, conditions) = generics.split_for_impl();
@@ -240,7 +247,59 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
         #invoke
         #constants
         #checks
+        #examples
     }
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)] fn f(city: &str)
+// Output: const _: () = examples::check("f", <f as Tool>::SOURCE.parameters, "{\"city\":\"Lisbon\"}");
+//
+// A constant for each, so that one build shows the errors of all. A constant cannot be generic.
+fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
+    if has_generics(tool) {
+        return TokenStream::new();
+    }
+    let name = string(&value(&tool.name));
+    let checks = tool.examples.iter().map(|example| {
+        let text = string(&example.text);
+        // With this span, an error underlines the example.
+        quote_spanned! {example.literal.span()=>
+            const _: () = __tool_core::examples::check(
+                #name,
+                <#handler as __tool_core::Tool>::SOURCE.parameters,
+                #text,
+            );
+        }
+    });
+    checks.collect()
+}
+
+fn has_generics(tool: &Tool) -> bool {
+    let owner = tool.owner.as_ref();
+    owner.is_some_and(|owner| is_generic(&owner.generics))
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)]
+// Output: examples: Cow::Borrowed(&[Cow::Borrowed("{\"city\":\"Lisbon\"}")]),
+fn example_texts(tool: &Tool) -> Option<TokenStream> {
+    if tool.examples.is_empty() {
+        return None;
+    }
+    let texts: Vec<_> = tool.examples.iter().map(|one| string(&one.text)).collect();
+    let list = code!(&[#(__tool_core::Cow::Borrowed(#texts)),*]);
+    if !has_generics(tool) {
+        return Some(code!(examples: __tool_core::Cow::Borrowed(#list),));
+    }
+    let name = string(&value(&tool.name));
+    let checked = quote_spanned! {tool.examples[0].literal.span()=>
+        __tool_core::examples::checked(
+            #name,
+            <Self as __tool_core::Tool>::SOURCE.parameters,
+            &[#(#texts),*],
+            #list,
+        )
+    };
+    Some(code!(examples: __tool_core::Cow::Borrowed(#checked),))
 }
 
 // Input:  /// Weather forecast.
@@ -269,8 +328,10 @@ fn source(tool: &Tool) -> TokenStream {
     };
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let generics = generics.filter(|generics| is_generic(generics));
-    let arguments = generics.map(|generics| generics.split_for_impl().1);
-    let arguments = arguments.as_ref().map(syn::TypeGenerics::as_turbofish);
+    let arguments = generics.map(|generics| {
+        let (_, arguments, _) = generics.split_for_impl();
+        code!(::#arguments)
+    });
     let parameters = parameters(tool);
     let output = output(tool).map(|output| code!(output: #output,));
     code! {
@@ -431,9 +492,16 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let nanos = respanned(timeout.subsec_nanos());
         code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let parallel = tool
-        .parallel
-        .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
+    let flags = [
+        ("parallel", tool.parallel),
+        ("strict", tool.strict),
+        ("eager_input", tool.eager_input),
+    ];
+    let flags = flags.into_iter().filter_map(|(field, flag)| {
+        let field = format_ident!("{field}", span = site());
+        let flag = respanned(flag?);
+        Some(code!(#field: __tool_core::Some(#flag),))
+    });
     let programmatic = tool.programmatic.map(|(is_only, _)| {
         let variant = if is_only { code!(Only) } else { code!(Also) };
         code!(programmatic: __tool_core::Some(__tool_core::Programmatic::#variant),)
@@ -442,7 +510,8 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
-        .chain(parallel)
+        .chain(flags)
+        .chain(example_texts(tool))
         .chain(freeform(tool))
         .chain(programmatic)
         .collect();
@@ -501,7 +570,9 @@ fn checks(tool: &Tool) -> TokenStream {
         };
         with_cfgs(&parameter.cfgs, check)
     });
-    let programs = tool.programmatic.map(|(_, span)| {
+    // A tool that is never strict may be called by the programs of any provider.
+    let programs = tool.programmatic.filter(|_| tool.strict != Some(false));
+    let programs = programs.map(|(_, span)| {
         let name = string(&value(&tool.name));
         quote_spanned!(span=> const _: () = __tool_core::check_programmatic(#name);)
     });

@@ -12,6 +12,7 @@ use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
 use super::freeform::Freeform;
+use super::json_schema::json::{self, Json};
 use super::krate;
 use super::types::{Passing, ends, peel, reference, without_lifetimes};
 use crate::attr::{
@@ -22,6 +23,8 @@ use crate::util::errors::Errors;
 use crate::util::grammar::tag_error;
 use crate::util::literal::Literal;
 use crate::util::names::plain;
+use crate::util::site::site;
+use crate::util::tokens::add_predicate;
 
 /// A function with `#[tool]`.
 pub(crate) struct Tool {
@@ -49,6 +52,10 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// `strict`, with its value.
+    pub(crate) strict: Option<bool>,
+    /// `eager_input`, with its value.
+    pub(crate) eager_input: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -56,11 +63,22 @@ pub(crate) struct Tool {
     pub(crate) freeform: Option<Freeform>,
     /// `programmatic`: `true` if only programs call the tool, and the span.
     pub(crate) programmatic: Option<(bool, Span)>,
+    /// Calls, in the order of their keys.
+    pub(crate) examples: Vec<Example>,
     /// The parameters that the model fills.
     pub(crate) parameters: Vec<Parameter>,
     /// The parameters that the application fills.
     pub(crate) context: Vec<ContextParameter>,
     pub(crate) output: Option<Type>,
+}
+
+/// `example = r#"{…}"#`
+pub(crate) struct Example {
+    pub(crate) literal: LitStr,
+    /// The arguments, each with its key.
+    pub(crate) arguments: Vec<(String, Json)>,
+    /// Their JSON text, without white space.
+    pub(crate) text: String,
 }
 
 /// An `impl` block with `#[toolset]`.
@@ -213,12 +231,14 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
-        let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
+        let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
+            .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         let freeform = Freeform::read(&mut keys, errors);
         let programmatic = keys.flag_or("programmatic", "only", errors);
         let programmatic = programmatic.filter(|(flag, ..)| *flag);
+        let examples = examples(&mut keys, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -266,10 +286,13 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            strict,
+            eager_input,
             is_blocking,
             timeout,
             freeform,
             programmatic: programmatic.map(|(_, is_only, span)| (is_only, span)),
+            examples,
             parameters,
             context,
             output,
@@ -366,8 +389,10 @@ fn owned_generics(block: &Block) -> Generics {
     let clause = block.generics.where_clause.to_token_stream();
     let clause = syn::parse2(with_self_replaced(clause, &own));
     generics.where_clause = clause.unwrap_or_default();
-    let bounds = &mut generics.make_where_clause().predicates;
-    bounds.push(syn::parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+    let bound = syn::parse_quote_spanned! {site()=>
+        #ty: ::core::marker::Send + ::core::marker::Sync + 'static
+    };
+    add_predicate(&mut generics, bound);
     generics
 }
 
@@ -425,6 +450,32 @@ fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
         }
     }
     tags
+}
+
+/// `example = r#"{"city":"Lisbon"}"#`, any number of times
+fn examples(keys: &mut Keys, errors: &mut Errors) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for literal in keys.texts("example", errors) {
+        let json = json::parse(&literal.value());
+        let text = json.as_ref().map(Json::text).unwrap_or_default();
+        match json {
+            Ok(Json::Object(_)) if examples.iter().any(|other| other.text == text) => {
+                errors.at(&literal, "duplicate example; remove one of the two");
+            }
+            Ok(Json::Object(arguments)) => examples.push(Example {
+                literal,
+                arguments,
+                text,
+            }),
+            Ok(_) => errors.at(
+                &literal,
+                "an example must be a JSON object with the arguments of a call; write \
+                 `example = r#\"{\"key\": \"value\"}\"#`",
+            ),
+            Err(problem) => errors.at(&literal, problem),
+        }
+    }
+    examples
 }
 
 fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {

@@ -4,6 +4,8 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
+use crate::util::site::site;
+
 /// The form in which a function takes a parameter.
 pub(crate) enum Passing {
     /// `T`
@@ -116,7 +118,7 @@ pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
 /// with them is underlined like the type.
 pub(crate) fn ends(ty: &Type) -> (Span, Span) {
     let mut spans = ty.to_token_stream().into_iter().map(|tree| tree.span());
-    let first = spans.next().unwrap_or_else(Span::call_site);
+    let first = spans.next().unwrap_or_else(site);
     (first, spans.last().unwrap_or(first))
 }
 
