@@ -54,8 +54,8 @@ mod types;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use call::elicit;
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
+pub use call::elicit;
 pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 pub use content::{Audio, Content, File, Image, ResourceLink};

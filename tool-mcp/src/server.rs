@@ -339,10 +339,7 @@ impl Core {
                 core.notify_clients();
             }
         });
-        *core
-            .listener
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        *core.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
         core
     }
 

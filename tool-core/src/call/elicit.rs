@@ -270,11 +270,8 @@ pub trait Elicitor: Send + Sync {
     ///
     /// A future that never resolves, and is dropped with the call, is fine: the call may be made again with
     /// the answer.
-    fn elicit(
-        &self,
-        key: &str,
-        request: ElicitRequest,
-    ) -> BoxFuture<Result<Elicited, ElicitError>>;
+    fn elicit(&self, key: &str, request: ElicitRequest)
+    -> BoxFuture<Result<Elicited, ElicitError>>;
 
     /// Keeps JSON text for a later run of the same call; see
     /// [`CallContext::keep`](crate::CallContext::keep). Does nothing by default, for calls that run once.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rmcp::Peer;
 use rmcp::model::{
     CancelledNotificationParam, ClientCapabilities, ClientResult, ElicitRequest as WireRequest,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
@@ -11,7 +12,6 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use rmcp::task_manager::TaskContext;
-use rmcp::Peer;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tool_core::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
@@ -75,7 +75,10 @@ impl Asker {
         let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation);
         let (forms, urls) = match elicitation {
             // A client that names no mode means forms (2025-11-25, `client/elicitation`, "Capabilities").
-            Some(modes) => (modes.form.is_some() || modes.url.is_none(), modes.url.is_some()),
+            Some(modes) => (
+                modes.form.is_some() || modes.url.is_none(),
+                modes.url.is_some(),
+            ),
             None => (false, false),
         };
         Asker {
@@ -273,7 +276,9 @@ async fn ask_peer(
     guard.0 = None;
     match answer.map_err(ElicitError::failed)? {
         ClientResult::ElicitResult(answer) => Ok(answer),
-        _ => Err(ElicitError::failed("the client sent another kind of answer")),
+        _ => Err(ElicitError::failed(
+            "the client sent another kind of answer",
+        )),
     }
 }
 

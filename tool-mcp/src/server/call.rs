@@ -348,7 +348,9 @@ fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
 /// Converts a result with images and the like, in the form of the dialect.
 fn with_parts(result: &ToolResult) -> CallToolResult {
     let mut responses = Mcp::v2026_07_28().results(std::slice::from_ref(result));
-    let written = responses.first_mut().map(|response| response["result"].take());
+    let written = responses
+        .first_mut()
+        .map(|response| response["result"].take());
     serde_json::from_value(written.unwrap_or_default()).unwrap_or_else(|error| {
         tracing::error!(%error, "a result is not what MCP allows; its text is sent");
         CallToolResult::success(vec![ContentBlock::text(result.content())])

@@ -49,8 +49,7 @@ impl<H: ServerHandler> Server<H> {
             .with_legacy_session_mode(config.sessions)
             .with_json_response(true);
         let sessions = Arc::new(LocalSessionManager::default());
-        let service =
-            StreamableHttpService::new(move || Ok(handler.clone()), sessions, settings);
+        let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, settings);
         Router::new().route_service(&config.path, service)
     }
 

@@ -66,10 +66,7 @@ impl fmt::Debug for Request<'_> {
 
 pub(super) fn is_http(context: &RequestContext<RoleServer>) -> bool {
     #[cfg(feature = "server-http")]
-    return context
-        .extensions
-        .get::<::http::request::Parts>()
-        .is_some();
+    return context.extensions.get::<::http::request::Parts>().is_some();
     #[cfg(not(feature = "server-http"))]
     {
         let _ = context;

@@ -59,7 +59,10 @@ impl TaskStore {
         capabilities: Option<ClientCapabilities>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.manager.running_task_count() >= RUNNING {
-            return Err(ErrorData::internal_error("too many tasks are running", None));
+            return Err(ErrorData::internal_error(
+                "too many tasks are running",
+                None,
+            ));
         }
         let lifetime = u64::try_from(LIFETIME.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(lifetime);
