@@ -23,6 +23,7 @@ struct Seat {
     /// The place in the row.
     letter: Letter,
     /// A wish.
+    #[expect(dead_code, reason = "the form may have optional fields")]
     wish: Option<String>,
 }
 

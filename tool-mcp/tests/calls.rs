@@ -120,7 +120,8 @@ async fn a_cancelled_call_drops_its_tool() {
     }
 }
 
-#[tokio::test]
+/// Results may still be read after the end of the input, for some seconds: the clock is paused.
+#[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_cancels_its_calls() {
     for lifecycle in BOTH {
         let (registry, signals) = registry();
