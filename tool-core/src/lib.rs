@@ -66,7 +66,7 @@ pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
     ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
-    RegistryChange, RegistryError,
+    RegistryChange, RegistryError, RequestBuilder,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};

@@ -12,7 +12,7 @@ pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain, flatten, prose};
+pub use crate::schema::{Property, Schema, Text, check, constrain, examples, flatten, prose};
 pub use crate::spec::{Details, Location};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{

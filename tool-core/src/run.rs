@@ -309,6 +309,11 @@ impl Run {
         &self.state.settings
     }
 
+    /// Returns `true` if the model has made a call since the last message of the user.
+    pub(crate) fn has_called(&self) -> bool {
+        self.state.spent.calls > 0
+    }
+
     /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
     pub fn set_settings(&mut self, settings: RunSettings) {
         self.record(Change::Settings(settings));

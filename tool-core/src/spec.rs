@@ -94,11 +94,17 @@ pub struct Details {
     pub when_to_use: Option<Cow<'static, str>>,
     pub returns: Option<Cow<'static, str>>,
     pub tags: Cow<'static, [Cow<'static, str>]>,
+    /// JSON texts of arguments, without white space.
+    pub examples: Cow<'static, [Cow<'static, str>]>,
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// `true` if the provider makes calls follow the schema, whatever the dialect says.
+    pub strict: Option<bool>,
+    /// `true` if the provider streams arguments before it has validated them.
+    pub eager_input: Option<bool>,
 }
 
 impl Details {
@@ -107,11 +113,17 @@ impl Details {
         when_to_use: None,
         returns: None,
         tags: Cow::Borrowed(&[]),
+        examples: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
         parallel: None,
+        strict: None,
+        eager_input: None,
     };
 }
+
+/// The most bytes of an example in an error.
+const MAX_OFFERED: usize = 512;
 
 impl ToolSpec {
     /// Returns the name to display to people, if there is one.
@@ -136,6 +148,47 @@ impl ToolSpec {
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
         parallel.unwrap_or(self.trusted(self.annotations.read_only))
+    }
+
+    /// Returns `Some(true)` if the tool is sent as strict where the provider has that, and `Some(false)`
+    /// if it never is, as `#[tool(strict)]` and `#[tool(strict = false)]` say. Otherwise the dialect
+    /// decides.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Pays a bill.
+    /// #[tool(strict)]
+    /// fn pay(bill: u32) {
+    ///     # let _ = bill;
+    /// }
+    ///
+    /// /// Takes a note.
+    /// #[tool(strict = false)]
+    /// fn take_note(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![pay, take_note]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// let tools = json!(registry.render(&OpenAiChat::strict()));
+    /// assert_eq!(tools[0]["function"]["strict"], true);
+    /// assert!(tools[1]["function"]["strict"].is_null());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict(&self) -> Option<bool> {
+        self.details()?.strict
+    }
+
+    /// Returns `Some(true)` if the provider should stream the arguments of a call as the model writes
+    /// them, before they are complete and valid JSON, and `Some(false)` if it never should, as
+    /// `#[tool(eager_input)]` and `#[tool(eager_input = false)]` say. Otherwise the dialect decides.
+    /// Only Anthropic has such a setting.
+    pub fn eager_input(&self) -> Option<bool> {
+        self.details()?.eager_input
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
@@ -180,6 +233,40 @@ impl ToolSpec {
     pub fn tags(&self) -> impl ExactSizeIterator<Item = &str> {
         let tags = self.details().map_or(&[][..], |details| &details.tags);
         tags.iter().map(|tag| &**tag)
+    }
+
+    /// Returns the example calls: the arguments of each as JSON text. Its schema accepts them.
+    ///
+    /// Anthropic's models get them, catalogues show them, and the error of a rejected call repeats one.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Weather in a city.
+    /// #[tool(example = r#"{"city": "Lisbon"}"#, example = r#"{"city": "Porto", "days": 3}"#)]
+    /// fn get_weather(city: &str, #[param(range = 1..=14)] days: Option<u8>) -> String {
+    ///     format!("{city} {days:?}")
+    /// }
+    ///
+    /// let examples = [r#"{"city":"Lisbon"}"#, r#"{"city":"Porto","days":3}"#];
+    /// assert!(get_weather::SPEC.examples().eq(examples));
+    /// ```
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = &str> {
+        let details = self.details();
+        let examples = details.map_or(&[][..], |details| &details.examples);
+        examples.iter().map(|example| &**example)
+    }
+
+    /// Returns the example that the error of a rejected call repeats: one that is short enough.
+    #[cold]
+    pub(crate) fn offered_example(&self) -> Option<&str> {
+        self.examples().find(|example| example.len() <= MAX_OFFERED)
+    }
+
+    #[inline]
+    pub(crate) fn has_examples(&self) -> bool {
+        let details = self.details();
+        details.is_some_and(|details| !details.examples.is_empty())
     }
 
     /// Returns the schema of the arguments: an object.

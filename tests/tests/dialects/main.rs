@@ -9,6 +9,7 @@ mod hosted;
 mod malformed_responses;
 mod media;
 mod oracles;
+mod requests;
 mod results;
 mod sample_responses;
 mod streams;

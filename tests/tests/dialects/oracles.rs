@@ -3,19 +3,20 @@
 //! `TOOL_CORE_ORACLES=1` enables it. It needs Python 3 and a package registry: the packages of
 //! `tests/oracles/requirements.txt` are installed in a virtual environment below `target`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tool_core::ToolEntry;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_core::{ToolEntry, tool, tools};
 
-use super::{media, registry, sample_responses, streams, strict};
+use super::{media, registry, requests, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -39,6 +40,21 @@ fn python() -> PathBuf {
     python
 }
 
+/// Draws a line.
+#[tool(
+    unlinked,
+    example = r#"{"points": [[0, 0], [3, 4.5]], "width": 2}"#,
+    example = r#"{"points": [], "colours": {"first": "é\"\n"}}"#
+)]
+fn draw_line(
+    points: Vec<(f64, f64)>,
+    #[param(range = 1..=9)] width: Option<u8>,
+    colours: Option<BTreeMap<String, String>>,
+) -> usize {
+    drop((width, colours));
+    points.len()
+}
+
 /// Returns all tools of the table of types, and those of this test.
 fn tools() -> Vec<ToolEntry> {
     let mut tools: Vec<_> = properties::table::rows()
@@ -47,6 +63,7 @@ fn tools() -> Vec<ToolEntry> {
         .collect();
     tools.extend(registry().specs());
     tools.extend(strict::tools());
+    tools.extend(tools![draw_line]);
     tools
 }
 
@@ -63,6 +80,11 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
         out.key("response").raw(&response.to_string());
         let media = dialect.results(&media::results(&calls));
         out.key("media").raw(&Value::from(media).to_string());
+        out.key("requests").array(|out| {
+            for fields in requests::fields_of_many_settings(dialect) {
+                out.raw(&fields);
+            }
+        });
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(response, &results)).to_string());
     });

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -177,20 +178,60 @@ pub(crate) const STRICT: Subset = Subset {
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic { is_strict: false }),
-    ("Anthropic, strict", &Anthropic { is_strict: true }),
+    ("Anthropic", &Anthropic::new(false)),
+    ("Anthropic, strict", &Anthropic::new(true)),
 ];
 
 /// Anthropic's Messages API (`/v1/messages`).
 ///
-/// All results go into one user message, before any text of the user (Anthropic's guide to tool
+/// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
+/// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
+    has_eager_input: bool,
 }
 
 impl Anthropic {
+    const fn new(is_strict: bool) -> Anthropic {
+        Anthropic {
+            is_strict,
+            has_eager_input: false,
+        }
+    }
+
+    /// Streams the arguments of calls as the model writes them, before they are complete and valid JSON
+    /// (`eager_input_streaming`), except for tools with `#[tool(eager_input = false)]`. A response that is
+    /// truncated then has incomplete arguments, and the call gets an error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Writes a report.
+    /// #[tool]
+    /// fn write_report(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![write_report]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default().eager_input()));
+    /// assert_eq!(tools[0]["eager_input_streaming"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn eager_input(mut self) -> Anthropic {
+        self.has_eager_input = true;
+        self
+    }
+
+    /// Returns `true` if a tool is sent as strict.
+    fn is_strict(self, tool: &ToolEntry) -> bool {
+        tool.strict().unwrap_or(self.is_strict)
+    }
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -222,9 +263,76 @@ impl Anthropic {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> Anthropic {
-        Anthropic { is_strict: true }
+        Anthropic::new(true)
     }
 }
+
+impl Anthropic {
+    /// Writes the tools. With `is_cached`, the last one ends a cached prefix.
+    fn write(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        is_cached: bool,
+        out: &mut JsonWriter,
+    ) {
+        let marked = if is_cached && hosted.is_empty() {
+            tools.len().checked_sub(1)
+        } else {
+            None
+        };
+        out.array(|out| {
+            for (at, tool) in tools.iter().enumerate() {
+                out.object(|out| {
+                    write_head(tool, out);
+                    if self.is_strict(tool) {
+                        let target = Target::AnthropicStrict;
+                        let style = &STRICT;
+                        strict_or_plain(tool, target, style, "input_schema", out);
+                    } else {
+                        out.word("input_schema").raw(tool.portable_json());
+                    }
+                    if tool.has_examples() {
+                        out.word("input_examples").array(|out| {
+                            for example in tool.examples() {
+                                out.raw(example);
+                            }
+                        });
+                    }
+                    let eager = self.has_eager_input.then_some(true);
+                    if let Some(is_eager) = tool.eager_input().or(eager) {
+                        out.word("eager_input_streaming").boolean(is_eager);
+                    }
+                    if Some(at) == marked {
+                        out.word("cache_control").raw(CACHED);
+                    }
+                });
+            }
+            match hosted.split_last() {
+                Some((last, others)) if is_cached => {
+                    hosted_tool::write(others, out);
+                    hosted_tool::write_with(last, "cache_control", CACHED, out);
+                }
+                _ => hosted_tool::write(hosted, out),
+            }
+        });
+    }
+}
+
+/// The end of a cached prefix (Anthropic's guide "Tool use with prompt caching").
+const CACHED: &str = r#"{"type":"ephemeral"}"#;
+
+/// Hosted tools with the value of `anthropic-beta` that they need (Anthropic's Python SDK,
+/// `BetaToolUnionParam` without the members of `ToolUnionParam`).
+const BETAS: [(&str, &str); 7] = [
+    ("advisor_20260301", "advisor-tool-2026-03-01"),
+    ("bash_20241022", "computer-use-2024-10-22"),
+    ("computer_20241022", "computer-use-2024-10-22"),
+    ("computer_20250124", "computer-use-2025-01-24"),
+    ("computer_20251124", "computer-use-2025-11-24"),
+    ("mcp_toolset", "mcp-client-2025-11-20"),
+    ("text_editor_20241022", "computer-use-2024-10-22"),
+];
 
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a message of Anthropic",
@@ -245,20 +353,57 @@ const FORMAT: ResponseFormat = ResponseFormat {
 
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    write_head(tool, out);
-                    if self.is_strict {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
-                        out.word("input_schema").raw(tool.portable_json());
-                    }
+        self.write(tools, hosted, false, out);
+    }
+
+    /// The choice also says whether several calls are allowed in a response. There is no list of allowed
+    /// tools (Anthropic's Python SDK, `ToolChoiceParam`). With extended thinking, the API rejects a
+    /// choice that requires a call.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
+        if let Some(schema) = schema {
+            out.field(&["output_config", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("schema").raw(&schema);
                 });
+            });
+        }
+        let parts = &parts.filtered(out);
+        out.tools(&["tools"], parts, |json| {
+            self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
+        });
+        for tool in parts.hosted() {
+            let name = tool.json()["type"].as_str();
+            if let Some((_, beta)) = BETAS.iter().find(|(tool, _)| Some(*tool) == name) {
+                out.header("anthropic-beta", beta);
             }
-            hosted_tool::write(hosted, out);
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        let (kind, name) = match parts.choice() {
+            Some(Choice::None) => ("none", None),
+            Some(Choice::Required) => ("any", None),
+            Some(Choice::Tool(NamedTool::Function(tool))) => ("tool", Some(&*tool.name)),
+            Some(Choice::Tool(NamedTool::Hosted(tool))) => match tool.json()["name"].as_str() {
+                Some(name) => ("tool", Some(name)),
+                None => return out.cannot_require(tool),
+            },
+            Some(Choice::Auto) => ("auto", None),
+            None if parts.parallel() == Some(false) => ("auto", None),
+            None => return,
+        };
+        out.field(&["tool_choice"], |json| {
+            json.object(|json| {
+                json.word("type").string(kind);
+                if let Some(name) = name {
+                    json.word("name").string(name);
+                }
+                if let (Some(is_allowed), true) = (parts.parallel(), kind != "none") {
+                    json.word("disable_parallel_tool_use").boolean(!is_allowed);
+                }
+            });
         });
     }
 
@@ -344,11 +489,12 @@ impl Dialect for Anthropic {
 
     /// Only strict tools have limits.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        if self.is_strict {
-            broken(Target::AnthropicStrict, tools)
-        } else {
-            Vec::new()
+        if tools.iter().all(|tool| self.is_strict(tool)) {
+            return broken(Target::AnthropicStrict, tools);
         }
+        let strict = tools.iter().filter(|tool| self.is_strict(tool));
+        let strict: Vec<_> = strict.cloned().collect();
+        broken(Target::AnthropicStrict, &strict)
     }
 }
 

@@ -54,12 +54,17 @@ use crate::provider::usage;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
+pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::{Refused, RefusedTool};
 #[cfg(feature = "http")]
 pub use crate::provider::http_api::HttpApi;
 pub use crate::provider::media::OmittedPart;
 pub use crate::provider::rendered::Rendered;
+pub use crate::provider::request::{
+    Choice, NamedTool, RequestError, RequestOptions, RequestParts, RequestWriter, ToolChoice,
+    ToolRequest,
+};
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::usage::Usage;
@@ -107,6 +112,23 @@ pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
+
+    /// Writes the fields of a request that belong to its tools: the tools themselves, which of them the
+    /// model may call, and so on. [`Registry::request`](crate::Registry::request) calls it.
+    ///
+    /// What the provider lacks is replaced by something else or left out, and
+    /// [noted](RequestWriter::note). By default, a request has the tools alone, under `tools`: all
+    /// of them, the [allowed](RequestParts::filtered) ones, or none. Other settings are noted.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let parts = match parts.choice() {
+            Some(Choice::None) => parts.without_tools(out),
+            _ => parts.filtered(out),
+        };
+        out.tools(&["tools"], &parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        out.ignores(&parts);
+    }
 
     /// Returns `true` if the provider has this hosted tool. By default it has none. For an
     /// [unchecked](HostedTool::unchecked) tool, only the shape should matter.
@@ -269,6 +291,10 @@ pub trait Dialect: Send + Sync {
 impl<D: Dialect + ?Sized> Dialect for Box<D> {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         (**self).write_tools(tools, hosted, out);
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        (**self).write_request(parts, out);
     }
 
     fn hosts(&self, tool: &HostedTool) -> bool {

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image};
-use crate::provider::chat;
+use crate::provider::answer;
+use crate::provider::chat::{self, ChatRequest};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -270,13 +272,24 @@ impl OpenAiChat {
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, |tool, out| {
-            if self.is_strict {
+            if tool.strict().unwrap_or(self.is_strict) {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &STRICT, "parameters", out);
             } else {
                 chat::parameters(tool, out);
             }
         });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        const FORM: ChatRequest = ChatRequest {
+            required: "required",
+            has_allowed_tools: true,
+        };
+        chat::write_request(self, &FORM, parts, out);
+        if let Some((schema, is_strict)) = answer_schema(parts, out) {
+            chat::write_answer(&schema, is_strict, out);
+        }
     }
 
     /// OpenAI documents none. Servers that imitate it may have some: use
@@ -389,6 +402,98 @@ const HOSTED: [&str; 17] = [
     "web_search_preview_2025_03_11",
 ];
 
+/// What `include` adds to the items of hosted tools (OpenAI's Python SDK, `ResponseIncludable`).
+const INCLUDED: [(&str, &str); 8] = [
+    ("file_search", "file_search_call.results"),
+    ("web_search", "web_search_call.action.sources"),
+    ("web_search_2025_08_26", "web_search_call.action.sources"),
+    ("web_search_preview", "web_search_call.action.sources"),
+    (
+        "web_search_preview_2025_03_11",
+        "web_search_call.action.sources",
+    ),
+    ("code_interpreter", "code_interpreter_call.outputs"),
+    ("computer", "computer_call_output.output.image_url"),
+    (
+        "computer_use_preview",
+        "computer_call_output.output.image_url",
+    ),
+];
+
+/// The hosted tools that a choice may name (OpenAI's Python SDK, `ToolChoiceTypesParam` and the other
+/// members of `response_create_params.ToolChoice`).
+const CHOOSABLE: [&str; 11] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "mcp",
+    "shell",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
+/// Returns the schema of the answer, and `true` if it is strict. Whatever strict mode rejects is
+/// described to the model and not enforced by the provider, which is noted.
+fn answer_schema(parts: &RequestParts<'_>, out: &mut RequestWriter) -> Option<(String, bool)> {
+    let format = parts.answer()?;
+    match format.reduced(Target::OpenAiStrict, &STRICT) {
+        Ok(schema) => Some((schema, true)),
+        Err(problem) => {
+            out.note(format!(
+                "OpenAI's strict mode does not accept the schema of the answer ({problem}); it is \
+                 sent as not strict"
+            ));
+            Some((format.schema().to_json(), false))
+        }
+    }
+}
+
+/// Writes `tool_choice` of the Responses API.
+fn write_choice(parts: &RequestParts<'_>, out: &mut RequestWriter) {
+    let write_tool = |tool: &NamedTool<'_>, json: &mut JsonWriter| match tool {
+        NamedTool::Function(tool) => {
+            json.object(|json| {
+                json.word("type").string("function");
+                json.word("name").string(&tool.name);
+            });
+        }
+        NamedTool::Hosted(tool) => hosted_tool::write_reference(tool, json),
+    };
+    let path = &["tool_choice"];
+    let mut word = |word: &str| {
+        out.field(path, |json| {
+            json.string(word);
+        });
+    };
+    match (parts.choice(), parts.only()) {
+        (Some(Choice::None), _) => word("none"),
+        (Some(Choice::Tool(NamedTool::Hosted(tool))), _)
+            if !hosted_tool::is_of_type(tool, |name| CHOOSABLE.contains(&name)) =>
+        {
+            out.cannot_require(tool);
+        }
+        (Some(Choice::Tool(tool)), _) => out.field(path, |json| write_tool(&tool, json)),
+        (choice, Some(only)) => out.field(path, |json| {
+            json.object(|json| {
+                json.word("type").string("allowed_tools");
+                chat::write_allowed(choice, json);
+                json.word("tools").array(|json| {
+                    for tool in only {
+                        write_tool(tool, json);
+                    }
+                });
+            });
+        }),
+        (Some(Choice::Required), None) => word("required"),
+        (Some(Choice::Auto), None) => word("auto"),
+        (None, None) => {}
+    }
+}
+
 const RESPONSES: ResponseFormat = ResponseFormat {
     response: "a response of OpenAI",
     call: "a call in `output`",
@@ -407,7 +512,7 @@ impl Dialect for OpenAiResponses {
                 out.object(|out| {
                     out.word("type").string("function");
                     write_head(tool, out);
-                    if self.is_strict {
+                    if tool.strict().unwrap_or(self.is_strict) {
                         let target = Target::OpenAiStrict;
                         strict_or_plain(tool, target, &STRICT, "parameters", out);
                     } else {
@@ -418,6 +523,47 @@ impl Dialect for OpenAiResponses {
             }
             hosted_tool::write(hosted, out);
         });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        out.tools(&["tools"], parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        if let Some((schema, is_strict)) = answer_schema(parts, out) {
+            out.field(&["text", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("name").string(answer::NAME);
+                    json.word("schema").raw(&schema);
+                    json.word("strict").boolean(is_strict);
+                });
+            });
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        write_choice(parts, out);
+        if let Some(is_allowed) = parts.parallel() {
+            out.field(&["parallel_tool_calls"], |json| {
+                json.boolean(is_allowed);
+            });
+        }
+        let types = parts.hosted().iter();
+        let types: Vec<_> = types
+            .filter_map(|tool| tool.json()["type"].as_str())
+            .collect();
+        let included = INCLUDED.iter().filter(|(name, _)| types.contains(name));
+        let mut included: Vec<_> = included.map(|(_, field)| *field).collect();
+        included.dedup();
+        if parts.has_hosted_results() && !included.is_empty() {
+            out.field(&["include"], |json| {
+                json.array(|json| {
+                    for field in included {
+                        json.string(field);
+                    }
+                });
+            });
+        }
     }
 
     /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.

@@ -110,11 +110,13 @@ impl ArgumentsReader {
             return None;
         }
         let violations = self.check.all_violations();
-        Some(if violations.is_empty() {
+        let mut error = if violations.is_empty() {
             ToolError::malformed_json(&self.tool.name, "the text is not JSON")
         } else {
             ToolError::invalid_arguments(&self.tool.name, violations.clone())
-        })
+        };
+        error.offer(self.tool.offered_example());
+        Some(error)
     }
 
     /// Returns the whole text if a call with it is accepted. Decodes it once, because types may reject

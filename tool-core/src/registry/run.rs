@@ -85,7 +85,7 @@ pub(super) fn run_sync(
         })
     });
     let coercions = input.finish();
-    let result = to_result(input.take_head(), coercions, outcome);
+    let result = to_result(input.take_head(), coercions, outcome, Some(&tool));
     telemetry.finish(&result);
     result
 }
@@ -103,7 +103,7 @@ pub(super) fn run_async(
         let mut input = input(inner, &tool, call, depth);
         let outcome = invoke_async(invoke, &input).await;
         let coercions = input.finish();
-        let result = to_result(input.take_head(), coercions, outcome);
+        let result = to_result(input.take_head(), coercions, outcome, Some(&tool));
         telemetry.finish(&result);
         result
     })
@@ -126,7 +126,7 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
+            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)), None);
             without_hooks(&inner.policy, failed)
         });
         telemetry.finish(&result);
@@ -168,7 +168,7 @@ pub(super) fn validate_call(
         input.finish();
         failure
     };
-    Err(to_error(&tool.name, failure))
+    Err(to_error(&tool.name, failure, Some(tool)))
 }
 
 /// Answers a call of a tool that does not exist.
@@ -252,11 +252,16 @@ fn too_deep() -> CallOutcome {
 }
 
 #[inline]
-fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> ToolResult {
+fn to_result(
+    head: CallHead,
+    coercions: Vec<Coercion>,
+    outcome: CallOutcome,
+    tool: Option<&ToolEntry>,
+) -> ToolResult {
     match outcome {
         Ok(outcome) => ToolResult::of_outcome(head, outcome, coercions),
         Err(failure) => {
-            let error = to_error(&head.name, failure);
+            let error = to_error(&head.name, failure, tool);
             ToolResult::from_output(head, Err(error), coercions)
         }
     }
@@ -265,13 +270,21 @@ fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> 
 /// Boxes the error here, so that a successful call reserves no space for it.
 #[cold]
 #[allow(clippy::unnecessary_box_returns)]
-fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
+fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<ToolError> {
+    // A caller that uses another name, such as the original one, may use other keys too.
+    let entry = entry.filter(|entry| entry.name == tool);
+    let example = || entry.and_then(|entry| entry.offered_example());
     Box::new(match failure {
         CallFailure::Arguments(ArgumentError::Malformed(problem)) => {
-            ToolError::malformed_json(tool, &problem)
+            let mut error = ToolError::malformed_json(tool, &problem);
+            // Arguments that the response cut off may have fitted.
+            error.offer(example().filter(|_| problem != TRUNCATED));
+            error
         }
         CallFailure::Arguments(ArgumentError::Invalid(invalid)) => {
-            ToolError::invalid_arguments(tool, invalid.0)
+            let mut error = ToolError::invalid_arguments(tool, invalid.0);
+            error.offer(example());
+            error
         }
         CallFailure::Arguments(ArgumentError::MissingContext(ty)) => {
             let detail = format!(
@@ -313,12 +326,13 @@ async fn run_with_hooks(
         call: call.clone(),
         registry: policy.context.clone(),
     });
+    let with_examples = tool.has_examples().then(|| tool.clone());
     let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);
     let (outcome, coercions) = match token {
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
     };
-    let mut result = to_result(head.clone(), coercions, outcome);
+    let mut result = to_result(head.clone(), coercions, outcome, with_examples.as_ref());
     map_message(policy, &mut result);
     for (hook, hook_call) in policy.after.iter().zip(hook_call.iter().cycle()) {
         let coercions = std::mem::take(&mut result.coercions);
@@ -329,7 +343,7 @@ async fn run_with_hooks(
             Ok(result) => result.with_head(head.clone()),
             Err(panic) => {
                 let failure = CallFailure::Panicked(panic);
-                let mut failed = to_result(head.clone(), Vec::new(), Err(failure));
+                let mut failed = to_result(head.clone(), Vec::new(), Err(failure), None);
                 if let (Some(error), Some(replaced)) = (failed.error_mut(), replaced) {
                     error.set_replaced(replaced);
                 }

@@ -52,7 +52,7 @@ pub(crate) struct Constraints {
     pub(crate) is_recursive: bool,
 }
 
-/// What replaces the type's own schema.
+/// The replacement for the type's own schema.
 pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
     Schema { text: String, schema: JsonSchema },
@@ -126,14 +126,23 @@ impl Constraints {
 
     /// Reports a text that does not match the pattern. A constant cannot run a regular expression.
     pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
-        let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
-        if let Some(Literal::String(pattern)) = pattern.and_then(|one| one.literal.as_ref())
-            && let Literal::String(text) = literal
-            && !pattern::is_match(pattern, text)
+        if let Literal::String(text) = literal
+            && let Some(pattern) = self.broken_pattern(text)
         {
             let message =
                 format!("this text does not match the pattern `{pattern}`; write one that does");
             errors.span(span, message);
+        }
+    }
+}
+
+impl Constraints {
+    /// Returns the pattern, if a text does not match it.
+    pub(crate) fn broken_pattern(&self, text: &str) -> Option<&str> {
+        let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
+        match pattern.and_then(|one| one.literal.as_ref()) {
+            Some(Literal::String(pattern)) if !pattern::is_match(pattern, text) => Some(pattern),
+            _ => None,
         }
     }
 }
@@ -144,10 +153,14 @@ fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let span = tokens.span();
     match Range::parse(tokens.clone()) {
         Ok(Range::Integers(from, to)) => Some(
-            Constraint::new("integers", span, vec![option(from), option(to)])
-                .keyword("minimum", from)
-                .keyword("maximum", to)
-                .summary(between(from, to)),
+            Constraint::new(
+                "integers",
+                span,
+                vec![option(from.map(respanned)), option(to.map(respanned))],
+            )
+            .keyword("minimum", from)
+            .keyword("maximum", to)
+            .summary(between(from, to)),
         ),
         Ok(Range::Numbers(from, to, is_exclusive)) => {
             let arguments = [(from, false), (to, is_exclusive)]
