@@ -19,6 +19,7 @@ use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
+use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
@@ -227,11 +228,6 @@ impl Anthropic {
         self
     }
 
-    /// Returns `true` if a tool is sent as strict.
-    fn is_strict(self, tool: &ToolEntry) -> bool {
-        tool.strict().unwrap_or(self.is_strict)
-    }
-
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -276,37 +272,26 @@ impl Anthropic {
         is_cached: bool,
         out: &mut JsonWriter,
     ) {
-        let marked = if is_cached && hosted.is_empty() {
-            tools.len().checked_sub(1)
-        } else {
-            None
+        let (marked, others) = match tools.split_last() {
+            Some((last, others)) if is_cached && hosted.is_empty() => (Some(last), others),
+            _ => (None, tools),
         };
+        let is_plain = !self.is_strict && !self.has_eager_input;
         out.array(|out| {
-            for (at, tool) in tools.iter().enumerate() {
-                out.object(|out| {
-                    write_head(tool, out);
-                    if self.is_strict(tool) {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
+            for tool in others {
+                let tool = tool.spec();
+                // Most tools, which must not pay for the settings of others.
+                if is_plain && tool.details().is_none() {
+                    out.object(|out| {
+                        write_head(tool, out);
                         out.word("input_schema").raw(tool.portable_json());
-                    }
-                    if tool.has_examples() {
-                        out.word("input_examples").array(|out| {
-                            for example in tool.examples() {
-                                out.raw(example);
-                            }
-                        });
-                    }
-                    let eager = self.has_eager_input.then_some(true);
-                    if let Some(is_eager) = tool.eager_input().or(eager) {
-                        out.word("eager_input_streaming").boolean(is_eager);
-                    }
-                    if Some(at) == marked {
-                        out.word("cache_control").raw(CACHED);
-                    }
-                });
+                    });
+                } else {
+                    self.write_tool(tool, false, out);
+                }
+            }
+            if let Some(tool) = marked {
+                self.write_tool(tool, true, out);
             }
             match hosted.split_last() {
                 Some((last, others)) if is_cached => {
@@ -314,6 +299,34 @@ impl Anthropic {
                     hosted_tool::write_with(last, "cache_control", CACHED, out);
                 }
                 _ => hosted_tool::write(hosted, out),
+            }
+        });
+    }
+
+    /// Writes a tool with its settings.
+    #[inline(never)]
+    fn write_tool(self, tool: &ToolSpec, is_marked: bool, out: &mut JsonWriter) {
+        out.object(|out| {
+            write_head(tool, out);
+            if tool.strict().unwrap_or(self.is_strict) {
+                let target = Target::AnthropicStrict;
+                strict_or_plain(tool, target, &STRICT, "input_schema", out);
+            } else {
+                out.word("input_schema").raw(tool.portable_json());
+            }
+            if tool.has_examples() {
+                out.word("input_examples").array(|out| {
+                    for example in tool.examples() {
+                        out.raw(example);
+                    }
+                });
+            }
+            let eager = self.has_eager_input.then_some(true);
+            if let Some(is_eager) = tool.eager_input().or(eager) {
+                out.word("eager_input_streaming").boolean(is_eager);
+            }
+            if is_marked {
+                out.word("cache_control").raw(CACHED);
             }
         });
     }
@@ -489,11 +502,11 @@ impl Dialect for Anthropic {
 
     /// Only strict tools have limits.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        if tools.iter().all(|tool| self.is_strict(tool)) {
-            return broken(Target::AnthropicStrict, tools);
+        if !self.is_strict && tools.iter().all(|tool| tool.details().is_none()) {
+            return Vec::new();
         }
-        let strict = tools.iter().filter(|tool| self.is_strict(tool));
-        let strict: Vec<_> = strict.cloned().collect();
+        let is_strict = |tool: &&ToolEntry| tool.strict().unwrap_or(self.is_strict);
+        let strict: Vec<_> = tools.iter().filter(is_strict).cloned().collect();
         broken(Target::AnthropicStrict, &strict)
     }
 }
