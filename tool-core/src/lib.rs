@@ -70,7 +70,7 @@ pub use registry::{
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
-pub use spec::{Annotations, Location, ToolSpec};
+pub use spec::{Annotations, Grammar, Location, Programmatic, ToolSpec};
 pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]

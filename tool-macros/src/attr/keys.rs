@@ -173,6 +173,9 @@ impl Keys {
 
     /// Takes the key of this name, with any value.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Key> {
+        if self.found.is_empty() {
+            return None;
+        }
         if !self.known.contains(&name) {
             self.known.push(name);
         }
@@ -226,6 +229,25 @@ impl Keys {
         }
         let (flag, span) = key.parse::<LitBool>("true", errors)?;
         Some((flag.value, span))
+    }
+
+    /// Takes `name`, `name = true`, `name = false` or `name = word`. The second is `true` for the word.
+    pub(crate) fn flag_or(
+        &mut self,
+        name: &'static str,
+        word: &'static str,
+        errors: &mut Errors,
+    ) -> Option<(bool, bool, Span)> {
+        let key = self.take(name)?;
+        let span = key.span();
+        let Some(value) = &key.value else {
+            return Some((true, false, span));
+        };
+        if value.to_string() == word {
+            return Some((true, true, span));
+        }
+        let (flag, span) = key.parse::<LitBool>(word, errors)?;
+        Some((flag.value, false, span))
     }
 
     /// Takes `name = some::path`.
