@@ -4,6 +4,7 @@
 mod arguments;
 pub(crate) mod boundary;
 pub(crate) mod context;
+pub mod elicit;
 pub(crate) mod error;
 pub(crate) mod extra;
 mod head;
@@ -13,7 +14,9 @@ mod truncate;
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
+use self::elicit::Elicitor;
 use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
 
 pub use arguments::Arguments;
@@ -80,6 +83,25 @@ impl ToolCall {
     /// [`CallContext`](crate::CallContext).
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> ToolCall {
         self.extensions_mut().values.insert(value);
+        self
+    }
+
+    /// Returns the context value of this type that is attached to this call.
+    ///
+    /// ```
+    /// use tool_core::ToolCall;
+    ///
+    /// let call = ToolCall::new("call_1", "count_notes", "{}").with(7_u32);
+    /// assert_eq!(call.get::<u32>(), Some(&7));
+    /// ```
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.as_ref()?.values.get()
+    }
+
+    /// Sets who asks the user, when a tool calls [`CallContext::elicit`](crate::CallContext::elicit).
+    /// Nested calls ask the same.
+    pub fn elicit_with(mut self, elicitor: Arc<dyn Elicitor>) -> ToolCall {
+        self.extensions_mut().elicitor = Some(elicitor);
         self
     }
 

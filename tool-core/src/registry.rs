@@ -163,6 +163,11 @@ impl Registry {
         self.len() == 0
     }
 
+    /// Returns `true` if the registry has [`before` hooks](RegistryBuilder::before), which may hold calls.
+    pub fn has_before_hooks(&self) -> bool {
+        !self.0.policy.before.is_empty()
+    }
+
     /// Adds tools.
     ///
     /// # Errors
