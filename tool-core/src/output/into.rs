@@ -22,7 +22,7 @@ use crate::content::{Audio, Content, File, Image, ResourceLink};
 /// | `Vec<Content>` | these parts |
 /// | `(T, Vec<Content>)` | the value, and these parts |
 /// | [`Returned<T>`] | as `T`; the application also gets another value |
-/// | [`Output`] | as what it was made of |
+/// | [`AnyOutput`] | as what it was made of |
 ///
 /// A function with `#[tool]` returns any of them, or a `Result` of any. Other places that take an output
 /// are [`Gate::answer`](crate::Gate::answer), [`Decision::answer`](crate::Decision::answer),
@@ -157,15 +157,15 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
 /// An output of any kind, for a tool that returns a text in one case and parts in another.
 ///
 /// ```
-/// use tool_core::{Content, Image, Output, Registry, ToolCall, tool, tools};
+/// use tool_core::{AnyOutput, Content, Image, Registry, ToolCall, tool, tools};
 ///
 /// /// Opens a file.
 /// #[tool]
-/// fn open(path: &str) -> Output {
+/// fn open(path: &str) -> AnyOutput {
 ///     if path.ends_with(".png") {
-///         Output::new(Image::png(b"\x89PNG"))
+///         AnyOutput::new(Image::png(b"\x89PNG"))
 ///     } else {
-///         Output::new("text of the file")
+///         AnyOutput::new("text of the file")
 ///     }
 /// }
 ///
@@ -176,24 +176,24 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
 /// assert_eq!(result.content(), "text of the file");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
-pub struct Output(Outcome);
+pub struct AnyOutput(Outcome);
 
-impl Output {
+impl AnyOutput {
     /// Converts a value that a tool can return; see [`IntoOutput`].
-    pub fn new<Kind>(output: impl IntoOutput<Kind>) -> Output {
-        Output(output.into_outcome())
+    pub fn new<Kind>(output: impl IntoOutput<Kind>) -> AnyOutput {
+        AnyOutput(output.into_outcome())
     }
 }
 
-impl IntoOutput<kind::Any> for Output {
+impl IntoOutput<kind::Any> for AnyOutput {
     fn into_outcome(self) -> Outcome {
         self.0
     }
 }
 
 /// Omits the contents, which may be many and personal.
-impl fmt::Debug for Output {
+impl fmt::Debug for AnyOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Output").finish_non_exhaustive()
+        f.debug_struct("AnyOutput").finish_non_exhaustive()
     }
 }

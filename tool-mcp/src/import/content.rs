@@ -2,12 +2,12 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
-use tool_core::{Audio, Content, File, Image, Output, ResourceLink};
+use tool_core::{AnyOutput, Audio, Content, File, Image, ResourceLink};
 
 /// Converts a result. `Err` is the text of a call that failed.
 ///
 /// `has_schema` is `true` if the tool has an output schema.
-pub(super) fn output(result: CallToolResult, has_schema: bool) -> Result<Output, String> {
+pub(super) fn output(result: CallToolResult, has_schema: bool) -> Result<AnyOutput, String> {
     if result.is_error == Some(true) {
         return Err(error_text(&result));
     }
@@ -20,12 +20,12 @@ pub(super) fn output(result: CallToolResult, has_schema: bool) -> Result<Output,
     Ok(match structured {
         Some(value) => {
             parts.retain(|part| part.as_text().is_none_or(|text| !repeats(text, &value)));
-            Output::new((value, parts))
+            AnyOutput::new((value, parts))
         }
         None => match &mut *parts {
-            [] => Output::new(()),
-            [Content::Text(text)] => Output::new(std::mem::take(text)),
-            _ => Output::new(parts),
+            [] => AnyOutput::new(()),
+            [Content::Text(text)] => AnyOutput::new(std::mem::take(text)),
+            _ => AnyOutput::new(parts),
         },
     })
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
+use tool_core::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
 use tool_core::{BoxFuture, CallContext};
 
 /// A question that a server asks the user, passed to the handler of
@@ -19,104 +20,78 @@ pub struct Elicitation {
     /// several users whom to ask. `None` if several calls are running and the server does not say
     /// which one it is, as servers before version 2026-07-28 do over standard input and output.
     pub call: Option<CallContext>,
-    /// The question. Another program wrote it: show the user which server asks.
-    pub message: String,
-    /// What the user has to do.
-    pub kind: ElicitationKind,
-}
-
-/// What the user has to do to answer a question.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum ElicitationKind {
-    /// Fill in a form. This is the JSON Schema of its values: an object of strings, numbers, booleans
-    /// and enumerations.
-    Form(Value),
-    /// Open a URL, such as to log in there. Show the user the whole URL before opening it.
-    Url(String),
-}
-
-/// The answer to a question of a server.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ElicitationAnswer {
-    /// The values of the form: an object that follows its schema. For a URL, any value: the user agreed
-    /// to open it.
-    Accept(Value),
-    /// The user does not want to answer.
-    Decline,
-    /// The user closed the question without a decision.
-    Cancel,
+    /// The question. Another program wrote it: show the user which server asks, and the whole URL of a
+    /// page to visit.
+    pub request: ElicitRequest,
 }
 
 /// Answers the questions of a server.
 #[derive(Clone, Default)]
-pub(super) struct Handler(Option<Answering>);
+pub(super) struct Answerer(Option<Answering>);
 
-type Answering = Arc<dyn Fn(Elicitation) -> BoxFuture<ElicitationAnswer> + Send + Sync>;
+type Answering = Arc<dyn Fn(Elicitation) -> BoxFuture<Elicited> + Send + Sync>;
 
-impl Handler {
-    pub(super) fn new<F, R>(answer: F) -> Handler
+impl Answerer {
+    pub(super) fn new<F, R>(answer: F) -> Answerer
     where
         F: Fn(Elicitation) -> R + Send + Sync + 'static,
-        R: Future<Output = ElicitationAnswer> + Send + 'static,
+        R: Future<Output = Elicited> + Send + 'static,
     {
-        Handler(Some(Arc::new(move |question| Box::pin(answer(question)))))
+        Answerer(Some(Arc::new(move |question| Box::pin(answer(question)))))
     }
 
     /// Declines if there is no handler.
-    pub(super) async fn answer(&self, question: Elicitation) -> ElicitationAnswer {
-        match &self.0 {
+    pub(super) async fn answer(&self, question: Elicitation) -> ElicitResult {
+        let is_form = matches!(question.request.mode, ElicitMode::Form(_));
+        let answer = match &self.0 {
             Some(answer) => answer(question).await,
-            None => ElicitationAnswer::Decline,
+            None => Elicited::Declined,
+        };
+        match answer {
+            Elicited::Accepted(values) if is_form => {
+                let values = if values.is_object() { values } else { json!({}) };
+                ElicitResult::new(ElicitationAction::Accept).with_content(values)
+            }
+            Elicited::Accepted(_) => ElicitResult::new(ElicitationAction::Accept),
+            Elicited::Declined => ElicitResult::new(ElicitationAction::Decline),
+            Elicited::Dismissed => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
 }
 
-impl fmt::Debug for Handler {
+impl fmt::Debug for Answerer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "set" } else { "none" })
     }
 }
 
 /// Reads a question as `rmcp` parsed it.
-pub(super) fn read(params: ElicitRequestParams) -> Option<(String, ElicitationKind)> {
+pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
     match params {
         ElicitRequestParams::FormElicitationParams {
             message,
             requested_schema,
             ..
-        } => {
-            let schema = serde_json::to_value(requested_schema).ok()?;
-            Some((message, ElicitationKind::Form(schema)))
-        }
+        } => Some(form(message, &serde_json::to_value(requested_schema).ok()?)),
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            Some((message, ElicitationKind::Url(url)))
+            Some(Elicit::visit(message, url).request().clone())
         }
         _ => None,
     }
 }
 
 /// Reads a question whose schema `rmcp` does not know.
-pub(super) fn read_value(params: &Value) -> Option<(String, ElicitationKind)> {
-    let message = params["message"].as_str()?.to_owned();
-    let kind = match params["mode"].as_str() {
-        Some("url") => ElicitationKind::Url(params["url"].as_str()?.to_owned()),
-        _ => ElicitationKind::Form(params.get("requestedSchema")?.clone()),
-    };
-    Some((message, kind))
+pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
+    let message = params["message"].as_str()?;
+    match params["mode"].as_str() {
+        Some("url") => {
+            let question = Elicit::visit(message, params["url"].as_str()?);
+            Some(question.request().clone())
+        }
+        _ => Some(form(message.to_owned(), params.get("requestedSchema")?)),
+    }
 }
 
-/// Converts an answer to what the server gets.
-pub(super) fn written(answer: ElicitationAnswer, kind: &ElicitationKind) -> ElicitResult {
-    match (answer, kind) {
-        (ElicitationAnswer::Accept(values), ElicitationKind::Form(_)) => {
-            let values = if values.is_object() { values } else { json!({}) };
-            ElicitResult::new(ElicitationAction::Accept).with_content(values)
-        }
-        (ElicitationAnswer::Accept(_), ElicitationKind::Url(_)) => {
-            ElicitResult::new(ElicitationAction::Accept)
-        }
-        (ElicitationAnswer::Decline, _) => ElicitResult::new(ElicitationAction::Decline),
-        (ElicitationAnswer::Cancel, _) => ElicitResult::new(ElicitationAction::Cancel),
-    }
+fn form(message: String, schema: &Value) -> ElicitRequest {
+    Elicit::with_schema(message, schema).request().clone()
 }
