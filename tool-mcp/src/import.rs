@@ -161,7 +161,11 @@ impl Import {
         let command = command.into();
         let std = command.as_std();
         let program = std.get_program().to_string_lossy();
-        let name = program.rsplit(['/', '\\']).next().unwrap_or(&program).to_owned();
+        let name = program
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(&program)
+            .to_owned();
         let mut secrets = Secrets::default();
         for (_, value) in std.get_envs() {
             if let Some(value) = value {
@@ -218,7 +222,11 @@ impl Import {
 
     /// Returns what became of the tools when they were last listed.
     pub fn report(&self) -> Arc<Report> {
-        self.shared.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared
+            .report
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Returns the state of the connection.
@@ -262,7 +270,8 @@ impl Import {
     /// Returns an error if the tool has changed again, or if the file can't be written.
     pub async fn accept(&self, tool: &HeldTool) -> Result<(), ImportError> {
         let tool = Box::new(tool.clone());
-        self.send(|sender| supervisor::Command::Accept(tool, sender)).await
+        self.send(|sender| supervisor::Command::Accept(tool, sender))
+            .await
     }
 
     async fn send(
@@ -271,7 +280,10 @@ impl Import {
     ) -> Result<(), ImportError> {
         let (sender, receiver) = oneshot::channel();
         let closed = || ImportError::new(ImportErrorKind::Away, Status::Closed.to_string());
-        self.commands.send(command(sender)).await.map_err(|_| closed())?;
+        self.commands
+            .send(command(sender))
+            .await
+            .map_err(|_| closed())?;
         receiver.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -280,7 +292,11 @@ impl Import {
         self.shared.shut_down();
         if let Some(supervisor) = self.supervisor.take() {
             // The supervisor bounds each of its steps.
-            let _ = timeout(self.shared.settings.grace * 3 + Duration::from_secs(10), supervisor).await;
+            let _ = timeout(
+                self.shared.settings.grace * 3 + Duration::from_secs(10),
+                supervisor,
+            )
+            .await;
         }
     }
 }
@@ -425,7 +441,10 @@ impl ImportBuilder {
     /// Passes the standard error of the program on to that of this process. Without it, the last lines
     /// are part of the error if the program can't be started, with secrets redacted.
     pub fn inherit_stderr(mut self) -> Self {
-        if let Source::Command { inherits_stderr, .. } = &mut self.source {
+        if let Source::Command {
+            inherits_stderr, ..
+        } = &mut self.source
+        {
             *inherits_stderr = true;
         }
         self

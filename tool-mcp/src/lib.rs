@@ -28,8 +28,8 @@ pub mod server;
 
 #[cfg(feature = "client")]
 pub use import::{
-    Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol, RefusedTool,
-    Report, Status, TakenTool,
+    Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol,
+    RefusedTool, Report, Status, TakenTool,
 };
 #[cfg(feature = "server")]
 pub use server::Server;

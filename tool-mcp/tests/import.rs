@@ -84,7 +84,9 @@ struct Seat {
 /// Books a seat.
 #[tool]
 async fn book(call: &CallContext) -> Result<String, ElicitError> {
-    let answer = call.elicit("seat", Elicit::<Seat>::form("Which row?")).await?;
+    let answer = call
+        .elicit("seat", Elicit::<Seat>::form("Which row?"))
+        .await?;
     Ok(match answer {
         Elicited::Accepted(seat) => format!("row {}", seat.row),
         Elicited::Declined => "declined".into(),
@@ -140,7 +142,9 @@ async fn tools_are_imported_and_called() {
     for protocol in BOTH {
         let registry = Registry::new();
         let import = import(&server_tools(&Signals::default()), protocol).prefix("demo_");
-        let import = in_time(import.tags(["demo"]).connect(&registry)).await.unwrap();
+        let import = in_time(import.tags(["demo"]).connect(&registry))
+            .await
+            .unwrap();
         assert_eq!(import.status(), Status::Connected);
         let report = import.report();
         let names: Vec<_> = report.taken.iter().map(|tool| &*tool.source).collect();
@@ -152,12 +156,18 @@ async fn tools_are_imported_and_called() {
         let result = run(&registry, "demo_add", json!({"a": 2, "b": 3})).await;
         assert_eq!(result.content(), "5", "{protocol:?}");
         let result = run(&registry, "demo_add", json!({"a": 2})).await;
-        assert_eq!(result.error().unwrap().kind(), ToolErrorKind::InvalidArguments);
+        assert_eq!(
+            result.error().unwrap().kind(),
+            ToolErrorKind::InvalidArguments
+        );
 
         let result = run(&registry, "demo_weather", json!({"city": "Lisbon"})).await;
         assert_eq!(result.structured(), Some(json!({"celsius": 21.5})));
         let parts = result.parts();
-        assert_eq!(parts[parts.len() - 2..], [Content::text("A map:"), Image::png(b"map").into()]);
+        assert_eq!(
+            parts[parts.len() - 2..],
+            [Content::text("A map:"), Image::png(b"map").into()]
+        );
         let result = run(&registry, "demo_weather", json!({"city": "Atlantis"})).await;
         assert!(result.is_error() && result.content().ends_with("there is no such city"));
 
@@ -182,16 +192,23 @@ async fn all_progress_arrives_before_the_result() {
     for protocol in BOTH {
         let registry = Registry::new();
         let server = server_tools(&Signals::default());
-        let _import = in_time(import(&server, protocol).connect(&registry)).await.unwrap();
+        let _import = in_time(import(&server, protocol).connect(&registry))
+            .await
+            .unwrap();
         for _ in 0..20 {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let sink = seen.clone();
             let call = call("count", json!({"to": 20}));
-            let call = call.on_progress(move |progress| sink.lock().unwrap().push(progress.clone()));
+            let call =
+                call.on_progress(move |progress| sink.lock().unwrap().push(progress.clone()));
             assert_eq!(in_time(registry.call(call)).await.content(), "20");
             let seen = seen.lock().unwrap();
             let done: Vec<_> = seen.iter().map(|progress| progress.done).collect();
-            assert_eq!(done, (1..=20).map(f64::from).collect::<Vec<_>>(), "{protocol:?}");
+            assert_eq!(
+                done,
+                (1..=20).map(f64::from).collect::<Vec<_>>(),
+                "{protocol:?}"
+            );
             assert_eq!(seen[19].total, Some(20.0));
             assert_eq!(seen[19].message.as_deref(), Some("step"));
         }
@@ -204,12 +221,18 @@ async fn cancellation_reaches_the_server() {
         let registry = Registry::new();
         let signals = Signals::default();
         let server = server_tools(&signals);
-        let _import = in_time(import(&server, protocol).connect(&registry)).await.unwrap();
+        let _import = in_time(import(&server, protocol).connect(&registry))
+            .await
+            .unwrap();
         // By the token.
         let token = CancellationToken::new();
         let waiting = tokio::spawn({
             let (registry, token) = (registry.clone(), token.clone());
-            async move { registry.call(call("wait", json!({})).cancel_with(&token)).await }
+            async move {
+                registry
+                    .call(call("wait", json!({})).cancel_with(&token))
+                    .await
+            }
         });
         in_time(signals.started.notified()).await;
         token.cancel();
@@ -233,13 +256,18 @@ async fn a_call_that_takes_too_long_fails_and_is_cancelled() {
     let registry = Registry::new();
     let signals = Signals::default();
     let import = import(&server_tools(&signals), Protocol::V2025_11_25);
-    let import = import.call_timeout(Duration::from_millis(50)).connect(&registry);
+    let import = import
+        .call_timeout(Duration::from_millis(50))
+        .connect(&registry);
     let _import = in_time(import).await.unwrap();
     let result = run(&registry, "wait", json!({})).await;
     let error = result.error().unwrap();
     assert!(!error.is_retryable());
     assert!(error.message().contains("did not answer within"), "{error}");
-    assert!(error.message().contains("check before you repeat"), "{error}");
+    assert!(
+        error.message().contains("check before you repeat"),
+        "{error}"
+    );
     in_time(signals.cancelled.notified()).await;
 }
 
@@ -258,7 +286,9 @@ async fn the_application_answers_questions() {
                 let call = question.call.as_ref();
                 let user = call.and_then(|call| call.get::<User>()).map(|user| user.0);
                 let message = question.request.message.clone();
-                sink.lock().unwrap().push((question.server.clone(), message, user));
+                sink.lock()
+                    .unwrap()
+                    .push((question.server.clone(), message, user));
                 Elicited::Accepted(json!({"row": 7}))
             }
         });
@@ -266,7 +296,11 @@ async fn the_application_answers_questions() {
         let import = import.call_timeout(Duration::from_secs(20));
         let _import = in_time(import.connect(&registry)).await.unwrap();
         let call = call("book", json!({})).with(User("Ada"));
-        assert_eq!(in_time(registry.call(call)).await.content(), "row 7", "{protocol:?}");
+        assert_eq!(
+            in_time(registry.call(call)).await.content(),
+            "row 7",
+            "{protocol:?}"
+        );
         let expected = ("memory".to_owned(), "Which row?".to_owned(), Some("Ada"));
         assert_eq!(*seen.lock().unwrap(), [expected]);
     }
@@ -277,8 +311,13 @@ async fn questions_are_declined_without_a_handler() {
     for protocol in BOTH {
         let registry = Registry::new();
         let server = server_tools(&Signals::default());
-        let _import = in_time(import(&server, protocol).connect(&registry)).await.unwrap();
-        assert_eq!(run(&registry, "book", json!({})).await.content(), "declined");
+        let _import = in_time(import(&server, protocol).connect(&registry))
+            .await
+            .unwrap();
+        assert_eq!(
+            run(&registry, "book", json!({})).await.content(),
+            "declined"
+        );
     }
 }
 
@@ -293,7 +332,10 @@ async fn the_clock_stops_while_the_user_is_asked() {
             Elicited::Dismissed
         });
         let _import = in_time(import.connect(&registry)).await.unwrap();
-        assert_eq!(run(&registry, "book", json!({})).await.content(), "dismissed");
+        assert_eq!(
+            run(&registry, "book", json!({})).await.content(),
+            "dismissed"
+        );
     }
 }
 
@@ -315,14 +357,18 @@ async fn changes_of_the_server_are_followed() -> Result<(), RegistryError> {
     for protocol in BOTH {
         let registry = Registry::new();
         let server = server_tools(&Signals::default());
-        let import = in_time(import(&server, protocol).connect(&registry)).await.unwrap();
+        let import = in_time(import(&server, protocol).connect(&registry))
+            .await
+            .unwrap();
         let changes = Arc::new(Mutex::new(Vec::new()));
         let sink = changes.clone();
         let _listener = registry.on_change(move |_, change| {
             let name = |tool: &tool_core::ToolEntry| tool.name.to_string();
             let added: Vec<_> = change.added.iter().map(name).collect();
             let removed: Vec<_> = change.removed.iter().map(name).collect();
-            sink.lock().unwrap().push((added, removed, change.replaced.len()));
+            sink.lock()
+                .unwrap()
+                .push((added, removed, change.replaced.len()));
         });
         server.exchange(&tools![add], tools![roll_die])?;
         until(&registry, |registry| registry.get("roll_die").is_some()).await;
@@ -355,15 +401,23 @@ async fn annotations_count_only_if_trusted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_is_taken_is_refused() {
-    let registry = Registry::builder().tools(tools![add, roll_die]).build().unwrap();
+    let registry = Registry::builder()
+        .tools(tools![add, roll_die])
+        .build()
+        .unwrap();
     let server = server_tools(&Signals::default());
-    let own = in_time(import(&server, Protocol::V2025_11_25).connect(&registry)).await.unwrap();
+    let own = in_time(import(&server, Protocol::V2025_11_25).connect(&registry))
+        .await
+        .unwrap();
     let report = own.report();
     assert_eq!(report.taken.len(), 4);
     assert_eq!(report.refused.len(), 1);
     assert_eq!(report.refused[0].source, "add");
     assert!(report.refused[0].reason.contains("use a prefix"));
-    assert!(report.to_string().contains("add refused: another tool"), "{report}");
+    assert!(
+        report.to_string().contains("add refused: another tool"),
+        "{report}"
+    );
     // A second import with a prefix.
     let other = import(&server, Protocol::V2025_11_25).prefix("other_");
     let other = in_time(other.connect(&registry)).await.unwrap();
@@ -372,5 +426,10 @@ async fn a_name_that_is_taken_is_refused() {
     assert_eq!(registry.len(), 2 + 5);
     drop(other);
     assert_eq!(registry.len(), 2);
-    assert_eq!(run(&registry, "add", json!({"a": 1, "b": 1})).await.content(), "2");
+    assert_eq!(
+        run(&registry, "add", json!({"a": 1, "b": 1}))
+            .await
+            .content(),
+        "2"
+    );
 }

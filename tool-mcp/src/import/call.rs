@@ -62,11 +62,17 @@ impl<T> Drop for AbortOnDrop<T> {
     }
 }
 
-async fn run(target: &Target, arguments: Value, context: CallContext) -> Result<AnyOutput, CallError> {
+async fn run(
+    target: &Target,
+    arguments: Value,
+    context: CallContext,
+) -> Result<AnyOutput, CallError> {
     let shared = &target.shared;
     let live = match shared.link() {
         Link::Up(live) => live,
-        Link::Away { reason, restarts } => return Err(away(&shared.settings.name, &reason, restarts)),
+        Link::Away { reason, restarts } => {
+            return Err(away(&shared.settings.name, &reason, restarts));
+        }
         Link::Closed => return Err("the server of this tool was removed".into()),
     };
     let token = context.cancellation().clone();
@@ -126,7 +132,8 @@ async fn complete(
             tokio::time::sleep(Duration::from_millis(100 << round)).await;
         }
         let waiting = Waiting::new(vec![carried.clone()]);
-        let responses = answer(&target.shared, &context, required.requests, required.unread).await?;
+        let responses =
+            answer(&target.shared, &context, required.requests, required.unread).await?;
         drop(waiting);
         params.input_responses = (!responses.is_empty()).then_some(responses);
         params.request_state = required.state;
@@ -150,7 +157,10 @@ impl Required {
         }
         Ok(Required {
             requests: Vec::new(),
-            unread: result["inputRequests"].as_object().cloned().unwrap_or_default(),
+            unread: result["inputRequests"]
+                .as_object()
+                .cloned()
+                .unwrap_or_default(),
             state: result["requestState"].as_str().map(str::to_owned),
         })
     }
@@ -165,8 +175,11 @@ async fn answer(
 ) -> Result<InputResponses, CallError> {
     let mut responses = InputResponses::new();
     let mut questions = Vec::new();
-    let unsupported =
-        || CallError::from("the server asks for something that is not supported: only questions to the user are");
+    let unsupported = || {
+        CallError::from(
+            "the server asks for something that is not supported: only questions to the user are",
+        )
+    };
     for (key, request) in requests {
         match request {
             InputRequest::Elicitation(request) => {
@@ -203,8 +216,8 @@ fn output(target: &Target, result: CallToolResult) -> Result<AnyOutput, CallErro
 /// Reads a result with parts that `rmcp` can't read, which are left out.
 fn read_leniently(mut result: Value) -> Result<CallToolResult, CallError> {
     let unreadable = || CallError::from("the server answered with something that is not a result");
-    let content = result["content"].take();
-    let Value::Array(parts) = content else {
+    let content = result.get_mut("content").map(Value::take);
+    let Some(Value::Array(parts)) = content else {
         return Err(unreadable());
     };
     let readable = |part: Value| {
@@ -229,6 +242,7 @@ fn failure(target: &Target, error: &RequestError) -> CallError {
     let text = describe(error, &shared.secrets);
     let restarts = shared.settings.backoff.is_some();
     match error {
+        RequestError::NotSent => away(&shared.settings.name, "the connection is lost", restarts),
         RequestError::TimedOut(_) if target.is_repeatable => Transient::new(text).into(),
         RequestError::TimedOut(_) => {
             format!("{text}; the call may have had an effect, so check before you repeat it").into()
@@ -255,11 +269,18 @@ fn failure(target: &Target, error: &RequestError) -> CallError {
 pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
     let described = match error {
         RequestError::TimedOut(limit) => {
-            format!("the server did not answer within {} seconds", limit.as_secs_f32().round())
+            format!(
+                "the server did not answer within {} seconds",
+                limit.as_secs_f32().round()
+            )
         }
+        RequestError::NotSent => "the connection is lost".into(),
         RequestError::TooLarge => "the result of the server is too large".into(),
         RequestError::Service(ServiceError::McpError(error)) => {
-            format!("the server rejected the request: {} ({})", error.message, error.code.0)
+            format!(
+                "the server rejected the request: {} ({})",
+                error.message, error.code.0
+            )
         }
         RequestError::Service(ServiceError::TransportClosed) => {
             "the server ended during the request".into()

@@ -176,7 +176,9 @@ impl Opener {
         settings: &Settings,
         secrets: &Secrets,
     ) -> Result<Connection, ImportError> {
-        let modes = settings.protocol.modes(self.is_legacy.load(Ordering::Relaxed));
+        let modes = settings
+            .protocol
+            .modes(self.is_legacy.load(Ordering::Relaxed));
         let limit = settings.connect_timeout;
         let opened = timeout(limit, async {
             let mut last = None;
@@ -196,7 +198,8 @@ impl Opener {
             let text = format!("the server did not answer within {limit:?}");
             Err(ImportError::new(ImportErrorKind::TimedOut, text))
         })?;
-        self.is_legacy.store(!connection.live.is_modern, Ordering::Relaxed);
+        self.is_legacy
+            .store(!connection.live.is_modern, Ordering::Relaxed);
         Ok(connection)
     }
 
@@ -218,7 +221,11 @@ impl Opener {
                 inherits_stderr,
             } => {
                 let mut command = command.lock().await;
-                let program = command.as_std().get_program().to_string_lossy().into_owned();
+                let program = command
+                    .as_std()
+                    .get_program()
+                    .to_string_lossy()
+                    .into_owned();
                 let started = process::start(&mut command, *inherits_stderr);
                 drop(command);
                 let (mut process, stdout, stdin) = started.map_err(|error| {
@@ -276,15 +283,19 @@ async fn connect<T: Transport<RoleClient> + 'static>(
     let transport = Tap::new(transport, in_flight.clone());
     // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
     let service: BoxFuture<_> = Box::pin(serve_client_with_lifecycle(handler, transport, mode));
-    let service = service.await.map_err(|error| handshake_error(&error, secrets))?;
+    let service = service
+        .await
+        .map_err(|error| handshake_error(&error, secrets))?;
     let info = service.peer_info();
-    let tools = info.as_ref().and_then(|info| info.capabilities.tools.clone());
+    let tools = info
+        .as_ref()
+        .and_then(|info| info.capabilities.tools.clone());
     let live = Live {
         peer: service.peer().clone(),
         in_flight,
-        protocol: info
-            .as_ref()
-            .map_or_else(String::new, |info| shorten(info.protocol_version.as_str(), 40).into()),
+        protocol: info.as_ref().map_or_else(String::new, |info| {
+            shorten(info.protocol_version.as_str(), 40).into()
+        }),
         server: info.as_ref().and_then(|info| {
             let server = info.server_info.as_ref()?;
             let text = |text: &str| shorten(&secrets.redact(text), 100).into_owned();
@@ -321,12 +332,18 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
             format!("the handshake failed: {}", chain(&*error.error))
         }
         ClientInitializeError::JsonRpcError(error) => {
-            format!("the server rejected the handshake: {} ({})", error.message, error.code.0)
+            format!(
+                "the server rejected the handshake: {} ({})",
+                error.message, error.code.0
+            )
         }
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..
         } => {
-            let versions: Vec<_> = server_supported.iter().map(ProtocolVersion::as_str).collect();
+            let versions: Vec<_> = server_supported
+                .iter()
+                .map(ProtocolVersion::as_str)
+                .collect();
             let versions = versions.join(", ");
             format!("there is no common protocol version; the server supports {versions}")
         }
@@ -369,7 +386,10 @@ impl Handler {
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(request) = request else {
-            return Err(ErrorData::invalid_params("the question can't be read", None));
+            return Err(ErrorData::invalid_params(
+                "the question can't be read",
+                None,
+            ));
         };
         let running = self.in_flight.calls();
         // Only HTTP tells which call a question belongs to.
@@ -435,7 +455,11 @@ impl ClientHandler for Handler {
                 .map(CustomResult::new)
                 .map_err(|error| ErrorData::internal_error(error.to_string(), None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            request.method,
+            None,
+        ))
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -48,7 +48,10 @@ fn repeats(text: &str, value: &Value) -> bool {
         value => serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value),
     };
     let wrapped = value.as_object().filter(|object| object.len() == 1);
-    is_value(value) || wrapped.and_then(|object| object.get("result")).is_some_and(is_value)
+    is_value(value)
+        || wrapped
+            .and_then(|object| object.get("result"))
+            .is_some_and(is_value)
 }
 
 fn part(block: ContentBlock) -> Content {
@@ -137,7 +140,9 @@ fn data_url(base64: &str) -> String {
 
 fn undecodable(kind: &str, media_type: &str) -> Content {
     let media_type = super::secrets::shorten(media_type, 100);
-    Content::text(format!("[{kind} of type {media_type} left out: it is not valid base64]"))
+    Content::text(format!(
+        "[{kind} of type {media_type} left out: it is not valid base64]"
+    ))
 }
 
 #[cfg(test)]
@@ -188,7 +193,9 @@ mod tests {
                 Content::text("caption"),
                 Audio::wav(b"foo").into(),
                 link.into(),
-                File::text("notes.md", "# Hi").with_media_type("text/markdown").into(),
+                File::text("notes.md", "# Hi")
+                    .with_media_type("text/markdown")
+                    .into(),
                 File::new("blob", "application/octet-stream", b"foo").into(),
                 Content::text("[image of type image/png left out: it is not valid base64]"),
             ]
@@ -199,7 +206,10 @@ mod tests {
     fn a_text_that_repeats_the_value_is_dropped() {
         let both = |text: &str, value: Value| {
             let content = json!([{"type": "text", "text": text}]);
-            converted(json!({"content": content, "structuredContent": value}), true)
+            converted(
+                json!({"content": content, "structuredContent": value}),
+                true,
+            )
         };
         let result = both("{\"b\": 2, \"a\": 1}", json!({"a": 1, "b": 2}));
         assert_eq!(result.structured(), Some(json!({"a": 1, "b": 2})));
@@ -213,7 +223,10 @@ mod tests {
     #[test]
     fn a_value_in_a_text_counts_only_with_a_schema() {
         let content = json!({"content": [{"type": "text", "text": "{\"a\":1}"}]});
-        assert_eq!(converted(content.clone(), true).structured(), Some(json!({"a": 1})));
+        assert_eq!(
+            converted(content.clone(), true).structured(),
+            Some(json!({"a": 1}))
+        );
         assert_eq!(converted(content, false).structured(), None);
     }
 

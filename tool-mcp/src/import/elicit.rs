@@ -49,7 +49,11 @@ impl Answerer {
         };
         match answer {
             Elicited::Accepted(values) if is_form => {
-                let values = if values.is_object() { values } else { json!({}) };
+                let values = if values.is_object() {
+                    values
+                } else {
+                    json!({})
+                };
                 ElicitResult::new(ElicitationAction::Accept).with_content(values)
             }
             Elicited::Accepted(_) => ElicitResult::new(ElicitationAction::Accept),

@@ -35,7 +35,11 @@ impl Endpoint {
     }
 
     pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
-        for secret in self.bearer.iter().chain(self.headers.iter().map(|(_, value)| value)) {
+        for secret in self
+            .bearer
+            .iter()
+            .chain(self.headers.iter().map(|(_, value)| value))
+        {
             secrets.add(secret);
             // A scheme such as `Basic` is no secret.
             if let Some((_, credentials)) = secret.split_once(' ') {
@@ -185,7 +189,9 @@ impl StreamableHttpClient for Client {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<(), Error> {
-        let sent = self.inner.delete_session(uri, session_id, auth_header, custom_headers);
+        let sent = self
+            .inner
+            .delete_session(uri, session_id, auth_header, custom_headers);
         sent.await.map_err(|error| self.without_secrets(error))
     }
 
@@ -197,7 +203,9 @@ impl StreamableHttpClient for Client {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events, Error> {
-        let sent = self.inner.get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
+        let sent =
+            self.inner
+                .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
         sent.await.map_err(|error| self.without_secrets(error))
     }
 

@@ -75,7 +75,9 @@ pub(super) async fn list(
         if name.len() > MAX_NAME {
             listing.refused.push(refuse(&name, "its name is too long"));
         } else if !names.insert(name.clone()) {
-            listing.refused.push(refuse(&name, "another tool has its name"));
+            listing
+                .refused
+                .push(refuse(&name, "another tool has its name"));
         } else {
             // Not part of what models see, and possibly large.
             tool.remove("icons");
@@ -118,11 +120,17 @@ async fn pages(
         tools.append(&mut page);
         let mut stop = |reason: String| notes.push(format!("{reason}; the rest was left out"));
         if surplus > 0 {
-            stop(format!("the server lists more than {} tools", settings.max_tools));
+            stop(format!(
+                "the server lists more than {} tools",
+                settings.max_tools
+            ));
         } else if next.is_none() {
             break;
         } else if bytes > settings.max_message {
-            stop(format!("the list is longer than {} bytes", settings.max_message));
+            stop(format!(
+                "the list is longer than {} bytes",
+                settings.max_message
+            ));
         } else if !seen.insert(digest(next.as_deref().unwrap_or_default().as_bytes())) {
             stop("the server lists the same page again".into());
         } else if page_number == MAX_PAGES {
@@ -177,7 +185,9 @@ fn size(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
         Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| key.len() + 4 + size(value));
+            let members = members
+                .iter()
+                .map(|(key, value)| key.len() + 4 + size(value));
             members.sum::<usize>() + 2
         }
     }

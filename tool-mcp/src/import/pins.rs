@@ -96,8 +96,12 @@ impl Pins {
         };
         let pins = serde_json::from_slice(&text);
         // Not treated as missing: then all tools would be accepted.
-        pins.map(Some)
-            .map_err(|error| format!("{} is not a file of accepted tools: {error}", path.display()))
+        pins.map(Some).map_err(|error| {
+            format!(
+                "{} is not a file of accepted tools: {error}",
+                path.display()
+            )
+        })
     }
 
     /// Writes the file. Readers see the old file or the new one.
@@ -148,7 +152,10 @@ mod tests {
             (json!({"inputSchema": {"a": [2, 1]}}), "parameters"),
             (json!({"inputSchema": {"a": ["1", 2]}}), "parameters"),
             (json!({"outputSchema": {}}), "output"),
-            (json!({"annotations": {"readOnlyHint": true}}), "annotations"),
+            (
+                json!({"annotations": {"readOnlyHint": true}}),
+                "annotations",
+            ),
         ] {
             let mut changed = tool.clone();
             for (key, value) in change.as_object().unwrap() {

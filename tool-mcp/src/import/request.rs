@@ -21,6 +21,8 @@ use super::transport::{Event, InFlight, Request};
 pub(super) enum RequestError {
     /// The server did not answer in time. Any effect may have happened.
     TimedOut(Duration),
+    /// The connection was lost before.
+    NotSent,
     /// The result exceeded the maximum size of a message.
     TooLarge,
     Service(ServiceError),
@@ -45,9 +47,12 @@ pub(super) async fn send(
         peer.send_request_with_option(request, options).await
     });
     let sent = timeout(limit, sent).await;
-    let mut handle = sent
-        .map_err(|_| RequestError::TimedOut(limit))?
-        .map_err(RequestError::Service)?;
+    let mut handle =
+        sent.map_err(|_| RequestError::TimedOut(limit))?
+            .map_err(|error| match error {
+                ServiceError::TransportClosed => RequestError::NotSent,
+                error => RequestError::Service(error),
+            })?;
     let mut guard = Guard {
         peer: live.peer.clone(),
         in_flight: live.in_flight.clone(),

@@ -25,7 +25,15 @@ impl Secrets {
 
     /// Adds what a child process would inherit: the variables of this process whose names look secret.
     pub(super) fn add_inherited(&mut self) {
-        const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"];
+        const WORDS: [&str; 7] = [
+            "KEY",
+            "TOKEN",
+            "SECRET",
+            "PASS",
+            "CREDENTIAL",
+            "AUTH",
+            "COOKIE",
+        ];
         for (name, value) in std::env::vars_os() {
             let name = name.to_string_lossy().to_uppercase();
             if WORDS.iter().any(|word| name.contains(word)) {

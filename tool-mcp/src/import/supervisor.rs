@@ -88,8 +88,15 @@ impl Supervisor {
                 End::Lost(reason) => reason,
             };
             let restarts = shared.settings.backoff.is_some();
-            tracing::warn!(server = shared.settings.name, reason, "an MCP server is away");
-            shared.set_link(Link::Away { reason: reason.clone(), restarts });
+            tracing::warn!(
+                server = shared.settings.name,
+                reason,
+                "an MCP server is away"
+            );
+            shared.set_link(Link::Away {
+                reason: reason.clone(),
+                restarts,
+            });
             connection.close(Duration::from_millis(200)).await;
             if let Some(backoff) = &shared.settings.backoff
                 && backoff.is_reset_by(start.elapsed())
@@ -135,7 +142,11 @@ impl Supervisor {
             };
             if let Err(error) = &result {
                 let error = error.to_string();
-                tracing::warn!(server = self.shared.settings.name, error, "the tools of an MCP server stay as they were");
+                tracing::warn!(
+                    server = self.shared.settings.name,
+                    error,
+                    "the tools of an MCP server stay as they were"
+                );
                 self.shared.note(&error);
             }
             if let Some(sender) = done {
@@ -148,10 +159,18 @@ impl Supervisor {
     async fn reconnect(&mut self, attempt: &mut u32, mut reason: String) -> Option<Connection> {
         let shared = self.shared.clone();
         loop {
-            let wait = shared.settings.backoff.as_ref().and_then(|backoff| backoff.wait(*attempt));
+            let wait = shared
+                .settings
+                .backoff
+                .as_ref()
+                .and_then(|backoff| backoff.wait(*attempt));
             let restarts = wait.is_some();
-            shared.set_link(Link::Away { reason: reason.clone(), restarts });
-            self.wait_away(wait.map(|wait| Instant::now() + wait)).await?;
+            shared.set_link(Link::Away {
+                reason: reason.clone(),
+                restarts,
+            });
+            self.wait_away(wait.map(|wait| Instant::now() + wait))
+                .await?;
             *attempt = attempt.saturating_add(1);
             let shutdown = shared.shutdown.cancelled();
             let connected = tokio::select! {
@@ -213,7 +232,8 @@ impl Supervisor {
     }
 
     async fn accept(&mut self, held: HeldTool) -> Result<(), ImportError> {
-        self.with_toolbox(move |toolbox| toolbox.accept(&held)).await
+        self.with_toolbox(move |toolbox| toolbox.accept(&held))
+            .await
     }
 
     /// Compiling schemas and writing files may take long.
@@ -257,7 +277,9 @@ async fn listen(live: Arc<Live>) {
                 }
             }
             Err(ServiceError::TransportClosed) => return,
-            Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return,
+            Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                return;
+            }
             Err(_) => {}
         }
         sleep(wait).await;

@@ -114,11 +114,16 @@ impl Toolbox {
         }
         let tools = self.listing.tools.iter();
         let pins = Pins {
-            tools: tools.map(|tool| (tool.name.clone(), tool.pin.clone())).collect(),
+            tools: tools
+                .map(|tool| (tool.name.clone(), tool.pin.clone()))
+                .collect(),
         };
         pins.write(path).map_err(error)?;
         let count = pins.tools.len();
-        report.notes.push(format!("{count} tools were accepted into {}", path.display()));
+        report.notes.push(format!(
+            "{count} tools were accepted into {}",
+            path.display()
+        ));
         Ok(Some(pins))
     }
 
@@ -174,9 +179,13 @@ impl Shared {
             let other = others.get(name);
             other.is_some_and(|other| std::ptr::eq(other.spec(), entry.spec()))
         };
-        let removed = old.iter().filter(|(name, entry)| !is_kept(entry, new, name));
+        let removed = old
+            .iter()
+            .filter(|(name, entry)| !is_kept(entry, new, name));
         let removed: Vec<_> = removed.map(|(_, entry)| entry.clone()).collect();
-        let added = new.iter().filter(|(name, entry)| !is_kept(entry, &old, name));
+        let added = new
+            .iter()
+            .filter(|(name, entry)| !is_kept(entry, &old, name));
         let added: Vec<_> = added.map(|(_, entry)| entry.clone()).collect();
         if !removed.is_empty() || !added.is_empty() {
             // Not under the lock: the listeners of the registry may close the import.
@@ -209,8 +218,14 @@ impl Shared {
 fn build(shared: &Arc<Shared>, listed: &Listed) -> Result<DynamicTool, String> {
     let settings = &shared.settings;
     let mut tool = listed.tool.clone();
-    tool.insert("name".into(), format!("{}{}", settings.prefix, listed.name).into());
-    if tool.get("inputSchema").is_some_and(|schema| !schema.is_object()) {
+    tool.insert(
+        "name".into(),
+        format!("{}{}", settings.prefix, listed.name).into(),
+    );
+    if tool
+        .get("inputSchema")
+        .is_some_and(|schema| !schema.is_object())
+    {
         return Err("its parameter schema is not an object".into());
     }
     let claims = if settings.trusts_annotations {
@@ -226,7 +241,10 @@ fn build(shared: &Arc<Shared>, listed: &Listed) -> Result<DynamicTool, String> {
     let target = Arc::new(Target {
         shared: shared.clone(),
         name: listed.name.clone(),
-        has_output_schema: listed.tool.get("outputSchema").is_some_and(|schema| !schema.is_null()),
+        has_output_schema: listed
+            .tool
+            .get("outputSchema")
+            .is_some_and(|schema| !schema.is_null()),
         is_repeatable: claims.read_only == Some(true) || claims.idempotent == Some(true),
     });
     let built = builder.build(move |arguments, context| call(target.clone(), arguments, context));

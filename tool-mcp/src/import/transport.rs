@@ -99,7 +99,10 @@ impl InFlight {
     /// Returns the calls that are running.
     pub(super) fn calls(&self) -> Vec<Arc<Request>> {
         let requests = self.lock();
-        let calls = requests.by_id.values().filter(|request| request.call.is_some());
+        let calls = requests
+            .by_id
+            .values()
+            .filter(|request| request.call.is_some());
         calls.cloned().collect()
     }
 
@@ -298,9 +301,17 @@ mod tests {
     #[test]
     fn the_id_of_a_long_response_is_at_its_start_or_its_end() {
         let cases = [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{"id":8,"#, r#""id":9}}"#, Some(7)),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"id":8,"#,
+                r#""id":9}}"#,
+                Some(7),
+            ),
             (r#"{"jsonrpc":"2.0", "id" : 7, "result":{"#, "}}\n", Some(7)),
-            (r#"{"result":{"id":8,"#, "\"id\":9}],\"jsonrpc\":\"2.0\",\"id\":7}\n", Some(7)),
+            (
+                r#"{"result":{"id":8,"#,
+                "\"id\":9}],\"jsonrpc\":\"2.0\",\"id\":7}\n",
+                Some(7),
+            ),
             (r#"{"result":{"#, "xxx", None),
             (r#"{"jsonrpc":"2.0","id":"seven","result":{"#, "", None),
         ];
