@@ -282,7 +282,7 @@ impl Agent {
                 };
                 result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
                     let text = error.to_string();
-                    let error = ToolError::failed(&head.name, &text, Some(Source::new(error)));
+                    let error = ToolError::failed(&head.call.name, &text, Some(Source::new(error)));
                     ToolResult::of_error(head, error)
                 })
             })
@@ -530,6 +530,7 @@ impl Agent {
                         tools,
                         prefers_stream: events.is_some(),
                         fields,
+                        continuation: run.continuation().clone(),
                     };
                     let asking = until_cancelled(&token, self.response(request, events.as_ref()));
                     let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await
@@ -643,6 +644,15 @@ impl Agent {
                     arguments: arguments.clone(),
                 }
             }
+            StreamEvent::Freeform { index, piece } => {
+                let (id, arguments) = calls.get(index)?;
+                arguments.push_freeform(&piece);
+                Event::Arguments {
+                    call_id: id.clone(),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
             // Calls run once the response is whole, which also has the reason why the model stopped.
             StreamEvent::Call(_) | StreamEvent::Stop(_) | StreamEvent::Unknown(_) => return None,
         })
@@ -680,7 +690,9 @@ impl Agent {
         async move {
             let panicked = |panic| match unprepared {
                 Some(call) => registry.panicked(call, panic),
-                None => ToolResult::of_error(head.clone(), ToolError::panicked(&head.name, panic)),
+                None => {
+                    ToolResult::of_error(head.clone(), ToolError::panicked(&head.call.name, panic))
+                }
             };
             let mut call = match prepared {
                 Ok(call) => call,

@@ -61,7 +61,7 @@ pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
-pub use output::{IntoOutput, Returned};
+pub use output::{AnyOutput, IntoOutput, Returned};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
@@ -70,7 +70,7 @@ pub use registry::{
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
-pub use spec::{Annotations, Location, ToolSpec};
+pub use spec::{Annotations, Grammar, Location, Programmatic, ToolSpec};
 pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]

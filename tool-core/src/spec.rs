@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::call::context::Need;
 use crate::schema::{Property, Schema};
 
@@ -101,6 +103,10 @@ pub struct Details {
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// Set if a model writes the arguments as text and not as JSON.
+    pub freeform: Option<Freeform>,
+    /// Set if programs may call the tool.
+    pub programmatic: Option<Programmatic>,
     /// `true` if the provider makes calls follow the schema, whatever the dialect says.
     pub strict: Option<bool>,
     /// `true` if the provider streams arguments before it has validated them.
@@ -117,9 +123,99 @@ impl Details {
         needs: &[],
         timeout: None,
         parallel: None,
+        freeform: None,
+        programmatic: None,
         strict: None,
         eager_input: None,
     };
+}
+
+/// The only parameter of a free-form tool.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Freeform {
+    pub key: Cow<'static, str>,
+    pub grammar: Option<Grammar>,
+}
+
+impl Freeform {
+    /// Returns the arguments as JSON text.
+    pub(crate) fn arguments(&self, text: &str) -> String {
+        let (key, text) = (Value::from(&*self.key), Value::from(text));
+        format!("{{{key}:{text}}}")
+    }
+}
+
+/// What the text of a [free-form](macro@crate::tool#free-form-tools) tool must look like.
+///
+/// ```
+/// use tool_core::{Grammar, Tool, tool};
+///
+/// /// Computes a sum.
+/// #[tool(freeform, grammar = lark(r#"
+/// start: NUMBER ("+" NUMBER)*
+/// NUMBER: /[0-9]+/
+/// "#))]
+/// fn add(sum: &str) -> u64 {
+///     sum.split('+').filter_map(|number| number.parse::<u64>().ok()).sum()
+/// }
+///
+/// assert!(matches!(add::SPEC.grammar(), Some(Grammar::Lark(_))));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grammar {
+    /// A regular expression that matches the whole text, in the syntax of the crate `regex`. Every call is
+    /// validated against it.
+    Regex(Cow<'static, str>),
+    /// A grammar of [Lark](https://lark-parser.readthedocs.io). Only the provider enforces it.
+    Lark(Cow<'static, str>),
+}
+
+impl Grammar {
+    /// Returns the grammar with an expression that matches whole texts only.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn anchored(self) -> Grammar {
+        match self {
+            Grammar::Regex(regex) if !is_anchored(&regex) => {
+                Grammar::Regex(format!("^(?:{regex})$").into())
+            }
+            other => other,
+        }
+    }
+
+    /// Returns the name of the syntax.
+    pub(crate) fn syntax(&self) -> &'static str {
+        match self {
+            Grammar::Regex(_) => "regex",
+            Grammar::Lark(_) => "lark",
+        }
+    }
+
+    /// Returns the expression or the rules.
+    pub fn definition(&self) -> &str {
+        let (Grammar::Regex(definition) | Grammar::Lark(definition)) = self;
+        definition
+    }
+}
+
+/// Returns `true` if an expression is known to match whole texts only.
+#[cfg(feature = "dynamic")]
+fn is_anchored(regex: &str) -> bool {
+    let inside = regex
+        .strip_prefix('^')
+        .and_then(|rest| rest.strip_suffix('$'));
+    inside.is_some_and(|inside| !inside.ends_with('\\') && !inside.contains('|'))
+}
+
+/// How a tool with [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls) may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Programmatic {
+    /// By the model and by its programs.
+    Also,
+    /// By programs only, where the provider runs them.
+    Only,
 }
 
 /// The most bytes of an example in an error.
@@ -148,6 +244,40 @@ impl ToolSpec {
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
         parallel.unwrap_or(self.trusted(self.annotations.read_only))
+    }
+
+    /// Returns `true` if a model may write the argument as text and not as JSON:
+    /// [`#[tool(freeform)]`](macro@crate::tool#free-form-tools).
+    pub fn is_freeform(&self) -> bool {
+        self.freeform().is_some()
+    }
+
+    /// Returns the grammar of the text of a free-form tool.
+    pub fn grammar(&self) -> Option<&Grammar> {
+        self.freeform()?.grammar.as_ref()
+    }
+
+    /// Returns how programs may call the tool:
+    /// [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls).
+    ///
+    /// ```
+    /// use tool_core::{Programmatic, Tool, tool};
+    ///
+    /// /// Lists the orders of a customer.
+    /// #[tool(programmatic)]
+    /// fn list_orders(customer: u32) -> Vec<u32> {
+    ///     vec![customer]
+    /// }
+    ///
+    /// assert_eq!(list_orders::SPEC.programmatic(), Some(Programmatic::Also));
+    /// ```
+    pub fn programmatic(&self) -> Option<Programmatic> {
+        self.details()?.programmatic
+    }
+
+    #[inline]
+    pub(crate) fn freeform(&self) -> Option<&Freeform> {
+        self.details()?.freeform.as_ref()
     }
 
     /// Returns `Some(true)` if the tool is sent as strict where the provider has that, and `Some(false)`
@@ -260,7 +390,9 @@ impl ToolSpec {
     /// Returns the example that the error of a rejected call repeats: one that is short enough.
     #[cold]
     pub(crate) fn offered_example(&self) -> Option<&str> {
-        self.examples().find(|example| example.len() <= MAX_OFFERED)
+        // A model that writes text has no use for JSON.
+        let mut examples = self.examples().filter(|_| !self.is_freeform());
+        examples.find(|example| example.len() <= MAX_OFFERED)
     }
 
     #[inline]
@@ -393,7 +525,7 @@ impl ToolSpec {
     }
 
     #[inline]
-    fn details(&self) -> Option<&Details> {
+    pub(crate) fn details(&self) -> Option<&Details> {
         match &self.parts {
             Parts::Static { details, .. } => *details,
             Parts::Dynamic(parts) => Some(&parts.details),

@@ -9,10 +9,10 @@ use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
 use crate::model::json_schema::json::Json;
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
-use crate::model::types::reference;
+use crate::model::types::{Passing, reference};
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};
-use crate::util::literal::{Literal, Text, value};
+use crate::util::literal::{Literal, Text};
 use crate::util::names::{is_one_of, plain};
 
 /// Checks a function and its tool.
@@ -25,6 +25,38 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     tool_name(tool, errors);
     keys(tool, errors);
     examples(tool, errors);
+    freeform(tool, errors);
+}
+
+/// A free-form tool has one parameter, which every call has.
+fn freeform(tool: &Tool, errors: &mut Errors) {
+    let Some(freeform) = &tool.freeform else {
+        return;
+    };
+    let (parameter, others) = match &*tool.parameters {
+        [] => {
+            errors.span(
+                freeform.span,
+                "a free-form tool requires a parameter for the text; add one, such as `text: &str`",
+            );
+            return;
+        }
+        [parameter, others @ ..] => (parameter, others),
+    };
+    // Under `#[cfg]`, the parameters may exclude each other.
+    for other in others.iter().filter(|other| other.cfgs.is_empty()) {
+        errors.at(
+            &other.ident,
+            "a free-form tool has one parameter besides context; remove this one, or `freeform`",
+        );
+    }
+    let is_optional = matches!(parameter.passing, Passing::OptionallyBorrowed(_));
+    if is_optional || !matches!(parameter.when_absent, WhenAbsent::None) {
+        errors.at(
+            &parameter.ident,
+            "the text of a free-form tool is never absent; remove the default or the `Option`",
+        );
+    }
 }
 
 /// Checks the patterns of the parameters. A constant checks the rest, where types are known.

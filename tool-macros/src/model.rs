@@ -4,6 +4,7 @@ pub(crate) mod constraints;
 pub(crate) mod data;
 pub(crate) mod description;
 mod doc_sections;
+pub(crate) mod freeform;
 pub(crate) mod json_schema;
 pub(crate) mod tool;
 pub(crate) mod types;

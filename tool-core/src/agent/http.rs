@@ -477,6 +477,7 @@ impl HttpModel {
                 SystemPrompt::Parts(path) => set(&mut fields, path, json!([{ "text": prompt }])),
             }
         }
+        fields.extend(request.continuation.clone());
         for (key, value) in &self.fields {
             merge(&mut fields, key.clone(), value.clone());
         }

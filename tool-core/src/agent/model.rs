@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::provider::dialect::Rendered;
 use crate::provider::request::RequestFields;
@@ -120,6 +120,8 @@ pub struct Request {
     /// answer with a whole response in any case.
     pub prefers_stream: bool,
     pub(crate) fields: RequestFields,
+    /// What the last response demands of this request.
+    pub(crate) continuation: Map<String, Value>,
 }
 
 impl Request {
@@ -130,13 +132,20 @@ impl Request {
             tools,
             prefers_stream: false,
             fields: RequestFields::default(),
+            continuation: Map::new(),
         }
     }
 
     /// Returns the top-level fields that belong to the tools, such as `tools` and `tool_choice`; see
     /// [`ToolRequest::fields`](crate::dialect::ToolRequest::fields).
     pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
-        self.fields.top_level(self.tools.as_str())
+        let mut fields = self.fields.top_level(self.tools.as_str());
+        for (key, value) in &self.continuation {
+            if let Ok(value) = RawValue::from_string(value.to_string()) {
+                fields.entry(key.clone()).or_insert(value);
+            }
+        }
+        fields
     }
 
     /// Returns the headers that the tools need; see
@@ -148,6 +157,13 @@ impl Request {
     /// Returns the JSON text of a body: the application's fields, merged with those of the tools; see
     /// [`ToolRequest::body`](crate::dialect::ToolRequest::body).
     pub fn body(&self, own: impl Into<Value>) -> String {
+        let mut own = match own.into() {
+            Value::Object(own) => own,
+            _ => Map::new(),
+        };
+        for (key, value) in &self.continuation {
+            own.entry(key).or_insert_with(|| value.clone());
+        }
         self.fields.body(self.tools.as_str(), own.into())
     }
 }

@@ -21,7 +21,8 @@ use crate::ordered_json::Json;
 use crate::output::{IntoOutput, Outcome};
 use crate::schema::messages::shorten;
 use crate::spec::{
-    Annotations, Details, DynamicParts, Location, OutputValues, SourceTool, ToolSpec,
+    Annotations, Details, DynamicParts, Freeform, Grammar, Location, OutputValues, Programmatic,
+    SourceTool, ToolSpec,
 };
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
@@ -46,6 +47,8 @@ pub struct DynamicToolBuilder {
     timeout: Option<Duration>,
     parameters: SchemaInput,
     output: Option<SchemaInput>,
+    freeform: Option<Freeform>,
+    programmatic: Option<Programmatic>,
 }
 
 impl DynamicToolBuilder {
@@ -64,6 +67,8 @@ impl DynamicToolBuilder {
             timeout: None,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
             output: None,
+            freeform: None,
+            programmatic: None,
         }
     }
 
@@ -214,6 +219,7 @@ impl DynamicToolBuilder {
     /// enables its feature `preserve_order`.
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
         self.parameters = SchemaInput::Value(schema.into());
+        self.freeform = None;
         self
     }
 
@@ -238,6 +244,50 @@ impl DynamicToolBuilder {
     /// ```
     pub fn parameters_json(mut self, schema: impl Into<String>) -> Self {
         self.parameters = SchemaInput::Text(schema.into());
+        self.freeform = None;
+        self
+    }
+
+    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a text with
+    /// this key. Replaces the [parameters](DynamicToolBuilder::parameters).
+    ///
+    /// Of a [`Grammar::Regex`], calls are validated against the expression.
+    ///
+    /// ```
+    /// use tool_core::{Arguments, DynamicTool, Registry, ToolCall};
+    ///
+    /// let tool = DynamicTool::builder("run_sql")
+    ///     .description("Runs a query.")
+    ///     .freeform("sql", None)
+    ///     .build(async |arguments, _| Ok::<_, String>(arguments["sql"].to_string()))?;
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// let call = ToolCall::new("call_1", "run_sql", Arguments::Freeform("SELECT 1".into()));
+    /// assert_eq!(registry.call_blocking(call).content(), r#""SELECT 1""#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn freeform(mut self, key: impl Into<String>, grammar: Option<Grammar>) -> Self {
+        let key = key.into();
+        let grammar = grammar.map(Grammar::anchored);
+        let mut text = json!({"type": "string"});
+        if let Some(Grammar::Regex(pattern)) = &grammar {
+            text["pattern"] = (&**pattern).into();
+        }
+        self.parameters = SchemaInput::Value(json!({
+            "type": "object",
+            "properties": {&*key: text},
+            "required": [key],
+            "additionalProperties": false,
+        }));
+        self.freeform = Some(Freeform {
+            key: key.into(),
+            grammar,
+        });
+        self
+    }
+
+    /// Sets how [programs](macro@crate::tool#programmatic-calls) of the model may call the tool.
+    pub fn programmatic(mut self, programmatic: impl Into<Option<Programmatic>>) -> Self {
+        self.programmatic = programmatic.into();
         self
     }
 
@@ -368,6 +418,8 @@ impl DynamicToolBuilder {
                     returns: self.returns.map(Into::into),
                     tags: self.tags.into_iter().map(Into::into).collect(),
                     timeout: self.timeout,
+                    freeform: self.freeform,
+                    programmatic: self.programmatic,
                     examples: examples.unwrap_or_default().into(),
                     ..Details::EMPTY
                 },

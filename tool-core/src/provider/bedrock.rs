@@ -161,6 +161,8 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "guardrail_intervened",
         "stop_sequence",
     ],
+    custom: None,
+    has_origin: false,
 };
 
 impl Dialect for Bedrock {

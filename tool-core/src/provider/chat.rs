@@ -10,7 +10,9 @@ use crate::provider::dialect::{
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, write_parts};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::response::{
+    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+};
 use crate::tool::ToolEntry;
 
 /// The format of a response, for providers to adapt.
@@ -24,6 +26,12 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     stop_reason: "finish_reason",
     // "error" is what OpenRouter and Mistral send for a response that failed on its way.
     truncated: &["length", "content_filter", "error"],
+    custom: Some(&CustomCalls {
+        kind: "custom",
+        name: "custom.name",
+        input: "custom.input",
+    }),
+    has_origin: false,
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.
@@ -35,15 +43,24 @@ pub(crate) fn write_tools(
 ) {
     out.array(|out| {
         for tool in tools {
-            out.object(|out| {
-                out.word("type").string("function");
-                out.word("function").object(|out| {
-                    write_head(tool, out);
-                    schema(tool, out);
-                });
-            });
+            write_tool(tool, out, &schema);
         }
         hosted_tool::write(hosted, out);
+    });
+}
+
+/// Writes one function.
+pub(crate) fn write_tool(
+    tool: &ToolEntry,
+    out: &mut JsonWriter,
+    schema: impl Fn(&ToolEntry, &mut JsonWriter),
+) {
+    out.object(|out| {
+        out.word("type").string("function");
+        out.word("function").object(|out| {
+            write_head(tool, out);
+            schema(tool, out);
+        });
     });
 }
 
@@ -53,6 +70,8 @@ pub(crate) struct ChatRequest {
     pub(crate) required: &'static str,
     /// Set if the choice may list the allowed tools.
     pub(crate) has_allowed_tools: bool,
+    /// Set if free-form tools are custom tools.
+    pub(crate) has_custom_tools: bool,
 }
 
 /// Writes the form of the answer, with `strict` if it is set.
@@ -96,7 +115,7 @@ pub(crate) fn write_request(
             json.string("none");
         }),
         (Some(Choice::Tool(NamedTool::Function(tool))), _) => out.field(path, |json| {
-            write_function(&tool.name, json);
+            write_reference(tool, form, json);
         }),
         (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => out.cannot_require(tool),
         (choice, Some(only)) => out.field(path, |json| {
@@ -107,7 +126,7 @@ pub(crate) fn write_request(
                     json.word("tools").array(|json| {
                         for tool in only {
                             match tool {
-                                NamedTool::Function(tool) => write_function(&tool.name, json),
+                                NamedTool::Function(tool) => write_reference(tool, form, json),
                                 NamedTool::Hosted(tool) => hosted_tool::write_reference(tool, json),
                             }
                         }
@@ -139,11 +158,16 @@ pub(crate) fn write_allowed(choice: Option<Choice<'_>>, json: &mut JsonWriter) {
     json.word("mode").string(mode);
 }
 
-fn write_function(name: &str, json: &mut JsonWriter) {
+fn write_reference(tool: &ToolEntry, form: &ChatRequest, json: &mut JsonWriter) {
+    let kind = if form.has_custom_tools && tool.is_freeform() {
+        "custom"
+    } else {
+        "function"
+    };
     json.object(|json| {
-        json.word("type").string("function");
-        json.word("function").object(|json| {
-            json.word("name").string(name);
+        json.word("type").string(kind);
+        json.word(kind).object(|json| {
+            json.word("name").string(&tool.name);
         });
     });
 }
@@ -173,7 +197,9 @@ pub(crate) fn calls_of(
 ) -> Result<Vec<ToolCall>, ResponseError> {
     let calls = format.optional_array(holder, "message.tool_calls")?;
     // Some servers omit the type.
-    let is_call = |call: &Value| is_type(call, "function") || call["type"].is_null();
+    let is_call = |call: &Value| {
+        is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
+    };
     format.calls(holder, calls, is_call)
 }
 

@@ -368,6 +368,8 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "PROHIBITED_CONTENT",
         "SPII",
     ],
+    custom: None,
+    has_origin: false,
 };
 
 impl Dialect for Gemini {

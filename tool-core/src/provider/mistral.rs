@@ -126,6 +126,7 @@ impl Dialect for Mistral {
         const FORM: ChatRequest = ChatRequest {
             required: "any",
             has_allowed_tools: false,
+            has_custom_tools: false,
         };
         chat::write_request(self, &FORM, parts, out);
         if let Some(format) = parts.answer() {

@@ -160,6 +160,7 @@ impl Dialect for XAi {
         const FORM: ChatRequest = ChatRequest {
             required: "required",
             has_allowed_tools: false,
+            has_custom_tools: false,
         };
         chat::write_request(self, &FORM, parts, out);
         match parts

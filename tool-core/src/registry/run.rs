@@ -19,6 +19,7 @@ use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
+use crate::call::origin::ResultHead;
 use crate::call::{Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
@@ -126,8 +127,9 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)), None);
-            without_hooks(&inner.policy, failed)
+            let failure = Err(CallFailure::Panicked(panic));
+            let failed = to_result(head.call, Vec::new(), failure, None);
+            without_hooks(&inner.policy, failed.with_origin(head.origin))
         });
         telemetry.finish(&result);
         result
@@ -201,7 +203,7 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         is_lenient: inner.policy.is_lenient,
         is_rounded: call.arguments.is_rounded(),
     };
-    let text = call.arguments.into_text();
+    let text = call.arguments.into_text_with(|text| freeform(tool, text));
     let head = CallHead {
         id: call.id,
         name: call.name,
@@ -215,6 +217,23 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         text,
         options,
     )
+}
+
+/// Returns the JSON text of free-form arguments.
+#[cold]
+fn freeform(tool: &ToolEntry, text: String) -> String {
+    match tool.freeform() {
+        Some(freeform) => freeform.arguments(&text),
+        None => text,
+    }
+}
+
+/// Converts free-form arguments to JSON.
+fn as_json(tool: &ToolEntry, arguments: Arguments) -> Arguments {
+    match arguments {
+        Arguments::Freeform(text) => Arguments::Text(freeform(tool, text)),
+        other => other,
+    }
 }
 
 /// Runs a sync tool, at its depth.
@@ -312,11 +331,12 @@ fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<
 async fn run_with_hooks(
     inner: &Arc<Inner>,
     tool: ToolEntry,
-    call: ToolCall,
-    head: &CallHead,
+    mut call: ToolCall,
+    head: &ResultHead,
     scope: Scope,
     depth: u32,
 ) -> ToolResult {
+    call.arguments = as_json(&tool, call.arguments);
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
     let policy = &inner.policy;
@@ -332,7 +352,13 @@ async fn run_with_hooks(
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
     };
-    let mut result = to_result(head.clone(), coercions, outcome, with_examples.as_ref());
+    let result = to_result(
+        head.call.clone(),
+        coercions,
+        outcome,
+        with_examples.as_ref(),
+    );
+    let mut result = result.with_origin(head.origin.clone());
     map_message(policy, &mut result);
     for (hook, hook_call) in policy.after.iter().zip(hook_call.iter().cycle()) {
         let coercions = std::mem::take(&mut result.coercions);
@@ -343,7 +369,8 @@ async fn run_with_hooks(
             Ok(result) => result.with_head(head.clone()),
             Err(panic) => {
                 let failure = CallFailure::Panicked(panic);
-                let mut failed = to_result(head.clone(), Vec::new(), Err(failure), None);
+                let failed = to_result(head.call.clone(), Vec::new(), Err(failure), None);
+                let mut failed = failed.with_origin(head.origin.clone());
                 if let (Some(error), Some(replaced)) = (failed.error_mut(), replaced) {
                     error.set_replaced(replaced);
                 }
@@ -410,7 +437,7 @@ async fn run_gated(
                 return (Ok(outcome), Vec::new());
             }
             Some(Decision::Change(arguments)) => {
-                call.arguments = arguments.clone();
+                call.arguments = as_json(&tool, arguments.clone());
                 is_changed = true;
             }
             Some(Decision::Allow) | None => {}
@@ -477,7 +504,7 @@ async fn run_before_hooks(
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
             Ok(Gate::Change(arguments)) => {
-                input.set_arguments(arguments);
+                input.set_arguments(as_json(tool, arguments));
                 validate(tool, input, hook_call)?;
             }
             Ok(Gate::Answer(answer)) => {

@@ -231,6 +231,25 @@ impl Keys {
         Some((flag.value, span))
     }
 
+    /// Takes `name`, `name = true`, `name = false` or `name = word`. The second is `true` for the word.
+    pub(crate) fn flag_or(
+        &mut self,
+        name: &'static str,
+        word: &'static str,
+        errors: &mut Errors,
+    ) -> Option<(bool, bool, Span)> {
+        let key = self.take(name)?;
+        let span = key.span();
+        let Some(value) = &key.value else {
+            return Some((true, false, span));
+        };
+        if value.to_string() == word {
+            return Some((true, true, span));
+        }
+        let (flag, span) = key.parse::<LitBool>(word, errors)?;
+        Some((flag.value, false, span))
+    }
+
     /// Takes `name = some::path`.
     pub(crate) fn path(&mut self, name: &'static str, errors: &mut Errors) -> Option<syn::Path> {
         let (path, _) = self.take(name)?.parse("some::path", errors)?;

@@ -9,6 +9,7 @@ use super::property::Member;
 use super::{block, commas, description, invoke, with_cfgs};
 use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
+use crate::model::freeform::Grammar;
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
@@ -232,7 +233,7 @@ pub(super) fn generics_of(generics: &Generics) -> (TokenStream, TokenStream) {
 }
 
 fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Trees {
-    let constants = constants(tool);
+    let (constants, checks) = (constants(tool), checks(tool));
     let source = source(tool);
     let invoke = invoke::function(tool);
     // In a toolset, each tool is located at its own attribute.
@@ -255,6 +256,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
 
         #invoke
         #constants
+        #checks
         #examples
     }
 }
@@ -513,12 +515,18 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let flag = respanned(flag?);
         Some(code!(#field: __tool_core::Some(#flag),))
     });
+    let programmatic = tool.programmatic.map(|(is_only, _)| {
+        let variant = if is_only { code!(Only) } else { code!(Also) };
+        code!(programmatic: __tool_core::Some(__tool_core::Programmatic::#variant),)
+    });
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
         .chain(flags)
         .chain(example_texts(tool))
+        .chain(freeform(tool))
+        .chain(programmatic)
         .collect();
     (!fields.is_empty()).then(|| {
         code! {
@@ -529,6 +537,59 @@ fn details(tool: &Tool) -> Option<TokenStream> {
                 });
         }
     })
+}
+
+// Input:  #[tool(freeform, grammar = regex("[a-z]+"))] fn f(text: &str)
+// Output: freeform: Some(Freeform {
+//             key: Cow::Borrowed("text"),
+//             grammar: Some(Grammar::Regex(Cow::Borrowed("^(?:[a-z]+)$"))),
+//         }),
+fn freeform(tool: &Tool) -> Option<TokenStream> {
+    let grammar = tool.freeform.as_ref()?.grammar.as_ref();
+    let grammar = option(grammar.map(|grammar| match grammar {
+        Grammar::Regex { regex, .. } => {
+            let regex = string(regex);
+            code!(__tool_core::Grammar::Regex(__tool_core::Cow::Borrowed(#regex)))
+        }
+        Grammar::Lark(rules) => {
+            // With this span, an error about the rules underlines them.
+            let first = rules.clone().into_iter().next();
+            let span = first.map_or_else(site, |tree| tree.span());
+            let rules = quote_spanned!(span=> __tool_core::lark(#rules));
+            code!(__tool_core::Grammar::Lark(__tool_core::Cow::Borrowed(#rules)))
+        }
+    }));
+    let key = string(&value(&tool.parameters.first()?.key));
+    Some(code! {
+        freeform: __tool_core::Some(__tool_core::Freeform {
+            key: __tool_core::Cow::Borrowed(#key),
+            grammar: #grammar,
+        }),
+    })
+}
+
+// Input:  #[tool(freeform, programmatic)] fn f(text: &str)
+// Output: const _: () = check_freeform(<str as ToolType>::SCHEMA);
+//         const _: () = check_programmatic("f");
+fn checks(tool: &Tool) -> TokenStream {
+    let text = tool.freeform.as_ref().and(tool.parameters.first());
+    let text = text.filter(|parameter| !is_generic_parameter(tool, parameter));
+    let text = text.map(|parameter| {
+        let key = value(&parameter.key);
+        let schema = member(tool, 0, parameter, &key, false).schema();
+        let span = parameter.ends.0;
+        let check = quote_spanned! {span=>
+            const _: () = __tool_core::check_freeform(#schema);
+        };
+        with_cfgs(&parameter.cfgs, check)
+    });
+    // A tool that is never strict may be called by the programs of any provider.
+    let programs = tool.programmatic.filter(|_| tool.strict != Some(false));
+    let programs = programs.map(|(_, span)| {
+        let name = string(&value(&tool.name));
+        quote_spanned!(span=> const _: () = __tool_core::check_programmatic(#name);)
+    });
+    text.into_iter().chain(programs).collect()
 }
 
 // Input:  #[param(context)] db: &Db

@@ -116,6 +116,19 @@ impl Constraints {
         }
     }
 
+    /// Adds the pattern of a grammar in its place among the keywords.
+    pub(crate) fn add_pattern(&mut self, pattern: String, regex: &str, span: Span) {
+        let is_later = |one: &Constraint| matches!(one.function, "format" | "unique");
+        let at = self.narrowings.iter().position(is_later);
+        let at = at.unwrap_or(self.narrowings.len());
+        self.narrowings.insert(at, matching(pattern, regex, span));
+    }
+
+    /// Returns `true` if `pattern` is among the keys.
+    pub(crate) fn has_pattern(&self) -> bool {
+        self.narrowings.iter().any(|one| one.function == "pattern")
+    }
+
     /// The values of annotations, with the names of their keys.
     pub(crate) fn literals(&self) -> impl Iterator<Item = (&'static str, &Literal, Span)> {
         self.annotations.iter().filter_map(|one| {
@@ -240,19 +253,22 @@ fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let written = keys.text("pattern", errors)?;
     let pattern = written.value();
     match pattern::translate(&pattern) {
-        Ok(regex) => {
-            let arguments = vec![text(&pattern), string(&regex).into_token_stream()];
-            let mut constraint = Constraint::new("pattern", written.span(), arguments)
-                .keyword("pattern", Some(quoted(&pattern)))
-                .summary(format!("matches {}", markdown::code(&pattern)));
-            constraint.literal = Some(Literal::String(pattern));
-            Some(constraint)
-        }
+        Ok(regex) => Some(matching(pattern, &regex, written.span())),
         Err(problem) => {
             errors.at(&written, problem);
             None
         }
     }
+}
+
+/// The constraint of a pattern and its translation.
+fn matching(pattern: String, regex: &str, span: Span) -> Constraint {
+    let arguments = vec![text(&pattern), string(regex).into_token_stream()];
+    let mut constraint = Constraint::new("pattern", span, arguments)
+        .keyword("pattern", Some(quoted(&pattern)))
+        .summary(format!("matches {}", markdown::code(&pattern)));
+    constraint.literal = Some(Literal::String(pattern));
+    constraint
 }
 
 /// `format = "email"`

@@ -11,6 +11,7 @@ use syn::{Attribute, Generics, LitInt, LitStr, ReturnType, Token, Type, Visibili
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
+use super::freeform::Freeform;
 use super::json_schema::json::{self, Json};
 use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
 use super::{Krate, krate};
@@ -58,6 +59,10 @@ pub(crate) struct Tool {
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
+    /// Set if the model writes the argument as text.
+    pub(crate) freeform: Option<Freeform>,
+    /// `programmatic`: `true` if only programs call the tool, and the span.
+    pub(crate) programmatic: Option<(bool, Span)>,
     /// Calls, in the order of their keys.
     pub(crate) examples: Vec<Example>,
     /// The parameters that the model fills.
@@ -231,6 +236,9 @@ impl Tool {
             .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
+        let freeform = Freeform::read(&mut keys, errors);
+        let programmatic = keys.flag_or("programmatic", "only", errors);
+        let programmatic = programmatic.filter(|(flag, ..)| *flag);
         let examples = examples(&mut keys, errors);
         keys.finish(errors);
 
@@ -254,8 +262,11 @@ impl Tool {
         if output.as_ref().is_none_or(is_unit) {
             doc_sections.report_returns(errors);
         }
-        let (parameters, context) =
+        let (mut parameters, context) =
             parameters(function, owner.as_ref(), &doc_sections.arguments, errors);
+        if let Some(freeform) = &freeform {
+            freeform.constrain(&mut parameters, errors);
+        }
         doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
@@ -280,6 +291,8 @@ impl Tool {
             eager_input,
             is_blocking,
             timeout,
+            freeform,
+            programmatic: programmatic.map(|(_, is_only, span)| (is_only, span)),
             examples,
             parameters,
             context,
