@@ -1,4 +1,4 @@
-//! What the program shows: one screen, 80 columns wide.
+//! The output of the program: one screen, 80 columns wide.
 
 use std::io::{self, Write};
 
@@ -51,7 +51,7 @@ pub(crate) fn calls(
     }
     for ((call, result), number) in calls.iter().zip(results).zip(1..) {
         let arguments = match &call.arguments {
-            Arguments::Text(text) => text.clone(),
+            Arguments::Text(text) | Arguments::Freeform(text) => text.clone(),
             Arguments::Json(Value::Null) => String::new(),
             Arguments::Json(value) => value.to_string(),
         };

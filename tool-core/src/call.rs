@@ -9,6 +9,7 @@ pub(crate) mod error;
 pub(crate) mod extra;
 mod head;
 mod hold;
+pub(crate) mod origin;
 mod result;
 mod truncate;
 
@@ -43,7 +44,15 @@ pub struct ToolCall {
     /// Set when the model's response ended before the arguments were complete.
     pub(crate) is_truncated: bool,
     /// Boxed, because most calls have none and all are moved.
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(
+        feature = "agent",
+        serde(
+            default,
+            rename = "origin",
+            with = "origin::saved",
+            skip_serializing_if = "origin::saved::is_empty"
+        )
+    )]
     pub(crate) extensions: Option<Box<CallExtensions>>,
 }
 
@@ -170,8 +179,8 @@ impl ToolCall {
         self.is_truncated
     }
 
-    /// Returns why the arguments are not a JSON object, or `None` if they are. Missing arguments,
-    /// `null` and empty text count as the empty object, unless the provider reports a
+    /// Returns why the arguments are not a JSON object, or `None` if they are. Free-form text is one, and
+    /// so are missing arguments, `null` and empty text, unless the provider reports a
     /// [truncated response](crate::dialect::Dialect::calls):
     ///
     /// ```
@@ -192,14 +201,6 @@ impl ToolCall {
             return Some(TRUNCATED.into());
         }
         self.arguments.parse_error()
-    }
-
-    pub(crate) fn head(&self) -> CallHead {
-        CallHead {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            wire_id: self.wire_id,
-        }
     }
 
     /// Removes the cancellation token.
@@ -226,6 +227,7 @@ impl PartialEq for ToolCall {
             && self.arguments == other.arguments
             && self.wire_id == other.wire_id
             && self.is_truncated == other.is_truncated
+            && self.origin() == other.origin()
     }
 }
 
@@ -235,6 +237,7 @@ impl fmt::Debug for ToolCall {
             .field("id", &self.id)
             .field("name", &self.name)
             .field("arguments", &self.arguments)
+            .field("origin", &self.origin())
             .finish_non_exhaustive()
     }
 }

@@ -66,11 +66,11 @@ pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
     ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
-    RegistryChange, RegistryError,
+    RegistryChange, RegistryError, RequestBuilder,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
-pub use spec::{Annotations, Location, ToolSpec};
+pub use spec::{Annotations, Grammar, Location, Programmatic, ToolSpec};
 pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::call::boundary::Guarded;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
+use crate::call::origin::Origin;
 use crate::call::{Decided, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 use crate::runtime::block_on::block_on;
@@ -127,6 +128,8 @@ pub(crate) struct CallExtensions {
     pub(crate) parent: Option<ParentCall>,
     pub(crate) decided: Decided,
     pub(crate) idempotency_key: Option<String>,
+    /// Boxed, because few calls have one.
+    pub(crate) origin: Option<Box<Origin>>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
