@@ -17,7 +17,11 @@ use tool_mcp::{Backoff, Import};
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<_> = std::env::args().skip(1).collect();
     let mut calls = Vec::new();
-    while arguments.first().is_some_and(|argument| argument == "--call") && arguments.len() > 3 {
+    while arguments
+        .first()
+        .is_some_and(|argument| argument == "--call")
+        && arguments.len() > 3
+    {
         let call: Vec<_> = arguments.drain(..3).collect();
         calls.push((call[1].clone(), call[2].clone()));
     }
@@ -42,6 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let import = import.connect(&registry).await?;
     println!("{}", import.report());
     for (tool, arguments) in calls {
+        import.connected().await?;
         let call = ToolCall::new("call", tool.clone(), arguments);
         let call = call.on_progress(|progress| println!("  {progress:?}"));
         let result = registry.call(call).await;
