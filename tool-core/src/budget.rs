@@ -22,7 +22,6 @@ use std::{fmt, slice};
 
 use crate::provider::DIALECTS;
 use crate::provider::dialect::{JsonWriter, Rendered};
-use crate::provider::hosted_tool::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -48,18 +47,22 @@ impl Registry {
     /// Measures the size of the tools in a request.
     pub fn budget(&self) -> Budget {
         let tools = self.specs();
-        let dialects = by_dialect(&tools, &self.hosted());
+        let dialects = DIALECTS.iter().copied().flatten();
+        let dialects = dialects.map(|&(name, dialect)| {
+            (name, self.rendered(dialect).as_str().len())
+        });
+        let dialects = dialects.collect();
         let mut tools: Vec<_> = tools.iter().map(Cost::new).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
     }
 }
 
-/// The bytes of a request's `tools` field in each dialect.
-fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, usize)> {
+/// Returns the bytes of a request's `tools` field with one tool in each dialect.
+fn by_dialect(tool: &ToolEntry) -> Vec<(&'static str, usize)> {
     let dialects = DIALECTS.iter().copied().flatten();
     let bytes = dialects.map(|&(name, dialect)| {
-        let rendered = Rendered::new(dialect, tools, hosted);
+        let rendered = Rendered::new(dialect, slice::from_ref(tool), &[]);
         (name, rendered.as_str().len())
     });
     bytes.collect()
@@ -100,7 +103,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(slice::from_ref(tool), &[]),
+            dialects: by_dialect(tool),
         }
     }
 

@@ -99,6 +99,8 @@ pub struct Details {
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// `true` if a model gets the tool only when it searches for it.
+    pub defer: bool,
 }
 
 impl Details {
@@ -110,6 +112,7 @@ impl Details {
         needs: &[],
         timeout: None,
         parallel: None,
+        defer: false,
     };
 }
 
@@ -303,6 +306,11 @@ impl ToolSpec {
     #[inline]
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.details()?.timeout
+    }
+
+    /// Returns `true` if `#[tool(defer)]` defers the tool.
+    pub(crate) fn defers(&self) -> bool {
+        self.details().is_some_and(|details| details.defer)
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Deferral, Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -177,8 +177,8 @@ pub(crate) const STRICT: Subset = Subset {
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic { is_strict: false }),
-    ("Anthropic, strict", &Anthropic { is_strict: true }),
+    ("Anthropic", &Anthropic::PLAIN),
+    ("Anthropic, strict", &Anthropic::STRICT),
 ];
 
 /// Anthropic's Messages API (`/v1/messages`).
@@ -188,9 +188,20 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
+    /// Set if the model has no tool search.
+    is_without_search: bool,
 }
 
 impl Anthropic {
+    const PLAIN: Anthropic = Anthropic {
+        is_strict: false,
+        is_without_search: false,
+    };
+    const STRICT: Anthropic = Anthropic {
+        is_strict: true,
+        ..Anthropic::PLAIN
+    };
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -222,8 +233,64 @@ impl Anthropic {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> Anthropic {
-        Anthropic { is_strict: true }
+        Anthropic::STRICT
     }
+
+    /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
+    /// models that have no tool search: those before Claude Sonnet 4 and Opus 4, and Claude Haiku before 4.5.
+    ///
+    /// With tool search, a request has Anthropic's search by words
+    /// (`tool_search_tool_bm25_20251119`), unless the registry has a [hosted tool](HostedTool) with another
+    /// one, such as `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`.
+    ///
+    /// ```
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(defer)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let rendered = registry.render(&Anthropic::default().without_tool_search());
+    /// assert!(rendered.as_str().contains("search_tools"));
+    /// assert!(!rendered.as_str().contains("roll_die"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn without_tool_search(self) -> Anthropic {
+        Anthropic {
+            is_without_search: true,
+            ..self
+        }
+    }
+
+    fn write_tool(self, tool: &ToolEntry, is_deferred: bool, out: &mut JsonWriter) {
+        out.object(|out| {
+            write_head(tool, out);
+            if self.is_strict {
+                let target = Target::AnthropicStrict;
+                let style = &STRICT;
+                strict_or_plain(tool, target, style, "input_schema", out);
+            } else {
+                out.word("input_schema").raw(tool.portable_json());
+            }
+            if is_deferred {
+                out.word("defer_loading").boolean(true);
+            }
+        });
+    }
+}
+
+/// Anthropic's search by words (Anthropic's Python SDK 2.12, `ToolSearchToolBm25_20251119Param`, 2026-11).
+const TOOL_SEARCH: &str =
+    r#"{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}"#;
+
+/// Returns `true` for a search that Anthropic runs.
+fn is_tool_search(tool: &HostedTool) -> bool {
+    let kind = tool.json()["type"].as_str().unwrap_or_default();
+    kind.starts_with("tool_search_tool_")
 }
 
 const FORMAT: ResponseFormat = ResponseFormat {
@@ -245,21 +312,29 @@ const FORMAT: ResponseFormat = ResponseFormat {
 
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        let is_deferred = |tool: &&ToolEntry| !self.is_without_search && tool.is_deferred();
+        let mut deferred = tools.iter().filter(is_deferred).peekable();
         out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    write_head(tool, out);
-                    if self.is_strict {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
-                        out.word("input_schema").raw(tool.portable_json());
-                    }
-                });
+            for tool in tools.iter().filter(|tool| !is_deferred(tool)) {
+                self.write_tool(tool, false, out);
             }
             hosted_tool::write(hosted, out);
+            if deferred.peek().is_some() && !hosted.iter().any(is_tool_search) {
+                out.raw(TOOL_SEARCH);
+            }
+            // Last, so that the others are a prefix that stays the same when deferred tools change.
+            for tool in deferred {
+                self.write_tool(tool, true, out);
+            }
         });
+    }
+
+    fn deferral(&self) -> Deferral {
+        if self.is_without_search {
+            Deferral::Emulated
+        } else {
+            Deferral::Native
+        }
     }
 
     /// Tools with a version in their type, such as `web_search_20250305`, and `mcp_toolset`

@@ -1,12 +1,15 @@
 //! OpenAI: Chat Completions, which many other providers and local servers speak too, and Responses.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image};
 use crate::provider::chat;
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Deferral, Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -14,6 +17,7 @@ use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
+use crate::provider::portable::with_suffix;
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
@@ -208,11 +212,8 @@ pub(crate) const STRICT: Subset = Subset {
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
     ("OpenAI Chat", &OpenAiChat { is_strict: false }),
     ("OpenAI Chat, strict", &OpenAiChat { is_strict: true }),
-    ("OpenAI Responses", &OpenAiResponses { is_strict: false }),
-    (
-        "OpenAI Responses, strict",
-        &OpenAiResponses { is_strict: true },
-    ),
+    ("OpenAI Responses", &OpenAiResponses::PLAIN),
+    ("OpenAI Responses, strict", &OpenAiResponses::STRICT),
 ];
 
 /// OpenAI's Chat Completions API (`/v1/chat/completions`).
@@ -339,9 +340,20 @@ impl Dialect for OpenAiChat {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiResponses {
     is_strict: bool,
+    /// Set if the model has no tool search.
+    is_without_search: bool,
 }
 
 impl OpenAiResponses {
+    const PLAIN: OpenAiResponses = OpenAiResponses {
+        is_strict: false,
+        is_without_search: false,
+    };
+    const STRICT: OpenAiResponses = OpenAiResponses {
+        is_strict: true,
+        ..OpenAiResponses::PLAIN
+    };
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Tools are written as by [`OpenAiChat::strict`].
@@ -364,8 +376,112 @@ impl OpenAiResponses {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> OpenAiResponses {
-        OpenAiResponses { is_strict: true }
+        OpenAiResponses::STRICT
     }
+
+    /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
+    /// models that have no tool search: those before GPT-5.4, and of other servers.
+    ///
+    /// With tool search, the request has the tool `tool_search`, and each group with deferred tools is a
+    /// namespace. OpenAI advises to have fewer than ten tools in each. The model sees the name and the
+    /// description of a namespace, or of a deferred tool without a group.
+    ///
+    /// ```
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(defer)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let rendered = registry.render(&OpenAiResponses::default().without_tool_search());
+    /// assert!(rendered.as_str().contains("search_tools"));
+    /// assert!(!rendered.as_str().contains("roll_die"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn without_tool_search(self) -> OpenAiResponses {
+        OpenAiResponses {
+            is_without_search: true,
+            ..self
+        }
+    }
+
+    fn write_tool(self, tool: &ToolEntry, is_deferred: bool, out: &mut JsonWriter) {
+        out.object(|out| {
+            out.word("type").string("function");
+            write_head(tool, out);
+            if self.is_strict {
+                let target = Target::OpenAiStrict;
+                strict_or_plain(tool, target, &STRICT, "parameters", out);
+            } else {
+                out.word("parameters").raw(tool.portable_json());
+                out.word("strict").boolean(false);
+            }
+            if is_deferred {
+                out.word("defer_loading").boolean(true);
+            }
+        });
+    }
+
+    /// Writes the deferred tools: first those without a group, then the groups as namespaces.
+    fn write_deferred(self, tools: &[&ToolEntry], out: &mut JsonWriter) {
+        let mut groups = BTreeMap::<&str, Vec<&ToolEntry>>::new();
+        for tool in tools {
+            match tool.group().filter(|group| !group.is_empty()) {
+                Some(group) => groups.entry(group).or_default().push(tool),
+                None => self.write_tool(tool, true, out),
+            }
+        }
+        for (group, tools) in groups {
+            out.object(|out| {
+                out.word("type").string("namespace");
+                out.word("name").string(&namespace_name(group));
+                out.word("description");
+                match tools.iter().find_map(|tool| tool.group_description()) {
+                    Some(description) => out.string(description),
+                    None => out.string(&namespace_description(&tools)),
+                };
+                out.word("tools").array(|out| {
+                    for tool in tools {
+                        self.write_tool(tool, true, out);
+                    }
+                });
+            });
+        }
+    }
+}
+
+/// Returns the name of a group as a namespace: `^[a-zA-Z0-9_-]{1,64}$` (OpenAI's API description,
+/// `FunctionCallOutputItemParam.namespace`).
+fn namespace_name(group: &str) -> Cow<'_, str> {
+    let is_accepted = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if group.len() <= 64 && group.chars().all(is_accepted) {
+        return group.into();
+    }
+    let name: String = group
+        .chars()
+        .map(|letter| if is_accepted(letter) { letter } else { '_' })
+        .collect();
+    with_suffix(&name, group).into()
+}
+
+/// Returns a description of a group that has none: a namespace requires one.
+fn namespace_description(tools: &[&ToolEntry]) -> String {
+    const LISTED: usize = 10;
+    let names: Vec<_> = tools.iter().take(LISTED).map(|tool| &*tool.name).collect();
+    let mut text = format!("Tools: {}", names.join(", "));
+    if tools.len() > LISTED {
+        text += &format!(" and {} more", tools.len() - LISTED);
+    }
+    text + "."
+}
+
+/// Returns `true` for the search for deferred tools.
+fn is_tool_search(tool: &HostedTool) -> bool {
+    tool.json()["type"] == "tool_search"
 }
 
 /// The types of tools other than functions (OpenAI's Python SDK, `responses.ToolParam`).
@@ -402,22 +518,29 @@ const RESPONSES: ResponseFormat = ResponseFormat {
 
 impl Dialect for OpenAiResponses {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        let is_deferred = |tool: &&ToolEntry| !self.is_without_search && tool.is_deferred();
+        let deferred: Vec<_> = tools.iter().filter(is_deferred).collect();
         out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    out.word("type").string("function");
-                    write_head(tool, out);
-                    if self.is_strict {
-                        let target = Target::OpenAiStrict;
-                        strict_or_plain(tool, target, &STRICT, "parameters", out);
-                    } else {
-                        out.word("parameters").raw(tool.portable_json());
-                        out.word("strict").boolean(false);
-                    }
-                });
+            for tool in tools.iter().filter(|tool| !is_deferred(tool)) {
+                self.write_tool(tool, false, out);
             }
             hosted_tool::write(hosted, out);
+            if !deferred.is_empty() {
+                if !hosted.iter().any(is_tool_search) {
+                    out.raw(r#"{"type":"tool_search"}"#);
+                }
+                // Last, so that the others are a prefix that stays the same when deferred tools change.
+                self.write_deferred(&deferred, out);
+            }
         });
+    }
+
+    fn deferral(&self) -> Deferral {
+        if self.is_without_search {
+            Deferral::Emulated
+        } else {
+            Deferral::Native
+        }
     }
 
     /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
@@ -486,8 +609,13 @@ impl Dialect for OpenAiResponses {
         media::omitted(results, responses_parts)
     }
 
+    /// Deferred tools are not counted: OpenAI documents no limit for them.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        broken(Target::OpenAiStrict, tools)
+        if self.is_without_search || !tools.iter().any(ToolEntry::is_deferred) {
+            return broken(Target::OpenAiStrict, tools);
+        }
+        let tools = tools.iter().filter(|tool| !tool.is_deferred()).cloned();
+        broken(Target::OpenAiStrict, &tools.collect::<Vec<_>>())
     }
 }
 

@@ -432,11 +432,13 @@ fn details(tool: &Tool) -> Option<TokenStream> {
     let parallel = tool
         .parallel
         .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
+    let defer = tool.is_deferred.then(|| code!(defer: true,));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
         .chain(parallel)
+        .chain(defer)
         .collect();
     (!fields.is_empty()).then(|| {
         code! {

@@ -48,6 +48,8 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// Set for a tool that models get only when they search for it.
+    pub(crate) is_deferred: bool,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -209,6 +211,7 @@ impl Tool {
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
+        let is_deferred = keys.flag("defer", errors).is_some_and(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         keys.finish(errors);
@@ -255,6 +258,7 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            is_deferred,
             is_blocking,
             timeout,
             parameters,
