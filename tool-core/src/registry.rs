@@ -591,6 +591,17 @@ impl Registry {
         }
     }
 
+    /// Returns the tools of a request to a provider that can't search.
+    #[cfg(feature = "docs")]
+    pub(crate) fn listed(&self) -> Vec<ToolEntry> {
+        let snapshot = self.0.current.load();
+        if snapshot.has_deferred {
+            snapshot.listed()
+        } else {
+            snapshot.tools.clone()
+        }
+    }
+
     /// Returns the timers of the registry.
     #[cfg(feature = "agent")]
     pub(crate) fn runtime(&self) -> Option<&Arc<dyn Runtime>> {

@@ -237,7 +237,7 @@ impl Anthropic {
     }
 
     /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
-    /// models that have no tool search: those before Claude Sonnet 4 and Opus 4, and Claude Haiku before 4.5.
+    /// models that have no tool search, such as those before Claude Sonnet 4 and Claude Opus 4.
     ///
     /// With tool search, a request has Anthropic's search by words
     /// (`tool_search_tool_bm25_20251119`), unless the registry has a [hosted tool](HostedTool) with another

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::run::{decodes, validate_call};
 use super::{Inner, Registry, deferred};
-use crate::call::{CALL_TOOL, ToolCall};
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;
+use crate::call::{CALL_TOOL, ToolCall};
 use crate::schema::validate::incremental::{Incremental, Verdict};
 use crate::schema::violation::Violation;
 use crate::tool::ToolEntry;

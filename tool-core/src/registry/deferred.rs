@@ -82,10 +82,7 @@ fn reject(input: &Input) -> SyncResult {
 
 /// Returns the tools that stand in for deferred ones.
 pub(super) fn entries() -> [ToolEntry; 2] {
-    [
-        ToolEntry::of::<search_tools>(),
-        ToolEntry::of::<CallTool>(),
-    ]
+    [ToolEntry::of::<search_tools>(), ToolEntry::of::<CallTool>()]
 }
 
 pub(super) fn is_call_tool(tool: &ToolEntry) -> bool {

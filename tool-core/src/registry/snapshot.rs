@@ -146,7 +146,11 @@ impl Snapshot {
     /// a model could list them by guessing names.
     #[cold]
     pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
-        let listed: Vec<_> = self.tools.iter().filter(|tool| !tool.is_deferred()).collect();
+        let listed: Vec<_> = self
+            .tools
+            .iter()
+            .filter(|tool| !tool.is_deferred())
+            .collect();
         let names = listed.iter().map(|tool| &*tool.name);
         ToolError::unknown_tool(name, names, self.has_deferred)
     }
