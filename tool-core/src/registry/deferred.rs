@@ -129,7 +129,7 @@ fn inner(arguments: &Arguments) -> Option<(String, Arguments)> {
             }
             Some((name.to_owned(), Arguments::from(arguments.clone())))
         }
-        Arguments::Json(_) => None,
+        Arguments::Json(_) | Arguments::Freeform(_) => None,
     }
 }
 
