@@ -41,6 +41,8 @@ pub(crate) struct Shared {
 struct Interpreter {
     executable: PathBuf,
     version: String,
+    /// `boot.py`, compiled by this version.
+    boot: Vec<u8>,
     /// Paths that it must read.
     reads: Vec<PathBuf>,
 }
@@ -113,7 +115,8 @@ impl Sandbox {
         limits: &Limits,
     ) -> Result<Outcome, Error> {
         limits.check()?;
-        run::run(self.take()?, code, inputs, tools, limits)
+        let refill = || launch::refill(&self.0);
+        run::run(self.take()?, code, inputs, tools, limits, &refill)
     }
 
     /// Returns a locked interpreter, from the pool if one is there.
@@ -121,9 +124,6 @@ impl Sandbox {
         loop {
             let pooled = self.ready().pop_front();
             let is_pooled = pooled.is_some();
-            if self.0.policy.pool > 0 {
-                launch::refill(&self.0);
-            }
             let mut process = match pooled {
                 Some(process) => process,
                 None => launch::start(&self.0)?,
@@ -147,7 +147,14 @@ impl Interpreter {
     fn find(policy: &Policy) -> Result<Interpreter, Error> {
         let python = policy.python.clone().unwrap_or_else(|| "python3".into());
         let output = Command::new(&python)
-            .args(["-I", "-S", "-B", "-c", include_str!("linux/describe.py")])
+            .args([
+                "-I",
+                "-S",
+                "-B",
+                "-c",
+                include_str!("linux/describe.py"),
+                include_str!("linux/boot.py"),
+            ])
             .stdin(std::process::Stdio::null())
             .output()
             .map_err(|error| {
@@ -155,6 +162,7 @@ impl Interpreter {
             })?;
         let mut found = Interpreter {
             executable: PathBuf::new(),
+            boot: Vec::new(),
             version: String::new(),
             reads: Vec::new(),
         };
@@ -169,6 +177,7 @@ impl Interpreter {
                 b"version" => found.version = String::from_utf8_lossy(value).into_owned(),
                 b"implementation" => implementation = String::from_utf8_lossy(value).into_owned(),
                 b"executable" => found.executable = OsStr::from_bytes(value).into(),
+                b"boot" => found.boot = bytes_of_hex(value),
                 b"ctypes" => ctypes = true,
                 b"read" => found.reads.push(OsStr::from_bytes(value).into()),
                 _ => {}
@@ -203,4 +212,17 @@ impl Interpreter {
             None => Ok(found),
         }
     }
+}
+
+/// Reads hexadecimal digits.
+fn bytes_of_hex(text: &[u8]) -> Vec<u8> {
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+            .unwrap_or(0)
+    };
+    text.chunks_exact(2)
+        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+        .collect()
 }

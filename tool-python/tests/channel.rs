@@ -172,7 +172,7 @@ fn a_held_call_stops_the_clock() {
         let (sender, calls) = std::sync::mpsc::channel::<HostCall>();
         scope.spawn(move || {
             for call in calls {
-                thread::sleep(Duration::from_millis(1_500));
+                thread::sleep(Duration::from_millis(900));
                 echo(call);
             }
         });

@@ -1,26 +1,10 @@
 # Runs in the new interpreter before anything else: locks the process, then executes one piece of code.
 # Until `locked` is sent, only this file has run. The host checks the lock from outside before it sends code.
+# `load.py` ran it, and defined `need` and `number`.
 import posix, sys, _ctypes
 
 # --- 1. The orders of the host: a count, then fields, each after its length ---
 
-
-def need(count):
-    parts = []
-    while count:
-        part = posix.read(CHANNEL, min(count, 1 << 20))
-        if not part:
-            posix._exit(0)
-        parts.append(part)
-        count -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def number():
-    return int.from_bytes(need(4), "little")
-
-
-CHANNEL = 0
 orders = [need(number()) for _ in range(number())]
 parent, uid, gid, folder = int(orders[0]), orders[1], orders[2], orders[3]
 numbers = eval(orders[4])  # syscall numbers and rights as a tuple, written by the host

@@ -1,9 +1,11 @@
-# Describes the interpreter to the host: lines of `key value`. Runs before any code, without `site`.
-import os, site, sys, sysconfig
+# Describes the interpreter to the host: lines of `key value`. Compiles the script that its first argument holds.
+# Runs before any code, without `site`.
+import marshal, os, site, sys, sysconfig
 
 print("version %d.%d.%d" % sys.version_info[:3])
 print("implementation " + sys.implementation.name)
 print("executable " + sys.executable)
+print("boot " + marshal.dumps(compile(sys.argv[1], "<string>", "exec", 0, True, 2)).hex())
 try:
     import _ctypes
 

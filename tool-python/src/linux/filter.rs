@@ -60,11 +60,16 @@ const fn only(name: &'static str, x86_64: i64, aarch64: i64, only: Only) -> Call
 
 // From `linux/sched.h`.
 const CLONE_VM: u64 = 0x100;
+const CLONE_FS: u64 = 0x200;
+const CLONE_FILES: u64 = 0x400;
 const CLONE_SIGHAND: u64 = 0x800;
 const CLONE_THREAD: u64 = 0x1_0000;
 /// `PTRACE`, `VFORK`, `PARENT`, `UNTRACED` and every new namespace.
 const CLONE_NEVER: u64 = 0x2000 | 0x4000 | 0x8000 | 0x80_0000 | 0x2_0000 | 0x7E00_0000;
-const A_THREAD: u64 = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
+/// A table of descriptors to itself would hide files from the disk limit, so a thread must share it.
+const A_THREAD: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+/// `S_ISUID`, `S_ISGID`.
+const SET_ID: u64 = 0o6000;
 
 /// Numbers from `asm/unistd_64.h` and `asm-generic/unistd.h` of Linux 6.1.
 const ALLOWED: &[Call] = &[
@@ -79,7 +84,6 @@ const ALLOWED: &[Call] = &[
     free("pwritev", 296, 70),
     free("lseek", 8, 62),
     free("close", 3, 57),
-    free("close_range", 436, 436),
     free("dup", 32, 23),
     free("dup2", 33, NONE),
     free("dup3", 292, 24),
@@ -101,9 +105,6 @@ const ALLOWED: &[Call] = &[
     free("epoll_pwait", 281, 22),
     free("eventfd2", 290, 19),
     // Files: Landlock decides which. None of these changes owners, modes, times or attributes, which Landlock doesn't cover.
-    free("open", 2, NONE),
-    free("openat", 257, 56),
-    free("creat", 85, NONE),
     free("stat", 4, NONE),
     free("fstat", 5, 80),
     free("lstat", 6, NONE),
@@ -125,7 +126,6 @@ const ALLOWED: &[Call] = &[
     free("unlinkat", 263, 35),
     free("rename", 82, NONE),
     free("renameat", 264, 38),
-    free("renameat2", 316, 276),
     free("truncate", 76, 45),
     free("ftruncate", 77, 46),
     free("umask", 95, 166),
@@ -140,7 +140,6 @@ const ALLOWED: &[Call] = &[
     // Pairs of sockets, for event loops. No `sendmsg`: descriptors in flight would hide files from the disk limit.
     free("shutdown", 48, 210),
     free("recvfrom", 45, 207),
-    free("getsockopt", 55, 209),
     free("getsockname", 51, 204),
     free("getpeername", 52, 205),
     // Threads.
@@ -230,6 +229,15 @@ const ALLOWED: &[Call] = &[
         Only::Masked(&[(0, 0xFFFF_FFFF, 1), (1, 0xF, 1)]),
     ),
     only("sendto", 44, 206, Only::Zero(4)),
+    // No flags or `CLOSE_RANGE_CLOEXEC`. Not `CLOSE_RANGE_UNSHARE`, which copies the table of descriptors.
+    only("close_range", 436, 436, Only::OneOf(2, &[0, 4])),
+    only("open", 2, NONE, Only::Masked(&[(2, SET_ID, 0)])),
+    only("openat", 257, 56, Only::Masked(&[(3, SET_ID, 0)])),
+    only("creat", 85, NONE, Only::Masked(&[(1, SET_ID, 0)])),
+    // No flags, `RENAME_NOREPLACE`, `RENAME_EXCHANGE`. Not `RENAME_WHITEOUT`, which creates a device.
+    only("renameat2", 316, 276, Only::OneOf(4, &[0, 1, 2])),
+    // `SO_TYPE`, `SO_ERROR`, `SO_SNDBUF`, `SO_RCVBUF`, `SO_PROTOCOL`, `SO_DOMAIN`. Not `SO_PEERPIDFD`.
+    only("getsockopt", 55, 209, Only::OneOf(2, &[3, 4, 7, 8, 38, 39])),
     // The other filter answers these.
     free("clone3", 435, 435),
     free("openat2", 437, 437),
@@ -536,6 +544,11 @@ mod tests {
                 ("socketpair", [2, 1, 0, 0, 0, 0]),
                 ("socketpair", [1, 2, 0, 0, 0, 0]),
                 ("sendto", with(4, 0x1_0000_0000)),
+                ("clone", with(0, 0x3D_0F00 - CLONE_FILES)),
+                ("close_range", with(2, 2)),
+                ("openat", with(3, 0o4755)),
+                ("renameat2", with(4, 4)),
+                ("getsockopt", with(2, 77)),
             ] {
                 assert_eq!(
                     verdict(arch, audit, name, arguments),

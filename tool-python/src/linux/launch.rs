@@ -84,19 +84,23 @@ pub(super) fn start(shared: &Arc<Shared>) -> Result<Process, Error> {
         .unwrap_or_else(|_| Err(Error::Start("starting Python panicked".to_owned())))
 }
 
-/// Adds an interpreter to the pool, in the background.
+/// Adds an interpreter to the pool, in the background, if it is not full.
 pub(super) fn refill(shared: &Arc<Shared>) {
+    if shared.policy.pool == 0 {
+        return;
+    }
     let shared: Weak<Shared> = Arc::downgrade(shared);
     on_spawner(move || {
         let Some(shared) = shared.upgrade() else {
             return;
         };
+        let lock = || shared.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().len() >= shared.policy.pool {
+            return;
+        }
         // If it fails, the next run starts its own and reports why.
         if let Ok(process) = spawn(&shared) {
-            let mut ready = shared.ready.lock().unwrap_or_else(PoisonError::into_inner);
-            if ready.len() < shared.policy.pool {
-                ready.push_back(process);
-            }
+            lock().push_back(process);
         }
     });
 }
@@ -121,7 +125,7 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
             "-X",
             "utf8",
             "-c",
-            include_str!("boot.py"),
+            include_str!("load.py"),
         ])
         .env_clear()
         .env("HOME", folder.path())
@@ -156,6 +160,13 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
     let orders = process.orders(shared);
     process.channel.write_all(&orders)?;
     Ok(process)
+}
+
+/// The four bytes before a message, in both directions.
+pub(super) fn frame_length(bytes: usize) -> [u8; 4] {
+    u32::try_from(bytes)
+        .expect("messages are shorter than 4 GiB")
+        .to_le_bytes()
 }
 
 /// The fields that `boot.py` reads: a count, then each after its length.
@@ -245,7 +256,10 @@ impl Process {
         if shared.kernel.seccomp {
             orders.extend(shared.filters.of(self.child.id()));
         }
-        fields(&orders)
+        let mut text = frame_length(shared.interpreter.boot.len()).to_vec();
+        text.extend(&shared.interpreter.boot);
+        text.extend(fields(&orders));
+        text
     }
 
     pub(super) fn folder(&self) -> &RunFolder {

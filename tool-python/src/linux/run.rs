@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,7 @@ use rustix::process::{PidfdFlags, Resource, pidfd_open};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::launch::Process;
+use super::launch::{Process, frame_length};
 use crate::host::Answers;
 use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools, Value};
 
@@ -123,10 +124,6 @@ impl Answers for Outbox {
     }
 }
 
-fn frame_length(bytes: usize) -> [u8; 4] {
-    u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
-}
-
 struct Run<'a> {
     process: Process,
     limits: &'a Limits,
@@ -152,6 +149,7 @@ pub(super) fn run(
     inputs: &Inputs,
     tools: &dyn Tools,
     limits: &Limits,
+    refill: &dyn Fn(),
 ) -> Result<Outcome, Error> {
     process.channel.set_nonblocking(true)?;
     rustix::io::ioctl_fionbio(&process.stdout, true).map_err(io::Error::from)?;
@@ -178,10 +176,12 @@ pub(super) fn run(
         limits: rlimits,
     };
     let order = serde_json::to_vec(&order).map_err(|error| Error::Policy(error.to_string()))?;
-    let mut outgoing = u32::try_from(order.len())
-        .map_err(|_| Error::Policy("the code and its inputs are longer than 4 GiB".to_owned()))?
-        .to_le_bytes()
-        .to_vec();
+    if order.len() > u32::MAX as usize {
+        return Err(Error::Policy(
+            "the code and its inputs are longer than 4 GiB".to_owned(),
+        ));
+    }
+    let mut outgoing = frame_length(order.len()).to_vec();
     outgoing.extend(order);
     let wake =
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
@@ -201,18 +201,18 @@ pub(super) fn run(
         calls: 0,
         result: None,
     };
-    run.drive()
+    run.drive(refill)
 }
 
 impl Run<'_> {
-    fn drive(mut self) -> Result<Outcome, Error> {
+    fn drive(mut self, refill: &dyn Fn()) -> Result<Outcome, Error> {
         let pidfd = pidfd_open(self.process.pid, PidfdFlags::empty()).map_err(io::Error::from)?;
         let outbox = Arc::clone(&self.outbox);
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || outbox.wake());
         if let Some(stop) = &self.limits.stop {
             stop.wakes(&wake);
         }
-        let ended_by = self.watch(&pidfd)?;
+        let ended_by = self.watch(&pidfd, refill)?;
         let _ = self.process.child.kill();
         let status = self.process.child.wait()?;
         let ended_by = ended_by.unwrap_or_else(|| match (status.signal(), status.code()) {
@@ -248,11 +248,12 @@ impl Run<'_> {
     }
 
     /// Serves the process until it ends or must be ended. `None`: it ended by itself.
-    fn watch(&mut self, pidfd: &OwnedFd) -> Result<Option<EndedBy>, Error> {
+    fn watch(&mut self, pidfd: &OwnedFd, refill: &dyn Fn()) -> Result<Option<EndedBy>, Error> {
         let mut left = self.limits.time;
         let mut last = Instant::now();
         let mut next_tick = last + TICK;
         let mut closed: Option<Instant> = None;
+        let mut is_refilled = false;
         loop {
             if self
                 .limits
@@ -287,6 +288,10 @@ impl Run<'_> {
                 return Ok(Some(EndedBy::Channel("it closed its channel".to_owned())));
             }
             if now >= next_tick {
+                // Not at once: a start takes a processor for longer than most runs do.
+                if !mem::replace(&mut is_refilled, true) {
+                    refill();
+                }
                 if let Some(ended_by) = self.measure() {
                     return Ok(Some(ended_by));
                 }
