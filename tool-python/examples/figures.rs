@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pooled = Sandbox::new(policy().pool(1))?;
     let times = (0..40)
         .flat_map(|_| {
-            std::thread::sleep(Duration::from_millis(60));
+            std::thread::sleep(Duration::from_millis(150));
             timed(1, || run(&pooled))
         })
         .collect();

@@ -445,14 +445,15 @@ def _flush():
         threading._shutdown()
     import gc
 
-    kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
-    for kind in kinds:
-        for held in gc.get_objects():
-            if type(held) is kind:
-                try:
-                    held.flush()
-                except (OSError, ValueError):
-                    pass
+    kinds = {io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom}
+    # A text file writes into its buffer, which is written last.
+    files = [held for held in gc.get_objects() if type(held) in kinds]
+    files.sort(key=lambda held: type(held) is not io.TextIOWrapper)
+    for held in files:
+        try:
+            held.flush()
+        except (OSError, ValueError):
+            pass
 
 
 def serve():

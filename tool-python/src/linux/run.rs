@@ -229,6 +229,7 @@ impl Run<'_> {
         } else {
             EndedBy::Output
         };
+        refill();
         let folder = self
             .process
             .folder
