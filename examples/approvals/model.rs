@@ -11,7 +11,7 @@ use tool_core::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request, 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Script {
-    /// What the user may write.
+    /// The texts that the user may write.
     pub(crate) suggestions: Vec<String>,
     responses: Vec<Recorded>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct RecordedModel {
 
 impl Model for RecordedModel {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        // What is new: a question, or the results of calls.
+        // The new messages: a question, or the results of calls.
         let mut parts = request
             .messages
             .rsplit(|message| message["role"] == "assistant");

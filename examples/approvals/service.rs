@@ -42,7 +42,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// What a request must have.
+/// The hosts and the token that a request must name.
 pub(crate) struct Guard {
     hosts: [String; 2],
     token: String,

@@ -11,7 +11,7 @@ use tool_core::run::{Increment, Journal, JournalError};
 #[derive(Clone)]
 pub(crate) struct Store(Arc<Mutex<Connection>>);
 
-/// What the user wrote, and the number of responses before it.
+/// A text of the user, and the number of responses before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
     pub(crate) round: u32,
@@ -23,7 +23,7 @@ impl Store {
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.pragma_update(None, "journal_mode", "wal")?;
-        // What is saved survives a power failure too.
+        // Saved data survives a power failure.
         connection.pragma_update(None, "synchronous", "full")?;
         connection.execute_batch(include_str!("tables.sql"))?;
         Ok(Store(Arc::new(Mutex::new(connection))))

@@ -1,4 +1,4 @@
-//! What the page shows, and the frames that keep open pages up to date.
+//! The content of the page, and the frames that keep open pages up to date.
 //!
 //! While a run goes on, [`View::show`] follows its events. Before and after, [`View::replace`] rebuilds
 //! everything from the run, so that the page after a restart is the page before it.

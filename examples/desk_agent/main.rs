@@ -193,7 +193,7 @@ fn show(result: &ToolResult) -> io::Result<()> {
     Ok(())
 }
 
-/// How a person approves proposals.
+/// The way in which a person approves proposals.
 struct Approval<'f> {
     proposals: Proposals,
     /// The folder of the approved proposal; `None` to ask at the terminal.

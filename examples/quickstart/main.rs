@@ -34,7 +34,7 @@ struct Provider {
     dialect: fn() -> Box<dyn Dialect>,
     /// Name of the list that the follow-up belongs to.
     list: &'static str,
-    /// What to do with the follow-up.
+    /// An explanation of how to send the follow-up.
     next: &'static str,
     recorded: &'static str,
 }

@@ -1,4 +1,4 @@
-//! What the program shows: one screen, 80 columns wide.
+//! The output of the program: one screen, 80 columns wide.
 
 use std::io::{self, Write};
 

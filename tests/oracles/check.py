@@ -9,6 +9,7 @@ import base64
 import copy
 import json
 import sys
+from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -77,6 +78,48 @@ def openai_chat(name, case):
 
 
     chat_media(name, case, name.startswith("openai"))
+    chat_requests(name, case)
+
+
+def chat_requests(name, case):
+    from openai.types.chat.chat_completion_tool_choice_option_param import (
+        ChatCompletionToolChoiceOptionParam,
+    )
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+    from openai.types.shared_params.response_format_json_schema import (
+        JSONSchema,
+        ResponseFormatJSONSchema,
+    )
+
+    known = CompletionCreateParamsNonStreaming.__annotations__ | request_keys(
+        CompletionCreateParamsNonStreaming
+    )
+    for fields in case["requests"]:
+        check(name, "request", lambda: unknown_keys(fields, known))
+        if "tool_choice" in fields:
+            choice = fields["tool_choice"]
+            check(name, f"choice {choice}", lambda: takes(ChatCompletionToolChoiceOptionParam, choice))
+        if "parallel_tool_calls" in fields:
+            check(name, "parallel", lambda: takes(bool, fields["parallel_tool_calls"]))
+        if "response_format" in fields:
+            form = fields["response_format"]
+            check(name, "answer", lambda: knows(ResponseFormatJSONSchema, form))
+            check(name, "answer", lambda: knows(JSONSchema, form["json_schema"]))
+            if form["json_schema"]["strict"] and name.startswith("openai"):
+                check(name, "answer", lambda: openai_strict(form["json_schema"]["schema"]))
+
+
+def request_keys(kind):
+    """Returns the keys of a typed dictionary and of those that it extends."""
+    keys = {}
+    for base in getattr(kind, "__orig_bases__", ()):
+        keys |= request_keys(base)
+    return keys | getattr(kind, "__annotations__", {})
+
+
+def unknown_keys(fields, known):
+    unknown = set(fields) - set(known)
+    return f"unknown fields {unknown}" if unknown else None
 
 
 def chat_media(name, case, is_openai):
@@ -115,6 +158,26 @@ def openai_responses(name, case):
         ResponseFunctionCallOutputItemParam,
     )
 
+    from openai.types.responses.response_create_params import (
+        ResponseCreateParamsNonStreaming,
+        ToolChoice,
+    )
+    from openai.types.responses.response_format_text_json_schema_config_param import (
+        ResponseFormatTextJSONSchemaConfigParam,
+    )
+
+    known = request_keys(ResponseCreateParamsNonStreaming)
+    for fields in case["requests"]:
+        check(name, "request", lambda: unknown_keys(fields, known))
+        if "tool_choice" in fields:
+            choice = fields["tool_choice"]
+            check(name, f"choice {choice}", lambda: takes(ToolChoice, choice))
+        if "text" in fields:
+            form = fields["text"]["format"]
+            check(name, "answer", lambda: knows(ResponseFormatTextJSONSchemaConfigParam, form))
+            if form["strict"]:
+                check(name, "answer", lambda: openai_strict(form["schema"]))
+
     for item in case["media"]:
         check(name, "media", lambda: takes(ResponseInputItemParam, item))
     each(name, ResponseFunctionCallOutputItemParam, case["media"][0]["output"], 25)
@@ -139,9 +202,28 @@ def anthropic(name, case):
         check(name, tool["name"], lambda: knows(ToolParam, tool))
         if tool.get("strict"):
             check(name, tool["name"], lambda: anthropic_strict(tool["input_schema"]))
+        for example in tool.get("input_examples", []):
+            check(name, tool["name"], lambda: accepts(tool["input_schema"], example))
+    examples = sum(len(tool.get("input_examples", [])) for tool in case["tools"])
+    check(name, "examples", lambda: None if examples >= 2 else f"only {examples}")
     check(name, "response", lambda: Message.model_validate(case["response"]) and None)
     for message in case["follow_up"]:
         check(name, "follow-up", lambda: takes(MessageParam, message))
+    from anthropic.types import OutputConfigParam, ToolChoiceParam
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+
+    known = request_keys(MessageCreateParamsNonStreaming)
+    for fields in case["requests"]:
+        check(name, "request", lambda: unknown_keys(fields, known))
+        for tool in fields.get("tools", []):
+            check(name, f"request {tool['name']}", lambda: knows(ToolParam, tool))
+        if "tool_choice" in fields:
+            choice = fields["tool_choice"]
+            check(name, f"choice {choice}", lambda: takes(ToolChoiceParam, choice))
+        if "output_config" in fields:
+            config = fields["output_config"]
+            check(name, "answer", lambda: knows(OutputConfigParam, config))
+            check(name, "answer", lambda: anthropic_strict(config["format"]["schema"]))
     from anthropic.types.tool_result_block_param import Content, ToolResultBlockParam
 
     for message in case["media"]:
@@ -153,6 +235,12 @@ def anthropic(name, case):
     for block in blocks:
         if block.get("source", {}).get("type") == "base64":
             check(name, "media", lambda: decodes(block["source"]["data"]))
+
+
+def accepts(schema, example):
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator(schema).validate(example)
 
 
 def anthropic_strict(schema):
@@ -195,6 +283,18 @@ def gemini(name, case):
     )
     for content in case["follow_up"]:
         check(name, "follow-up", lambda: types.Content.model_validate(content) and None)
+
+    def same(kind, value):
+        read = kind.model_validate(value)
+        return differs(value, read.model_dump(by_alias=True, exclude_none=True, mode="json"))
+
+    for fields in case["requests"]:
+        known = {"tools", "toolConfig", "generationConfig"}
+        check(name, "request", lambda: unknown_keys(fields, known))
+        if "toolConfig" in fields:
+            check(name, "choice", lambda: same(types.ToolConfig, fields["toolConfig"]))
+        if "generationConfig" in fields:
+            check(name, "answer", lambda: same(types.GenerationConfig, fields["generationConfig"]))
 
     def known(content):
         read = types.Content.model_validate(content)
@@ -246,6 +346,11 @@ def bedrock(name, case):
 
     for tool in case["tools"]:
         check(name, tool["toolSpec"]["name"], lambda: converse({"toolConfig": {"tools": [tool]}}))
+    for fields in case["requests"]:
+        check(name, "request", lambda: converse(fields))
+        if "outputConfig" in fields:
+            schema = fields["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]
+            check(name, "answer", lambda: takes(dict, json.loads(schema)))
     check(name, "follow-up", lambda: converse({"messages": case["follow_up"]}))
     # The package encodes the bytes itself.
     check(name, "media", lambda: converse({"messages": decoded(case["media"])}))
@@ -283,6 +388,15 @@ def cohere(name, case):
         function = tool["function"]
         check(name, function["name"], lambda: known(types.ToolV2, tool))
         check(name, function["name"], lambda: known(types.ToolV2Function, function))
+    for fields in case["requests"]:
+        known_fields = {"tools", "tool_choice", "response_format"}
+        check(name, "request", lambda: unknown_keys(fields, known_fields))
+        if "tool_choice" in fields:
+            check(name, "choice", lambda: takes(Literal["REQUIRED", "NONE"], fields["tool_choice"]))
+        if "response_format" in fields:
+            form = fields["response_format"]
+            check(name, "answer", lambda: known(types.JsonObjectResponseFormatV2, form))
+            check(name, "answer", lambda: "with tools" if "tools" in fields else None)
     turn, *results = case["follow_up"]
     check(name, "turn", lambda: known(types.AssistantChatMessageV2, turn))
     for message in results:
@@ -309,6 +423,18 @@ def mistral(name, case):
         function = tool["function"]
         check(name, function["name"], lambda: known(models.Tool, tool))
         check(name, function["name"], lambda: known(models.Function, function))
+    message = {"role": "user", "content": "Hello!"}
+    for fields in case["requests"]:
+        request = {"model": "m", "messages": [message], **fields}
+        check(name, "request", lambda: known(models.ChatCompletionRequest, request))
+        choice = fields.get("tool_choice", "auto")
+        if isinstance(choice, str):
+            check(name, "choice", lambda: takes(Literal["auto", "none", "any"], choice))
+        else:
+            check(name, "choice", lambda: known(models.ToolChoice, choice))
+        if "response_format" in fields:
+            form = fields["response_format"]
+            check(name, "answer", lambda: known(models.ResponseFormat, form))
     check(
         name,
         "response",

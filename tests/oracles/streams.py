@@ -118,6 +118,7 @@ PROVIDERS = {
     "openai-chat": openai_chat,
     "xai": openai_chat,
     "openai-responses": openai_responses,
+    "openai-responses-custom": openai_responses,
     "gemini": gemini,
     "bedrock": bedrock,
     "cohere": cohere,

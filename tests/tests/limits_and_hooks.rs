@@ -457,7 +457,7 @@ fn recording(change: Option<&'static str>) -> (Registry, Arc<Mutex<Vec<String>>>
     let (before, second, after) = (seen.clone(), seen.clone(), seen.clone());
     let text = |call: &HookCall| match &call.call.arguments {
         Arguments::Text(text) => text.clone(),
-        other @ Arguments::Json(_) => panic!("{other:?} is not text"),
+        other => panic!("{other:?} is not text"),
     };
     let registry = Registry::builder()
         .tools(tools![delete, talk])

@@ -49,12 +49,14 @@
 //! ```
 
 mod events;
+mod final_answer;
 #[cfg(feature = "http")]
 mod http;
 mod model;
 #[cfg(feature = "tower")]
 mod service;
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 #[cfg(feature = "tower")]
@@ -67,9 +69,11 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::events::EventQueue;
+use self::final_answer::WithFinalAnswer;
 use crate::Registry;
 #[cfg(feature = "tower")]
 use crate::call::boundary::Source;
@@ -77,12 +81,15 @@ use crate::call::boundary::{Caught, Guarded, catch};
 use crate::call::context::CancellationToken;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, StreamEvent};
+use crate::provider::dialect::{
+    AnswerError, Dialect, RequestError, RequestOptions, StreamEvent, ToolChoice, TypedAnswer,
+};
 use crate::run::{
     Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
 };
 use crate::runtime::block_on::block_on;
 use crate::runtime::{BoxFuture, NoRuntime};
+use crate::types::ToolType;
 
 pub use self::events::{Event, Events, PartialArguments};
 #[cfg(feature = "http")]
@@ -106,6 +113,7 @@ pub struct Agent {
     call_service: Option<CallService>,
     cancellation: Option<CancellationToken>,
     max_duration: Option<Duration>,
+    options: RequestOptions,
 }
 
 /// A function that is applied to every call before it runs.
@@ -129,7 +137,62 @@ impl Agent {
             call_service: None,
             cancellation: None,
             max_duration: None,
+            options: RequestOptions::new(),
         }
+    }
+
+    /// Sets which tools the model may or must call. Once it has made a call that
+    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) asks for, the choice is
+    /// [`Auto`](ToolChoice::Auto) until the next message of the user, so that the model can answer.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_core::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .tool_choice(ToolChoice::Required)
+    ///     .parallel(false)
+    ///     .cached();
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_choice(self, choice: ToolChoice) -> Self {
+        self.change_request(|options| options.choice(choice))
+    }
+
+    /// Allows the model only the tools with these names; see [`RequestOptions::only`]. The registry still
+    /// runs a call of another tool.
+    pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        self.change_request(|options| options.only(names))
+    }
+
+    /// Allows or forbids several calls in one response. By default, the provider decides.
+    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) says whether such calls run
+    /// concurrently.
+    pub fn parallel(self, is_allowed: bool) -> Self {
+        self.change_request(|options| options.parallel(is_allowed))
+    }
+
+    /// Lets the provider cache the tools; see [`RequestOptions::cached`].
+    pub fn cached(self) -> Self {
+        self.change_request(RequestOptions::cached)
+    }
+
+    /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
+    /// [`TypedAnswer::parse`].
+    pub fn answer<T: ToolType + ?Sized>(self) -> Self {
+        self.change_request(RequestOptions::answer::<T>)
+    }
+
+    /// Replaces the settings of requests.
+    pub fn request_options(self, options: RequestOptions) -> Self {
+        self.change_request(|_| options)
+    }
+
+    fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
+        self.options = change(self.options);
+        self
     }
 
     /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
@@ -219,7 +282,7 @@ impl Agent {
                 };
                 result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
                     let text = error.to_string();
-                    let error = ToolError::failed(&head.name, &text, Some(Source::new(error)));
+                    let error = ToolError::failed(&head.call.name, &text, Some(Source::new(error)));
                     ToolResult::of_error(head, error)
                 })
             })
@@ -265,10 +328,65 @@ impl Agent {
     pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
-        match self.run(&mut run).await? {
+        self.answered(&mut run).await
+    }
+
+    /// Drives a run to its answer.
+    async fn answered(&self, run: &mut Run) -> Result<String, AgentError> {
+        match self.run(run).await? {
             RunOutcome::Answered(text) => Ok(text),
             outcome => Err(AgentError::Unfinished(Box::new(outcome))),
         }
+    }
+
+    /// Asks the model one question and returns its answer as a value of a type; see
+    /// [`answer`](Agent::answer). If the answer does not match the schema, the model gets the violations
+    /// and one chance to correct it.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    /// use tool_core::agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::testing::ScriptedModel;
+    /// use tool_core::{Registry, ToolType};
+    ///
+    /// #[derive(Deserialize, ToolType)]
+    /// struct Sum {
+    ///     total: i64,
+    /// }
+    ///
+    /// let model = ScriptedModel::new([json!({"role": "assistant", "content": [
+    ///     {"type": "text", "text": "{\"total\":5}"},
+    /// ]})]);
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let sum: Sum = agent.ask_for("What is 2 + 3?").await?;
+    /// assert_eq!(sum.total, 5);
+    /// # Ok::<(), tool_core::agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`ask`](Agent::ask), and [`AgentError::Answer`] if the second answer does
+    /// not match the schema either.
+    pub async fn ask_for<T>(&self, question: &str) -> Result<T, AgentError>
+    where
+        T: ToolType + DeserializeOwned,
+    {
+        let agent = self.clone().answer::<T>();
+        let mut run = Run::new(random_id());
+        run.push(self.dialect.user_message(question))?;
+        let first = agent.answered(&mut run).await?;
+        let error = match TypedAnswer::parse(&first) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        run.push(self.dialect.user_message(&error.to_string()))?;
+        let second = agent.answered(&mut run).await?;
+        TypedAnswer::parse(&second).map_err(AgentError::Answer)
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -399,11 +517,20 @@ impl Agent {
                     return Ok(RunOutcome::OutOfTime);
                 }
                 Step::Request(messages) => {
-                    let tools = self.registry.render(dialect);
+                    let messages = Arc::clone(messages);
+                    let options = if run.has_called() {
+                        self.options.without_required_choice()
+                    } else {
+                        Cow::Borrowed(&self.options)
+                    };
+                    let request = self.registry.tool_request(dialect, &options);
+                    let (tools, fields) = request.map_err(AgentError::Request)?.into_parts();
                     let request = Request {
-                        messages: Arc::clone(messages),
+                        messages,
                         tools,
                         prefers_stream: events.is_some(),
+                        fields,
+                        continuation: run.continuation().clone(),
                     };
                     let asking = until_cancelled(&token, self.response(request, events.as_ref()));
                     let (response, shows_text) = match select(pin!(asking), &mut out_of_time).await
@@ -416,7 +543,11 @@ impl Agent {
                             continue;
                         }
                     };
-                    run.respond(dialect, &self.registry, response)?;
+                    if self.options.has_answer() {
+                        run.respond(&WithFinalAnswer(dialect), &self.registry, response)?;
+                    } else {
+                        run.respond(dialect, &self.registry, response)?;
+                    }
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
@@ -513,6 +644,15 @@ impl Agent {
                     arguments: arguments.clone(),
                 }
             }
+            StreamEvent::Freeform { index, piece } => {
+                let (id, arguments) = calls.get(index)?;
+                arguments.push_freeform(&piece);
+                Event::Arguments {
+                    call_id: id.clone(),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
             // Calls run once the response is whole, which also has the reason why the model stopped.
             StreamEvent::Call(_) | StreamEvent::Stop(_) | StreamEvent::Unknown(_) => return None,
         })
@@ -550,7 +690,9 @@ impl Agent {
         async move {
             let panicked = |panic| match unprepared {
                 Some(call) => registry.panicked(call, panic),
-                None => ToolResult::of_error(head.clone(), ToolError::panicked(&head.name, panic)),
+                None => {
+                    ToolResult::of_error(head.clone(), ToolError::panicked(&head.call.name, panic))
+                }
             };
             let mut call = match prepared {
                 Ok(call) => call,
@@ -643,6 +785,8 @@ impl fmt::Debug for Agent {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// The settings of the request don't fit the tools.
+    Request(RequestError),
     /// The request failed.
     Model(ModelError),
     /// The dialect can't read the response, or the run was changed from outside.
@@ -653,6 +797,8 @@ pub enum AgentError {
     Replay(ReplayError),
     /// There are no timers for [`Agent::max_duration`].
     NoRuntime(NoRuntime),
+    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
+    Answer(AnswerError),
     /// The run of [`Agent::ask`] ended without an answer.
     Unfinished(Box<RunOutcome>),
 }
@@ -663,6 +809,8 @@ impl fmt::Display for AgentError {
             AgentError::Model(error) => {
                 return write!(f, "the request to the model failed: {error}");
             }
+            AgentError::Request(error) => return error.fmt(f),
+            AgentError::Answer(error) => return error.fmt(f),
             AgentError::Run(error) => return error.fmt(f),
             AgentError::Journal(error) => return error.fmt(f),
             AgentError::Replay(error) => {
@@ -686,7 +834,11 @@ impl Error for AgentError {
             AgentError::Model(error) => error.source(),
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
-            AgentError::Replay(_) | AgentError::NoRuntime(_) | AgentError::Unfinished(_) => None,
+            AgentError::Request(_)
+            | AgentError::Answer(_)
+            | AgentError::Replay(_)
+            | AgentError::NoRuntime(_)
+            | AgentError::Unfinished(_) => None,
         }
     }
 }

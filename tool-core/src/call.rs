@@ -4,16 +4,20 @@
 mod arguments;
 pub(crate) mod boundary;
 pub(crate) mod context;
+pub mod elicit;
 pub(crate) mod error;
 pub(crate) mod extra;
 mod head;
 mod hold;
+pub(crate) mod origin;
 mod result;
 mod truncate;
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
+use self::elicit::Elicitor;
 use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
 
 pub use arguments::Arguments;
@@ -40,7 +44,15 @@ pub struct ToolCall {
     /// Set when the model's response ended before the arguments were complete.
     pub(crate) is_truncated: bool,
     /// Boxed, because most calls have none and all are moved.
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(
+        feature = "agent",
+        serde(
+            default,
+            rename = "origin",
+            with = "origin::saved",
+            skip_serializing_if = "origin::saved::is_empty"
+        )
+    )]
     pub(crate) extensions: Option<Box<CallExtensions>>,
 }
 
@@ -80,6 +92,25 @@ impl ToolCall {
     /// [`CallContext`](crate::CallContext).
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> ToolCall {
         self.extensions_mut().values.insert(value);
+        self
+    }
+
+    /// Returns the context value of this type that is attached to this call.
+    ///
+    /// ```
+    /// use tool_core::ToolCall;
+    ///
+    /// let call = ToolCall::new("call_1", "count_notes", "{}").with(7_u32);
+    /// assert_eq!(call.get::<u32>(), Some(&7));
+    /// ```
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.as_ref()?.values.get()
+    }
+
+    /// Sets who asks the user, when a tool calls [`CallContext::elicit`](crate::CallContext::elicit).
+    /// Nested calls ask the same.
+    pub fn elicit_with(mut self, elicitor: Arc<dyn Elicitor>) -> ToolCall {
+        self.extensions_mut().elicitor = Some(elicitor);
         self
     }
 
@@ -148,8 +179,8 @@ impl ToolCall {
         self.is_truncated
     }
 
-    /// Returns why the arguments are not a JSON object, or `None` if they are. Missing arguments,
-    /// `null` and empty text count as the empty object, unless the provider reports a
+    /// Returns why the arguments are not a JSON object, or `None` if they are. Free-form text is one, and
+    /// so are missing arguments, `null` and empty text, unless the provider reports a
     /// [truncated response](crate::dialect::Dialect::calls):
     ///
     /// ```
@@ -170,14 +201,6 @@ impl ToolCall {
             return Some(TRUNCATED.into());
         }
         self.arguments.parse_error()
-    }
-
-    pub(crate) fn head(&self) -> CallHead {
-        CallHead {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            wire_id: self.wire_id,
-        }
     }
 
     /// Removes the cancellation token.
@@ -204,6 +227,7 @@ impl PartialEq for ToolCall {
             && self.arguments == other.arguments
             && self.wire_id == other.wire_id
             && self.is_truncated == other.is_truncated
+            && self.origin() == other.origin()
     }
 }
 
@@ -213,6 +237,7 @@ impl fmt::Debug for ToolCall {
             .field("id", &self.id)
             .field("name", &self.name)
             .field("arguments", &self.arguments)
+            .field("origin", &self.origin())
             .finish_non_exhaustive()
     }
 }

@@ -46,7 +46,7 @@ use crate::tool::ToolEntry;
 /// A catalogue of tools.
 ///
 /// It has an index by group and a section for each tool: its description, its parameters at every
-/// depth, a valid example call, and the provider limits that it exceeds.
+/// depth, its example calls or a generated one, and the provider limits that it exceeds.
 #[derive(Clone, Debug)]
 pub struct Docs {
     tools: Vec<ToolEntry>,
@@ -282,9 +282,9 @@ fn first_difference(found: &str, expected: &str) -> Option<DocsErrorKind> {
     }
 }
 
-/// Returns valid arguments for a tool as JSON.
+/// Returns valid arguments for a tool as JSON: its first [example](ToolSpec::examples).
 ///
-/// They are made from the schema's examples, defaults, enums and bounds, and from examples in its
+/// Without one, they are made from the schema's examples, defaults, enums and bounds, and from examples in its
 /// descriptions ("such as `Lisbon`"). A parameter with a pattern needs an explicit example. The
 /// arguments are validated as in a call.
 ///
@@ -310,6 +310,9 @@ fn first_difference(found: &str, expected: &str) -> Option<DocsErrorKind> {
 ///
 /// Returns an error that names the parameter that needs an example, if none can be generated.
 pub fn example(tool: &ToolSpec) -> Result<String, String> {
+    if let Some(example) = tool.examples().next() {
+        return Ok(example.to_owned());
+    }
     let schema = Json::parse(tool.parameters_json()).map_err(|error| error.to_string())?;
     example::arguments(tool, &schema).map(|arguments| arguments.to_string())
 }

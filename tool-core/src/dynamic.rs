@@ -279,8 +279,20 @@ fn invoke(input: &Input) -> AsyncStart<'_> {
     Ok((body.run)(arguments, call.clone()))
 }
 
-/// Parses and validates arguments.
+/// Parses and validates the arguments of a call.
 fn read(text: &str, body: &Body, tool: &str) -> Result<Value, ArgumentError> {
+    read_with(text, |arguments| body.validate(arguments, tool))
+}
+
+/// Parses and validates the arguments of an example, with the keys of the original schema.
+fn read_example(text: &str, schema: &CompiledSchema) -> Result<Value, ArgumentError> {
+    read_with(text, |arguments| schema.validate(arguments))
+}
+
+fn read_with(
+    text: &str,
+    validate: impl FnOnce(&mut Value) -> Result<(), Violations>,
+) -> Result<Value, ArgumentError> {
     // A `Value` does not show duplicate keys, lone surrogates, or numbers out of range.
     let mut violations = match normalise(&Schema::ANY, text, Options::default()) {
         Ok(_) => Violations::default(),
@@ -289,7 +301,7 @@ fn read(text: &str, body: &Body, tool: &str) -> Result<Value, ArgumentError> {
     };
     let mut arguments = serde_json::from_str(text);
     if let Ok(arguments) = &mut arguments {
-        violations.append(body.validate(arguments, tool).err().unwrap_or_default());
+        violations.append(validate(arguments).err().unwrap_or_default());
         // Some drafts ignore keywords next to a reference, such as the type of the root.
         if violations.is_empty() && !arguments.is_object() {
             let got = shorten(text.trim_ascii());

@@ -3,10 +3,10 @@
 // Modules, from the bottom up. A module imports only from those above it.
 //
 // schema      the schema of arguments and results: tree, JSON text, validation
-// content     the parts of results: text, images, audio, files, links
-// call        calls, their arguments, context, errors and results
-// spec        the description of a tool
 // types       `ToolType` for the types of std and of other crates
+// content     the parts of results: text, images, audio, files, links
+// call        calls, their arguments, context, errors and results; questions to the user
+// spec        the description of a tool
 // args        decodes arguments; `output` encodes results
 // tool        handlers and entries: a spec with the code that runs it
 // provider    dialects and rules of the providers
@@ -55,6 +55,7 @@ mod types;
 pub mod __private;
 
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
+pub use call::elicit;
 pub use call::error::{ToolError, ToolErrorKind, Transient};
 pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 pub use content::{Audio, Content, File, Image, ResourceLink};
@@ -65,11 +66,11 @@ pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
     ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
-    RegistryChange, RegistryError,
+    RegistryChange, RegistryError, RequestBuilder,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};
-pub use spec::{Annotations, Location, ToolSpec};
+pub use spec::{Annotations, Grammar, Location, Programmatic, ToolSpec};
 pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]

@@ -30,7 +30,7 @@
 //! - *Compatible*: all calls that were accepted still are. Something optional was added, or a type,
 //!   an enum or a bound became wider. A changed `default` is compatible: calls without the
 //!   parameter are still accepted, though they mean something else.
-//! - *Wording*: titles, descriptions, examples, and the order of keys.
+//! - *Wording*: titles, descriptions, examples of calls and of values, and the order of keys.
 //!
 //! For results the rule is reversed: a narrower result is compatible, and a wider one breaks its
 //! readers. An additional property is compatible, as JSON readers ignore properties that they don't
@@ -204,15 +204,20 @@ impl FromStr for Lock {
 /// Everything about a tool that its callers see.
 fn spec(tool: &ToolSpec) -> Json {
     let text = |text: Option<&str>| text.map(Json::from);
-    let schema = |text| Json::parse(text).expect("a tool's schema is valid JSON");
+    let json = |text| Json::parse(text).expect("a tool's texts are valid JSON");
     Json::object([
         ("title", text(tool.title())),
         ("description", Some(Json::from(&*tool.description))),
         ("when_to_use", text(tool.when_to_use())),
         ("returns", text(tool.returns())),
         ("annotations", annotations(tool.annotations)),
-        ("parameters", Some(schema(tool.parameters_json()))),
-        ("output", tool.output_json().map(schema)),
+        (
+            "examples",
+            tool.has_examples()
+                .then(|| Json::Array(tool.examples().map(json).collect())),
+        ),
+        ("parameters", Some(json(tool.parameters_json()))),
+        ("output", tool.output_json().map(json)),
     ])
 }
 

@@ -12,8 +12,8 @@ pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
-pub use crate::schema::{Property, Schema, Text, check, constrain, flatten, prose};
-pub use crate::spec::{Details, Location};
+pub use crate::schema::{Property, Schema, Text, check, constrain, examples, flatten, prose};
+pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
     AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult,
@@ -53,6 +53,37 @@ pub const fn link<T: Tool>() -> LinkedTool {
 pub const fn entry<T: Tool>() -> &'static StaticTool {
     link::<T>();
     T::ENTRY
+}
+
+/// Stops the build if a provider rejects tools that programs call.
+pub const fn check_programmatic(tool: &str) {
+    provider_check::programmatic(tool);
+}
+
+/// Stops the build if the parameter of a free-form tool is not a string.
+pub const fn check_freeform(schema: &Schema) {
+    assert!(
+        matches!(schema.kind, Kind::String(_)),
+        "the parameter of a free-form tool must be a required string; write `&str` or `String`"
+    );
+}
+
+/// Returns a grammar. Stops the build if it has no rule to start with.
+pub const fn lark(rules: &'static str) -> &'static str {
+    let bytes = rules.as_bytes();
+    let (mut at, mut is_start) = (0, true);
+    while at < bytes.len() {
+        if let (true, [b's', b't', b'a', b'r', b't', b':' | b'.' | b' ' | b'\t', ..]) =
+            (is_start, bytes.split_at(at).1)
+        {
+            return rules;
+        }
+        // `?start` and `!start` are the same rule with another tree.
+        is_start =
+            matches!(bytes[at], b'\n') || is_start && matches!(bytes[at], b' ' | b'?' | b'!');
+        at += 1;
+    }
+    panic!("a Lark grammar requires the rule `start`; write `start: …`");
 }
 
 /// Stops the build if the first block of a toolset does not list block `NUMBER`.

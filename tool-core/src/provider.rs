@@ -5,7 +5,7 @@
 //! | one per provider | its profile (rules, limits, accepted subset of JSON Schema) and its dialects |
 //! | [`profile`] | what a profile consists of |
 //! | [`portable`] | the rules that are always on |
-//! | [`dialect`] | the trait `Dialect`; with `chat`, `hosted_tool`, `media`, `rendered`, `response`, `stream` and `writer`, which dialects share |
+//! | [`dialect`] | the trait `Dialect`; with `answer`, `chat`, `hosted_tool`, `media`, `rendered`, `request`, `response`, `stream` and `writer`, which dialects share |
 //! | `http_api` | the URL, headers and request fields of each provider (feature `http`) |
 //! | [`reshape`] | writes a schema in a provider's subset of JSON Schema |
 //! | [`check`] | checks tools against the rules, mostly at compile time |
@@ -14,6 +14,7 @@
 //! To add a provider, write its module and list it here (three times), and add its feature to
 //! `Cargo.toml`. The reference page `rules.md` and the tests have a row for it, too.
 
+pub(crate) mod answer;
 mod anthropic;
 mod bedrock;
 mod chat;
@@ -31,6 +32,7 @@ mod openai;
 pub(crate) mod portable;
 mod profile;
 mod rendered;
+pub(crate) mod request;
 mod reshape;
 mod response;
 pub mod rules;

@@ -10,6 +10,7 @@ mod name_hash;
 mod nesting;
 mod permit;
 mod policy;
+mod request;
 mod run;
 #[cfg(feature = "tower")]
 mod service;
@@ -31,7 +32,7 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{Host, TypeMap};
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, Rendered};
+use crate::provider::dialect::{Dialect, Rendered, RequestError, RequestOptions, ToolRequest};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
 #[cfg(feature = "agent")]
@@ -45,6 +46,7 @@ pub use builder::RegistryBuilder;
 pub use error::{MissingTools, RegistryError};
 pub use hooks::{Gate, HookCall};
 pub use listeners::{ChangeListener, RegistryChange};
+pub use request::RequestBuilder;
 
 /// A set of tools with unique names.
 ///
@@ -161,6 +163,11 @@ impl Registry {
     /// Returns `true` if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns `true` if the registry has [`before` hooks](RegistryBuilder::before), which may hold calls.
+    pub fn has_before_hooks(&self) -> bool {
+        !self.0.policy.before.is_empty()
     }
 
     /// Adds tools.
@@ -463,15 +470,63 @@ impl Registry {
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
         let snapshot = self.0.current.load();
-        let mut tools = Cow::Borrowed(&snapshot.tools);
+        let rendered = Rendered::new(dialect, &self.sent_tools(&snapshot), &snapshot.hosted);
+        telemetry::rendered(&rendered);
+        rendered
+    }
+
+    /// Writes the fields of a request that belong to its tools, for one provider: the tools, which of
+    /// them the model may or must call, whether the provider should cache them, and so on.
+    ///
+    /// The tools are the same bytes from request to request while the registry is unchanged and the
+    /// provider can restrict calls by itself, since prompt caches depend on it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let request = registry
+    ///     .request(&Anthropic::default())
+    ///     .choice(ToolChoice::Required)
+    ///     .cached()
+    ///     .build()?;
+    /// let fields = json!(request.fields());
+    /// assert_eq!(fields["tools"][0]["cache_control"], json!({"type": "ephemeral"}));
+    /// assert_eq!(fields["tool_choice"], json!({"type": "any"}));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn request<'r, D: Dialect + ?Sized>(&'r self, dialect: &'r D) -> RequestBuilder<'r, D> {
+        RequestBuilder::new(self, dialect)
+    }
+
+    pub(crate) fn tool_request(
+        &self,
+        dialect: &(impl Dialect + ?Sized),
+        options: &RequestOptions,
+    ) -> Result<ToolRequest, RequestError> {
+        let snapshot = self.0.current.load();
+        let tools = self.sent_tools(&snapshot);
+        let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options)?;
+        telemetry::requested(&request);
+        Ok(request)
+    }
+
+    /// Returns the tools as requests have them.
+    fn sent_tools<'s>(&self, snapshot: &'s Snapshot) -> Cow<'s, [ToolEntry]> {
         // A truncated result does not match its schema.
         if self.0.policy.output_cap.is_some() {
             let all = snapshot.tools.iter().cloned();
-            tools = Cow::Owned(all.map(ToolEntry::without_output).collect());
+            return all.map(ToolEntry::without_output).collect();
         }
-        let rendered = Rendered::new(dialect, &tools, &snapshot.hosted);
-        telemetry::rendered(&rendered);
-        rendered
+        Cow::Borrowed(&snapshot.tools)
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic

@@ -92,7 +92,7 @@ use std::ops::Add;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
@@ -128,6 +128,9 @@ struct State {
     changes: u64,
     spent: Spent,
     is_cancelled: bool,
+    /// The fields of the next request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    continuation: Map<String, Value>,
 }
 
 /// A saved run. Its version is checked before the rest is read.
@@ -309,6 +312,11 @@ impl Run {
         &self.state.settings
     }
 
+    /// Returns `true` if the model has made a call since the last message of the user.
+    pub(crate) fn has_called(&self) -> bool {
+        self.state.spent.calls > 0
+    }
+
     /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
     pub fn set_settings(&mut self, settings: RunSettings) {
         self.record(Change::Settings(settings));
@@ -343,6 +351,12 @@ impl Run {
         }
         self.record(Change::Message(Arc::new(message)));
         Ok(())
+    }
+
+    /// Returns the fields that the next request needs besides messages and tools; see
+    /// [`Dialect::continuation`](crate::dialect::Dialect::continuation).
+    pub fn continuation(&self) -> &Map<String, Value> {
+        &self.state.continuation
     }
 
     /// Returns what the run needs next. Its state does not change.
@@ -479,6 +493,7 @@ impl Run {
             usage: dialect.usage(&response),
             stop_reason: dialect.stop_reason(&response),
             is_paused: dialect.is_paused(&response),
+            continuation: dialect.continuation(&response),
             response: has_calls.then(|| Arc::new(response)),
             turn,
         })));
@@ -596,13 +611,13 @@ impl Run {
         let (again, ended): (Vec<_>, Vec<_>) = started
             .map(|(index, call)| (index, call.call.head()))
             .partition(|(_, head)| {
-                let tool = registry.get(&head.name);
+                let tool = registry.get(&head.call.name);
                 tool.is_some_and(|tool| tool.is_repeatable())
             });
         let mut results = Vec::new();
         if self.state.is_cancelled {
             for (index, head) in again {
-                let error = ToolError::cancelled(&head.name);
+                let error = ToolError::cancelled(&head.call.name);
                 results.push((index, ToolResult::of_error(head, error)));
             }
         } else if !again.is_empty() {
@@ -610,7 +625,7 @@ impl Run {
             self.record(Change::Repeated(again));
         }
         for (index, head) in ended {
-            let error = ToolError::interrupted(&head.name);
+            let error = ToolError::interrupted(&head.call.name);
             results.push((index, ToolResult::of_error(head, error)));
         }
         for (index, result) in &results {
@@ -636,7 +651,7 @@ impl Run {
             .collect();
         self.record(Change::Cancelled);
         for (index, head) in open {
-            let error = ToolError::cancelled(&head.name);
+            let error = ToolError::cancelled(&head.call.name);
             self.end(index, ToolResult::of_error(head, error));
         }
         self.close(dialect);

@@ -45,6 +45,8 @@ pub(crate) mod cursor;
 pub(crate) mod decode_check;
 pub(crate) mod difference;
 #[doc(hidden)]
+pub mod examples;
+#[doc(hidden)]
 pub mod flatten;
 pub(crate) mod json;
 pub(crate) mod messages;

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::call::context::Need;
 use crate::schema::{Property, Schema};
 
@@ -94,11 +96,21 @@ pub struct Details {
     pub when_to_use: Option<Cow<'static, str>>,
     pub returns: Option<Cow<'static, str>>,
     pub tags: Cow<'static, [Cow<'static, str>]>,
+    /// JSON texts of arguments, without white space.
+    pub examples: Cow<'static, [Cow<'static, str>]>,
     /// The types of the context values that a call needs.
     pub needs: &'static [Need],
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// Set if a model writes the arguments as text and not as JSON.
+    pub freeform: Option<Freeform>,
+    /// Set if programs may call the tool.
+    pub programmatic: Option<Programmatic>,
+    /// `true` if the provider makes calls follow the schema, whatever the dialect says.
+    pub strict: Option<bool>,
+    /// `true` if the provider streams arguments before it has validated them.
+    pub eager_input: Option<bool>,
 }
 
 impl Details {
@@ -107,11 +119,107 @@ impl Details {
         when_to_use: None,
         returns: None,
         tags: Cow::Borrowed(&[]),
+        examples: Cow::Borrowed(&[]),
         needs: &[],
         timeout: None,
         parallel: None,
+        freeform: None,
+        programmatic: None,
+        strict: None,
+        eager_input: None,
     };
 }
+
+/// The only parameter of a free-form tool.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Freeform {
+    pub key: Cow<'static, str>,
+    pub grammar: Option<Grammar>,
+}
+
+impl Freeform {
+    /// Returns the arguments as JSON text.
+    pub(crate) fn arguments(&self, text: &str) -> String {
+        let (key, text) = (Value::from(&*self.key), Value::from(text));
+        format!("{{{key}:{text}}}")
+    }
+}
+
+/// What the text of a [free-form](macro@crate::tool#free-form-tools) tool must look like.
+///
+/// ```
+/// use tool_core::{Grammar, Tool, tool};
+///
+/// /// Computes a sum.
+/// #[tool(freeform, grammar = lark(r#"
+/// start: NUMBER ("+" NUMBER)*
+/// NUMBER: /[0-9]+/
+/// "#))]
+/// fn add(sum: &str) -> u64 {
+///     sum.split('+').filter_map(|number| number.parse::<u64>().ok()).sum()
+/// }
+///
+/// assert!(matches!(add::SPEC.grammar(), Some(Grammar::Lark(_))));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grammar {
+    /// A regular expression that matches the whole text, in the syntax of the crate `regex`. Every call is
+    /// validated against it.
+    Regex(Cow<'static, str>),
+    /// A grammar of [Lark](https://lark-parser.readthedocs.io). Only the provider enforces it.
+    Lark(Cow<'static, str>),
+}
+
+impl Grammar {
+    /// Returns the grammar with an expression that matches whole texts only.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn anchored(self) -> Grammar {
+        match self {
+            Grammar::Regex(regex) if !is_anchored(&regex) => {
+                Grammar::Regex(format!("^(?:{regex})$").into())
+            }
+            other => other,
+        }
+    }
+
+    /// Returns the name of the syntax.
+    pub(crate) fn syntax(&self) -> &'static str {
+        match self {
+            Grammar::Regex(_) => "regex",
+            Grammar::Lark(_) => "lark",
+        }
+    }
+
+    /// Returns the expression or the rules.
+    pub fn definition(&self) -> &str {
+        let (Grammar::Regex(definition) | Grammar::Lark(definition)) = self;
+        definition
+    }
+}
+
+/// Returns `true` if an expression is known to match whole texts only.
+#[cfg(feature = "dynamic")]
+fn is_anchored(regex: &str) -> bool {
+    let inside = regex
+        .strip_prefix('^')
+        .and_then(|rest| rest.strip_suffix('$'));
+    inside.is_some_and(|inside| !inside.ends_with('\\') && !inside.contains('|'))
+}
+
+/// How a tool with [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls) may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Programmatic {
+    /// By the model and by its programs.
+    Also,
+    /// By programs only, where the provider runs them.
+    Only,
+}
+
+/// The most bytes of an example in an error.
+const MAX_OFFERED: usize = 512;
 
 impl ToolSpec {
     /// Returns the name to display to people, if there is one.
@@ -136,6 +244,81 @@ impl ToolSpec {
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
         parallel.unwrap_or(self.trusted(self.annotations.read_only))
+    }
+
+    /// Returns `true` if a model may write the argument as text and not as JSON:
+    /// [`#[tool(freeform)]`](macro@crate::tool#free-form-tools).
+    pub fn is_freeform(&self) -> bool {
+        self.freeform().is_some()
+    }
+
+    /// Returns the grammar of the text of a free-form tool.
+    pub fn grammar(&self) -> Option<&Grammar> {
+        self.freeform()?.grammar.as_ref()
+    }
+
+    /// Returns how programs may call the tool:
+    /// [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls).
+    ///
+    /// ```
+    /// use tool_core::{Programmatic, Tool, tool};
+    ///
+    /// /// Lists the orders of a customer.
+    /// #[tool(programmatic)]
+    /// fn list_orders(customer: u32) -> Vec<u32> {
+    ///     vec![customer]
+    /// }
+    ///
+    /// assert_eq!(list_orders::SPEC.programmatic(), Some(Programmatic::Also));
+    /// ```
+    pub fn programmatic(&self) -> Option<Programmatic> {
+        self.details()?.programmatic
+    }
+
+    #[inline]
+    pub(crate) fn freeform(&self) -> Option<&Freeform> {
+        self.details()?.freeform.as_ref()
+    }
+
+    /// Returns `Some(true)` if the tool is sent as strict where the provider has that, and `Some(false)`
+    /// if it never is, as `#[tool(strict)]` and `#[tool(strict = false)]` say. Otherwise the dialect
+    /// decides.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Pays a bill.
+    /// #[tool(strict)]
+    /// fn pay(bill: u32) {
+    ///     # let _ = bill;
+    /// }
+    ///
+    /// /// Takes a note.
+    /// #[tool(strict = false)]
+    /// fn take_note(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![pay, take_note]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// let tools = json!(registry.render(&OpenAiChat::strict()));
+    /// assert_eq!(tools[0]["function"]["strict"], true);
+    /// assert!(tools[1]["function"]["strict"].is_null());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict(&self) -> Option<bool> {
+        self.details()?.strict
+    }
+
+    /// Returns `Some(true)` if the provider should stream the arguments of a call as the model writes
+    /// them, before they are complete and valid JSON, and `Some(false)` if it never should, as
+    /// `#[tool(eager_input)]` and `#[tool(eager_input = false)]` say. Otherwise the dialect decides.
+    /// Only Anthropic has such a setting.
+    pub fn eager_input(&self) -> Option<bool> {
+        self.details()?.eager_input
     }
 
     /// Returns `true` if repeating a call does no harm: the tool is `read_only` or `idempotent`.
@@ -180,6 +363,42 @@ impl ToolSpec {
     pub fn tags(&self) -> impl ExactSizeIterator<Item = &str> {
         let tags = self.details().map_or(&[][..], |details| &details.tags);
         tags.iter().map(|tag| &**tag)
+    }
+
+    /// Returns the example calls: the arguments of each as JSON text. Its schema accepts them.
+    ///
+    /// Anthropic's models get them, catalogues show them, and the error of a rejected call repeats one.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Weather in a city.
+    /// #[tool(example = r#"{"city": "Lisbon"}"#, example = r#"{"city": "Porto", "days": 3}"#)]
+    /// fn get_weather(city: &str, #[param(range = 1..=14)] days: Option<u8>) -> String {
+    ///     format!("{city} {days:?}")
+    /// }
+    ///
+    /// let examples = [r#"{"city":"Lisbon"}"#, r#"{"city":"Porto","days":3}"#];
+    /// assert!(get_weather::SPEC.examples().eq(examples));
+    /// ```
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = &str> {
+        let details = self.details();
+        let examples = details.map_or(&[][..], |details| &details.examples);
+        examples.iter().map(|example| &**example)
+    }
+
+    /// Returns the example that the error of a rejected call repeats: one that is short enough.
+    #[cold]
+    pub(crate) fn offered_example(&self) -> Option<&str> {
+        // A model that writes text has no use for JSON.
+        let mut examples = self.examples().filter(|_| !self.is_freeform());
+        examples.find(|example| example.len() <= MAX_OFFERED)
+    }
+
+    #[inline]
+    pub(crate) fn has_examples(&self) -> bool {
+        let details = self.details();
+        details.is_some_and(|details| !details.examples.is_empty())
     }
 
     /// Returns the schema of the arguments: an object.

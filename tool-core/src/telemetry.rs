@@ -12,6 +12,6 @@ mod disabled;
 mod enabled;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{Scope, Telemetry, rendered};
+pub(crate) use disabled::{Scope, Telemetry, rendered, requested};
 #[cfg(feature = "tracing")]
-pub(crate) use enabled::{Scope, Telemetry, rendered};
+pub(crate) use enabled::{Scope, Telemetry, rendered, requested};

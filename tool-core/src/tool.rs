@@ -336,8 +336,21 @@ impl ToolEntry {
         matches!(self.0, Entry::Live(_))
     }
 
-    /// Returns `true` if the tool gets the context of its calls, and so can make nested calls.
-    pub(crate) fn has_context(&self) -> bool {
+    /// Returns `true` if the tool may get the context of its calls, with which it can make nested calls, report
+    /// progress and ask the user. Always `true` for a `DynamicTool`.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, ToolEntry, tool};
+    ///
+    /// /// Reports its progress.
+    /// #[tool]
+    /// fn work(call: &CallContext) {
+    ///     # let _ = call;
+    /// }
+    ///
+    /// assert!(ToolEntry::of::<work>().has_context());
+    /// ```
+    pub fn has_context(&self) -> bool {
         // A `DynamicTool` declares no needs.
         let id = TypeId::of::<CallContext>();
         self.spec().is_dynamic() || self.spec().needs().iter().any(|need| need.id() == id)

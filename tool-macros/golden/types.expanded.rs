@@ -93,6 +93,7 @@ const _: () = {
     impl __tool_core::NamedType for Metres {
         const NAME: &'static ::core::primitive::str = "Metres";
     }
+    #[allow(unused_lifetimes)]
     impl __tool_core::MapKey for Metres
     where
         for<'__key> f64: __tool_core::MapKey,

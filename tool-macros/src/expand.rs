@@ -3,7 +3,7 @@
 //! An input with errors expands to the errors, to the item itself and to a fallback for what the
 //! macro generates, so that no other error follows.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 use syn::DeriveInput;
 use syn::spanned::Spanned;
@@ -13,7 +13,7 @@ use crate::model::data::Data;
 use crate::model::tool::{Scope, Tool, Toolset};
 use crate::util::errors::Errors;
 use crate::util::names::is_one_of;
-use crate::util::site::set_site;
+use crate::util::site::{set_site, trees};
 use crate::{check, emit};
 
 /// `#[tool(arguments)] item`
@@ -28,12 +28,12 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let model = Tool::new(keys, &function, Scope::Module, &mut errors);
     check::tool(&function, &model, &mut errors);
     if errors.is_empty() {
-        let function = function.plain(&emit::page(&model));
+        let function = function.into_plain(emit::page(&model));
         let tool = emit::tool(&model);
-        quote!(#function #tool)
+        trees!(#function #tool).into()
     } else {
         let fallback = (!function.is_method()).then(|| emit::tool_fallback(&model));
-        let function = function.plain(&TokenStream::new());
+        let function = function.into_plain(TokenStream::new());
         let errors = errors.into_tokens();
         quote!(#function #fallback #errors)
     }
@@ -69,7 +69,7 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.to_compile_error(),
     };
-    set_site(Span::call_site());
+    set_site(input.ident.span());
     let mut errors = Errors::default();
     let model = Data::new(&input, &mut errors);
     check::data(&model, &mut errors);

@@ -30,7 +30,7 @@ pub(crate) fn probe() -> Report {
 /// What the starts of a sandbox share.
 pub(crate) struct Shared {
     policy: Policy,
-    /// The layers that are used.
+    /// The layers that are layers.
     kernel: Report,
     interpreter: Interpreter,
     filters: Filters,
@@ -59,13 +59,13 @@ impl Sandbox {
             landlock_abi: found.landlock_abi.min(report.landlock_abi),
             seccomp: found.seccomp && report.seccomp,
         });
-        let mut used = kernel;
+        let mut layers = kernel;
         for layer in [Layer::Landlock, Layer::Seccomp] {
             if let Some(found) = kernel.lacks(layer) {
                 if !policy.weaker.contains(&layer) {
                     return Err(Error::Missing { layer, found });
                 }
-                used = used.without(layer);
+                layers = layers.without(layer);
             }
         }
         let root = rustix::process::geteuid().is_root();
@@ -86,7 +86,7 @@ impl Sandbox {
         let interpreter = Interpreter::find(&policy)?;
         let sandbox = Sandbox(Arc::new(Shared {
             policy,
-            kernel: used,
+            kernel: layers,
             interpreter,
             filters: Filters::new(),
             ready: Mutex::default(),
@@ -206,7 +206,7 @@ impl Interpreter {
         };
         match wrong {
             Some(what) => Err(Error::Interpreter(format!(
-                "`{}` can't be used: {what}",
+                "`{}` can't be layers: {what}",
                 python.display()
             ))),
             None => Ok(found),

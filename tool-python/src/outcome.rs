@@ -15,7 +15,7 @@ pub struct Outcome {
     pub stdout: String,
     /// What the code wrote to stderr.
     pub stderr: String,
-    /// The files in the run folder at the end, sorted by path.
+    /// The files in the run folder at the end, sorted by path, without those in `.cache`.
     pub files: Vec<File>,
     /// Number of calls that the code made to the host.
     pub calls: u64,

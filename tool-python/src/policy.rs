@@ -49,7 +49,7 @@ impl Report {
     /// The first ABI of Landlock that covers `truncate`.
     const LANDLOCK_ABI: u32 = 3;
 
-    pub(crate) fn missing(&self) -> Option<(Layer, String)> {
+    pub(crate) fn missing(self) -> Option<(Layer, String)> {
         self.lacks(Layer::Landlock)
             .map(|found| (Layer::Landlock, found))
             .or_else(|| {
@@ -58,7 +58,7 @@ impl Report {
             })
     }
 
-    pub(crate) fn lacks(&self, layer: Layer) -> Option<String> {
+    pub(crate) fn lacks(self, layer: Layer) -> Option<String> {
         match layer {
             Layer::Landlock if self.landlock_abi == 0 => {
                 Some("it has no Landlock, or it is switched off".to_owned())

@@ -53,7 +53,7 @@ fn attempts() -> Vec<Attempt> {
 struct Target {
     folder: PathBuf,
     server: TcpListener,
-    sockets: Vec<UnixListener>,
+    socket: UnixListener,
     /// Not closed on exec, as C libraries open files.
     _inherited: fs::File,
     prelude: String,
@@ -73,9 +73,7 @@ impl Target {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = UnixListener::bind(folder.join("socket")).unwrap();
         fs::set_permissions(folder.join("socket"), fs::Permissions::from_mode(0o777)).unwrap();
-        for listener in [&socket] {
-            listener.set_nonblocking(true).unwrap();
-        }
+        socket.set_nonblocking(true).unwrap();
         server.set_nonblocking(true).unwrap();
         let file = fs::File::open(&secret).unwrap();
         // A descriptor of its own, high enough that nothing else here has it.
@@ -94,7 +92,7 @@ impl Target {
         Target {
             folder,
             server,
-            sockets: vec![socket],
+            socket,
             _inherited: inherited.into(),
             prelude,
         }
@@ -118,8 +116,7 @@ impl Target {
         if data.permissions().mode() & 0o7777 != 0o666 {
             return Some("the mode of the secret was changed".to_owned());
         }
-        if self.server.accept().is_ok() || self.sockets.iter().any(|socket| socket.accept().is_ok())
-        {
+        if self.server.accept().is_ok() || self.socket.accept().is_ok() {
             return Some("it connected to a server".to_owned());
         }
         None

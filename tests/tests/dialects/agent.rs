@@ -4,14 +4,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::{FutureExt, StreamExt, stream};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::agent::{
     Agent, AgentError, Event, Model, ModelError, ModelErrorKind, ModelFuture, Request, Response,
 };
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, Usage};
+use tool_core::dialect::{Anthropic, Cohere, Dialect, OpenAiChat, ToolChoice, Usage};
 use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
 use tool_core::testing::ScriptedModel;
-use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_core::{
+    CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools,
+};
 
 use super::{dialects, registry, sample_responses};
 
@@ -634,4 +637,149 @@ fn a_cancelled_run_ends_in_the_middle_of_a_stream() {
     let (shown, failed) = watch(&agent, &mut question());
     assert!(failed.is_none());
     assert_eq!(shown, ["text Let", "Cancelled"]);
+}
+
+#[derive(Debug, PartialEq, Deserialize, ToolType)]
+struct Report {
+    alarms: u32,
+    #[param(length = 1..=10)]
+    title: String,
+}
+
+fn anthropic(content: Value) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+/// A call that is required again and again would never end in an answer.
+#[test]
+fn a_required_call_is_required_until_it_is_made() {
+    let model = ScriptedModel::new([
+        anthropic(json!([{"type": "tool_use", "id": "1", "name": "list_alarms", "input": {}}])),
+        anthropic(json!([{"type": "text", "text": "Two."}])),
+        anthropic(json!([{"type": "text", "text": "Still two."}])),
+    ]);
+    let agent = Agent::new(registry(), Anthropic::default(), model.clone())
+        .tool_choice(ToolChoice::tool("list_alarms"))
+        .parallel(false)
+        .cached();
+    let mut run = Run::new("run");
+    for question in ["How many alarms?", "And now?"] {
+        run.push(agent.dialect().user_message(question)).unwrap();
+        agent.run_blocking(&mut run).unwrap();
+    }
+    let choices: Vec<_> = model
+        .requests()
+        .iter()
+        .map(|request| json!(request.fields())["tool_choice"].clone())
+        .collect();
+    let forced = json!({"type": "tool", "name": "list_alarms", "disable_parallel_tool_use": true});
+    let auto = json!({"type": "auto", "disable_parallel_tool_use": true});
+    assert_eq!(choices, [forced.clone(), auto, forced]);
+    // The tools do not change, and are marked.
+    let tools: Vec<_> = model
+        .requests()
+        .iter()
+        .map(|request| request.tools.clone())
+        .collect();
+    assert!(tools.iter().all(|other| other == &tools[0]));
+    assert!(
+        tools[0]
+            .as_str()
+            .ends_with(r#""cache_control":{"type":"ephemeral"}}]"#)
+    );
+}
+
+#[test]
+fn settings_that_do_not_fit_the_tools_end_a_run_with_an_error() {
+    let model = ScriptedModel::new([]);
+    let agent = Agent::new(registry(), OpenAiChat::default(), model).only(["list_alarm"]);
+    let error = agent.ask_blocking("How many?").unwrap_err();
+    assert!(matches!(error, AgentError::Request(_)));
+    assert_eq!(
+        error.to_string(),
+        "the request has no tool list_alarm; did you mean list_alarms?"
+    );
+}
+
+#[test]
+fn an_agent_returns_a_typed_answer_which_the_model_may_correct_once() {
+    let text = |text: &str| anthropic(json!([{"type": "text", "text": text}]));
+    let expected = Report {
+        alarms: 2,
+        title: "Alarms".into(),
+    };
+    let good = r#"{"alarms":2,"title":"Alarms"}"#;
+    let bad = r#"{"alarms":-2,"title":""}"#;
+
+    let model = ScriptedModel::new([
+        anthropic(json!([{"type": "tool_use", "id": "1", "name": "list_alarms", "input": {}}])),
+        text(bad),
+        text(good),
+    ]);
+    let agent = Agent::new(registry(), Anthropic::default(), model.clone());
+    let report = agent
+        .ask_for::<Report>("How many alarms?")
+        .now_or_never()
+        .unwrap();
+    assert_eq!(report.unwrap(), expected);
+    let requests = model.requests();
+    assert!(
+        requests
+            .iter()
+            .all(|request| json!(request.fields())["output_config"].is_object())
+    );
+    let correction = requests[2].messages.last().unwrap()["content"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        correction.starts_with("the answer is not valid:\n- alarms: "),
+        "{correction}"
+    );
+    assert!(correction.contains("\n- title: "), "{correction}");
+
+    let model = ScriptedModel::new([text(bad), text(bad)]);
+    let agent = Agent::new(registry(), Anthropic::default(), model);
+    let error = agent
+        .ask_for::<Report>("How many?")
+        .now_or_never()
+        .unwrap()
+        .unwrap_err();
+    let AgentError::Answer(error) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(error.violations().len(), 2);
+}
+
+/// Without structured output, the model answers with a call, which needs a result in the conversation.
+#[test]
+fn an_answer_that_is_a_call_ends_the_run() {
+    let call = |calls: Value| json!({"id": "r", "finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": calls}});
+    let function = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let answer = r#"{"alarms":2,"title":"Alarms"}"#;
+    let model = ScriptedModel::new([
+        call(json!([function("1", "list_alarms", "{}")])),
+        call(json!([
+            function("2", "list_alarms", "{}"),
+            function("3", "final_answer", answer)
+        ])),
+    ]);
+    let agent = Agent::new(registry(), Cohere::default(), model.clone()).answer::<Report>();
+    let mut run = Run::new("run");
+    run.push(agent.dialect().user_message("How many?")).unwrap();
+    assert_eq!(
+        agent.run_blocking(&mut run).unwrap(),
+        RunOutcome::Answered(answer.into())
+    );
+    let fields = json!(model.requests()[1].fields());
+    assert_eq!(fields["tool_choice"], "REQUIRED");
+    let messages = run.messages();
+    let results: Vec<_> = messages
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["tool_call_id"].clone())
+        .collect();
+    assert_eq!(results, ["1", "2", "3"]);
+    let last = messages.last().unwrap();
+    assert_eq!(last["content"], "received");
 }

@@ -5,10 +5,13 @@ mod calls;
 #[allow(dead_code)] // Other tests look at spans.
 #[path = "../../support/capture.rs"]
 mod capture;
+mod freeform;
 mod hosted;
 mod malformed_responses;
 mod media;
 mod oracles;
+mod programmatic;
+mod requests;
 mod results;
 mod sample_responses;
 mod streams;

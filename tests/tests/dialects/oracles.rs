@@ -3,19 +3,20 @@
 //! `TOOL_CORE_ORACLES=1` enables it. It needs Python 3 and a package registry: the packages of
 //! `tests/oracles/requirements.txt` are installed in a virtual environment below `target`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tool_core::ToolEntry;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry, tool, tools};
 
-use super::{media, registry, sample_responses, streams, strict};
+use super::{freeform, media, programmatic, registry, requests, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -39,6 +40,21 @@ fn python() -> PathBuf {
     python
 }
 
+/// Draws a line.
+#[tool(
+    unlinked,
+    example = r#"{"points": [[0, 0], [3, 4.5]], "width": 2}"#,
+    example = r#"{"points": [], "colours": {"first": "é\"\n"}}"#
+)]
+fn draw_line(
+    points: Vec<(f64, f64)>,
+    #[param(range = 1..=9)] width: Option<u8>,
+    colours: Option<BTreeMap<String, String>>,
+) -> usize {
+    drop((width, colours));
+    points.len()
+}
+
 /// Returns all tools of the table of types, and those of this test.
 fn tools() -> Vec<ToolEntry> {
     let mut tools: Vec<_> = properties::table::rows()
@@ -47,6 +63,7 @@ fn tools() -> Vec<ToolEntry> {
         .collect();
     tools.extend(registry().specs());
     tools.extend(strict::tools());
+    tools.extend(tools![draw_line]);
     tools
 }
 
@@ -63,6 +80,11 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
         out.key("response").raw(&response.to_string());
         let media = dialect.results(&media::results(&calls));
         out.key("media").raw(&Value::from(media).to_string());
+        out.key("requests").array(|out| {
+            for fields in requests::fields_of_many_settings(dialect) {
+                out.raw(&fields);
+            }
+        });
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(response, &results)).to_string());
     });
@@ -103,10 +125,96 @@ fn provider_packages_read_the_recorded_streams() {
         let value = json!({"events": case.stream, "response": response});
         (case.name.to_owned(), value)
     });
+    let events = freeform::streamed_responses();
+    let response = streams::read(&OpenAiResponses::default(), &events).response;
+    let custom = json!({"events": events, "response": response.unwrap()});
+    let cases = cases.chain([("openai-responses-custom".to_owned(), custom)]);
     let cases: Value = cases.collect::<serde_json::Map<_, _>>().into();
     let said = run("streams.py", &cases.to_string());
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
-    assert_eq!(counts.as_object().unwrap().len(), 8);
+    assert_eq!(counts.as_object().unwrap().len(), 9);
+}
+
+/// Custom tools and tools that programs call, with a response that has calls of both.
+#[test]
+fn provider_packages_accept_custom_tools_and_callers() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let tools = freeform::tools().into_iter().chain(programmatic::tools());
+    let builder = Registry::builder().tools(tools);
+    let registry = [
+        json!({"type": "programmatic_tool_calling"}),
+        json!({"type": "code_execution_20260120", "name": "code_execution"}),
+    ]
+    .into_iter()
+    .map(HostedTool::new)
+    .fold(builder, RegistryBuilder::hosted)
+    .build()
+    .unwrap();
+    let texts = [("run_sql", "SELECT 1"), ("add", "1+x"), ("none", "")];
+    let [(_, custom), (_, chat)] = freeform::responses(&texts);
+    let mut responses = programmatic::responses();
+    let items = responses["output"].as_array_mut().unwrap();
+    items.extend(custom["output"].as_array().unwrap().clone());
+    for item in items {
+        // Custom calls have no status in the package.
+        if item["type"] == "custom_tool_call" {
+            item.as_object_mut().unwrap().remove("status");
+        }
+    }
+    let with = |mut response: Value, more: Value| {
+        let response_members = response.as_object_mut().unwrap();
+        response_members.extend(more.as_object().unwrap().clone());
+        response
+    };
+    let cases: [(&str, &dyn Dialect, Value); 3] = [
+        (
+            "openai-responses",
+            &OpenAiResponses::default(),
+            with(
+                responses,
+                json!({"id": "resp_1", "created_at": 1, "model": "gpt-5", "tools": [],
+                       "tool_choice": "auto", "parallel_tool_calls": true}),
+            ),
+        ),
+        (
+            "openai-chat",
+            &OpenAiChat::default(),
+            with(
+                chat,
+                json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 1,
+                       "model": "gpt-5"}),
+            ),
+        ),
+        (
+            "anthropic",
+            &Anthropic::default(),
+            with(
+                programmatic::anthropic_response(),
+                json!({"id": "msg_1", "type": "message", "model": "claude", "stop_sequence": null,
+                       "container": {"id": "container_1", "expires_at": "2026-11-22T00:00:00Z"},
+                       "usage": {"input_tokens": 1, "output_tokens": 1}}),
+            ),
+        ),
+    ];
+    let cases = cases.map(|(name, dialect, response)| {
+        let calls = dialect.calls(&response).unwrap().into_iter();
+        let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
+        let tools = json!(registry.render(dialect));
+        let follow_up = dialect.follow_up(&response, &results);
+        let case = json!({"tools": tools, "response": response, "follow_up": follow_up});
+        (name.to_owned(), case)
+    });
+    let cases: Value = serde_json::Map::from_iter(cases).into();
+    let said = run("custom.py", &cases.to_string());
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    let counts = counts.as_object().unwrap();
+    assert_eq!(counts.len(), 3);
+    assert!(
+        counts.values().all(|count| count.as_u64() > Some(8)),
+        "{counts:?}"
+    );
 }
 
 #[test]

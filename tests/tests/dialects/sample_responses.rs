@@ -19,8 +19,6 @@ pub(crate) fn chat() -> Value {
                         "name": "get_forecast", "arguments": "{\"city\":\"Lisbon\",\"days\":2}"}},
                     {"id": "call_B", "type": "function", "function": {
                         "name": "cancel_booking", "arguments": "{\"id\":5}"}},
-                    {"id": "call_X", "type": "custom", "custom": {
-                        "name": "code", "input": "print(1)"}},
                     {"id": "call_C", "type": "function", "function": {
                         "name": "list_alarms", "arguments": ""}},
                     {"id": "call_D", "type": "function", "function": {

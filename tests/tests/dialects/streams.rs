@@ -62,7 +62,7 @@ impl Read {
 fn shown(call: &ToolCall) -> (String, String, Result<Value, String>, bool) {
     let arguments = call.arguments.to_object().map(Value::Object);
     let arguments = arguments.map_err(|_| match &call.arguments {
-        Arguments::Text(text) => text.clone(),
+        Arguments::Text(text) | Arguments::Freeform(text) => text.clone(),
         Arguments::Json(value) => value.to_string(),
     });
     (

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Dialect, Gemini, JsonWriter, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Dialect, Gemini, JsonWriter, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
 use tool_core::{Registry, ToolCall, ToolEntry, ToolType, tool, tools};
 
@@ -315,4 +315,125 @@ fn a_call_from_a_strict_mode_is_accepted() {
         "sound": {"name": "Reveille", "speed": 2},
     });
     assert_eq!(call(other_case), call(same));
+}
+
+/// Moves money.
+#[tool(unlinked, strict, eager_input)]
+fn transfer(#[param(range = 1..=9)] amount: u8, note: Option<String>) {
+    let _ = (amount, note);
+}
+
+/// Takes a note.
+#[tool(unlinked, strict = false, eager_input = false)]
+fn take_note(#[param(range = 1..=9)] stars: u8) {
+    let _ = stars;
+}
+
+/// Counts words, in a form that strict modes reject.
+#[tool(unlinked, strict)]
+fn count_words(words: BTreeMap<String, u8>) {
+    let _ = words;
+}
+
+/// Has no settings.
+#[tool(unlinked)]
+fn plain(#[param(range = 1..=9)] stars: u8) {
+    let _ = stars;
+}
+
+#[test]
+fn a_tool_is_strict_by_its_own_setting_or_that_of_the_dialect() {
+    let registry = Registry::builder()
+        .tools(tools![transfer, take_note, count_words, plain])
+        .build()
+        .unwrap();
+    let strict = |dialect: &dyn Dialect, path: &str| -> Vec<Value> {
+        let tools = json!(registry.render(dialect));
+        let tools = tools.as_array().unwrap().iter();
+        tools
+            .map(|tool| tool.pointer(path).cloned().unwrap_or_default())
+            .collect()
+    };
+    let absent = Value::Null;
+    // count_words, plain, take_note, transfer
+    let chat = "/function/strict";
+    let no = json!(false);
+    let yes = json!(true);
+    for (dialect, path, expected) in [
+        (
+            &OpenAiChat::default() as &dyn Dialect,
+            chat,
+            [&no, &absent, &absent, &yes],
+        ),
+        (&OpenAiChat::strict(), chat, [&no, &yes, &absent, &yes]),
+        (
+            &OpenAiResponses::default(),
+            "/strict",
+            [&no, &no, &no, &yes],
+        ),
+        (
+            &OpenAiResponses::strict(),
+            "/strict",
+            [&no, &yes, &no, &yes],
+        ),
+        (
+            &Anthropic::default(),
+            "/strict",
+            [&no, &absent, &absent, &yes],
+        ),
+        (&Anthropic::strict(), "/strict", [&no, &yes, &absent, &yes]),
+        (
+            &Bedrock::default(),
+            "/toolSpec/strict",
+            [&absent, &absent, &absent, &yes],
+        ),
+        (&Mistral::default(), chat, [&yes, &absent, &absent, &yes]),
+    ] {
+        assert_eq!(strict(dialect, path).iter().collect::<Vec<_>>(), expected);
+    }
+    // The schema of a strict tool is reduced, and that of another one is not.
+    let required = strict(&OpenAiChat::default(), "/function/parameters/required");
+    assert_eq!(required[3], json!(["amount", "note"]));
+    assert_eq!(required[1], json!(["stars"]));
+    let bounds = strict(
+        &Bedrock::default(),
+        "/toolSpec/inputSchema/json/properties/amount/maximum",
+    );
+    assert_eq!(bounds[3], absent);
+    let bounds = strict(
+        &Anthropic::strict(),
+        "/input_schema/properties/stars/maximum",
+    );
+    assert_eq!(
+        bounds,
+        [&absent, &absent, &json!(9), &absent].map(Value::clone)
+    );
+    // Only strict tools count towards the limits of strict mode.
+    let rendered = registry.render(&Anthropic::default());
+    assert_eq!(rendered.broken_rules(), []);
+}
+
+#[test]
+fn eager_input_is_a_setting_of_a_tool_or_of_the_dialect() {
+    let registry = Registry::builder()
+        .tools(tools![transfer, take_note, plain])
+        .build()
+        .unwrap();
+    let eager = |dialect: &dyn Dialect| -> Vec<Value> {
+        let tools = json!(registry.render(dialect));
+        let tools = tools.as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["eager_input_streaming"].clone())
+            .collect()
+    };
+    // plain, take_note, transfer
+    assert_eq!(
+        eager(&Anthropic::default()),
+        [json!(null), json!(false), json!(true)]
+    );
+    assert_eq!(
+        eager(&Anthropic::default().eager_input()),
+        [json!(true), json!(false), json!(true)]
+    );
+    assert_eq!(eager(&OpenAiResponses::default()), vec![Value::Null; 3]);
 }

@@ -39,7 +39,7 @@ pub enum Event {
     Arguments {
         /// The id of the call.
         call_id: String,
-        /// JSON text that continues the earlier pieces.
+        /// JSON text that continues the earlier pieces, or [free-form](crate::Arguments::Freeform) text.
         piece: String,
         /// The arguments so far, checked.
         arguments: PartialArguments,
@@ -97,6 +97,13 @@ impl PartialArguments {
         if let Some(reader) = &self.0 {
             let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
             reader.push(piece);
+        }
+    }
+
+    pub(super) fn push_freeform(&self, piece: &str) {
+        if let Some(reader) = &self.0 {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.push_freeform(piece);
         }
     }
 

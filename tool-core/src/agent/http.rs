@@ -26,6 +26,7 @@ use super::model::{
 };
 use crate::provider::dialect::{Dialect, JsonWriter};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
+use crate::provider::request::{RequestFields, write_others, write_own};
 use crate::runtime::{BoxFuture, Runtime, Tokio};
 
 /// A provider's model, asked over HTTP.
@@ -283,7 +284,8 @@ impl HttpModel {
         if let Some(password) = url.password() {
             secrets.add(password);
         }
-        let headers = self.headers(api, is_streamed, &mut secrets).await?;
+        let mut headers = self.headers(api, is_streamed, &mut secrets).await?;
+        add_headers(&mut headers, &request.fields);
         let body = self.body(api, &request, is_streamed);
         let sending = self
             .client()?
@@ -475,18 +477,14 @@ impl HttpModel {
                 SystemPrompt::Parts(path) => set(&mut fields, path, json!([{ "text": prompt }])),
             }
         }
+        fields.extend(request.continuation.clone());
         for (key, value) in &self.fields {
             merge(&mut fields, key.clone(), value.clone());
         }
-        let tools = request.tools.as_str();
-        let has_tools = tools != "[]";
+        let others = request.fields.all_at(api.tools, request.tools.as_str());
         let mut body = JsonWriter::new();
         body.object(|body| {
-            for (key, value) in &fields {
-                if !(has_tools && api.tools.len() > 1 && key == api.tools[0]) {
-                    body.key(key).raw(&value.to_string());
-                }
-            }
+            write_own(&fields, &others, 0, body);
             if !fields.contains_key(api.messages) {
                 body.key(api.messages).array(|body| {
                     let messages = request.messages.iter().map(|message| &**message);
@@ -495,23 +493,7 @@ impl HttpModel {
                     }
                 });
             }
-            match *api.tools {
-                [key] if has_tools && !fields.contains_key(key) => {
-                    body.key(key).raw(tools);
-                }
-                [outer, key] if has_tools => {
-                    body.key(outer).object(|body| {
-                        let others = fields.get(outer).and_then(Value::as_object);
-                        for (key, value) in others.into_iter().flatten() {
-                            body.key(key).raw(&value.to_string());
-                        }
-                        if others.is_none_or(|others| !others.contains_key(key)) {
-                            body.key(key).raw(tools);
-                        }
-                    });
-                }
-                _ => {}
-            }
+            write_others(&fields, &others, 0, body);
         });
         body.into_string()
     }
@@ -549,6 +531,23 @@ impl fmt::Debug for HttpModel {
             .field("name", &self.name)
             .field("host", &url.as_ref().and_then(Url::host_str))
             .finish_non_exhaustive()
+    }
+}
+
+/// Adds the headers that the tools need to the values that the application has set.
+fn add_headers(headers: &mut HeaderMap, fields: &RequestFields) {
+    for (name, needed) in fields.headers() {
+        let own = headers.get(name).and_then(|value| value.to_str().ok());
+        let mut values: Vec<_> = own.unwrap_or_default().split(',').map(str::trim).collect();
+        values.retain(|value| !value.is_empty());
+        for value in needed.split(',') {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        if let Ok(value) = HeaderValue::try_from(values.join(",")) {
+            headers.insert(name, value);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Model`]: asks a provider's API.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -8,9 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::provider::dialect::Rendered;
+use crate::provider::request::RequestFields;
 
 /// The future of [`Model::ask`].
 pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'm>>;
@@ -30,7 +33,7 @@ pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Value, ModelError>> +
 /// use tool_core::dialect::Anthropic;
 ///
 /// let model = async |request: Request| {
-///     let _body = json!({"model": "…", "messages": request.messages, "tools": request.tools});
+///     let _body = request.body(json!({"model": "…", "messages": request.messages}));
 ///     // Send it with the HTTP client of your choice.
 ///     Ok(json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}))
 /// };
@@ -116,6 +119,9 @@ pub struct Request {
     /// `true` if the application reads the events of the run, so that a stream is useful. A model may
     /// answer with a whole response in any case.
     pub prefers_stream: bool,
+    pub(crate) fields: RequestFields,
+    /// What the last response demands of this request.
+    pub(crate) continuation: Map<String, Value>,
 }
 
 impl Request {
@@ -125,7 +131,40 @@ impl Request {
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools,
             prefers_stream: false,
+            fields: RequestFields::default(),
+            continuation: Map::new(),
         }
+    }
+
+    /// Returns the top-level fields that belong to the tools, such as `tools` and `tool_choice`; see
+    /// [`ToolRequest::fields`](crate::dialect::ToolRequest::fields).
+    pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
+        let mut fields = self.fields.top_level(self.tools.as_str());
+        for (key, value) in &self.continuation {
+            if let Ok(value) = RawValue::from_string(value.to_string()) {
+                fields.entry(key.clone()).or_insert(value);
+            }
+        }
+        fields
+    }
+
+    /// Returns the headers that the tools need; see
+    /// [`ToolRequest::headers`](crate::dialect::ToolRequest::headers).
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.fields.headers()
+    }
+
+    /// Returns the JSON text of a body: the application's fields, merged with those of the tools; see
+    /// [`ToolRequest::body`](crate::dialect::ToolRequest::body).
+    pub fn body(&self, own: impl Into<Value>) -> String {
+        let mut own = match own.into() {
+            Value::Object(own) => own,
+            _ => Map::new(),
+        };
+        for (key, value) in &self.continuation {
+            own.entry(key).or_insert_with(|| value.clone());
+        }
+        self.fields.body(self.tools.as_str(), own.into())
     }
 }
 

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use crate::schema::numbers::rounded_integer;
 
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
+const FREEFORM: &str = "the arguments are free-form text, not JSON";
 
-/// The arguments of a call: JSON text or a JSON value.
+/// The arguments of a call: JSON text, a JSON value, or free-form text.
 ///
 /// Prefer the text where you have it. A `Value` rounds integers of more than 64 bits to floats, so a
 /// call with such a number for an integer is rejected if its arguments are a value.
@@ -18,6 +19,9 @@ pub enum Arguments {
     Text(String),
     /// A value that should be an object.
     Json(Value),
+    /// Text in no format: the only argument of a [free-form](macro@crate::tool#free-form-tools) tool.
+    /// Hooks see it as JSON. For a tool of another kind it is read as [JSON text](Arguments::Text).
+    Freeform(String),
 }
 
 impl Arguments {
@@ -42,6 +46,7 @@ impl Arguments {
             Arguments::Json(Value::Object(members)) => Ok(members.clone()),
             _ if self.is_nothing() => Ok(Map::new()),
             Arguments::Json(_) => Err(NOT_AN_OBJECT.into()),
+            Arguments::Freeform(_) => Err(FREEFORM.into()),
             Arguments::Text(text) => match serde_json::from_str(text) {
                 Ok(Value::Object(members)) => match rounded_integer(text) {
                     Some(number) => Err(format!(
@@ -61,7 +66,7 @@ impl Arguments {
         match self {
             Arguments::Json(Value::Null) => true,
             Arguments::Json(Value::String(text)) => text.trim_ascii().is_empty(),
-            Arguments::Json(_) => false,
+            Arguments::Json(_) | Arguments::Freeform(_) => false,
             Arguments::Text(text) => match text.trim_ascii() {
                 "" | "null" => true,
                 text => text
@@ -78,10 +83,10 @@ impl Arguments {
         matches!(self, Arguments::Json(_))
     }
 
-    /// Returns why the arguments are not an object. `null` and empty text count as one.
+    /// Returns why the arguments are not an object. `null`, empty text and free-form text count as one.
     pub(crate) fn parse_error(&self) -> Option<String> {
         let text = match self {
-            Arguments::Json(Value::Object(_)) => return None,
+            Arguments::Json(Value::Object(_)) | Arguments::Freeform(_) => return None,
             _ if self.is_nothing() => return None,
             Arguments::Json(_) => return Some(NOT_AN_OBJECT.into()),
             Arguments::Text(text) => text.trim_ascii(),
@@ -96,18 +101,25 @@ impl Arguments {
     /// Returns the text to decode. `null` and empty text become the empty object.
     #[inline]
     pub(crate) fn into_text(self) -> String {
+        self.into_text_with(|text| text)
+    }
+
+    /// Returns the text to decode. `freeform` turns free-form text into JSON.
+    #[inline]
+    pub(crate) fn into_text_with(self, freeform: impl FnOnce(String) -> String) -> String {
         match self {
             Arguments::Text(text) if text.starts_with('{') => text,
-            other => other.into_other_text(),
+            other => other.into_other_text(freeform),
         }
     }
 
     #[cold]
-    fn into_other_text(self) -> String {
+    fn into_other_text(self, freeform: impl FnOnce(String) -> String) -> String {
         match self {
             _ if self.is_nothing() => "{}".into(),
             Arguments::Json(value) => value.to_string(),
             Arguments::Text(text) => text,
+            Arguments::Freeform(text) => freeform(text),
         }
     }
 }
@@ -130,7 +142,7 @@ impl Arguments {
         }
 
         match self {
-            Arguments::Text(text) => text.len(),
+            Arguments::Text(text) | Arguments::Freeform(text) => text.len(),
             Arguments::Json(value) => {
                 let mut length = Length(0);
                 let written = serde_json::to_writer(&mut length, value);

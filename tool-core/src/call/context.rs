@@ -8,8 +8,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, Weak};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::call::boundary::Guarded;
+use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
+use crate::call::origin::Origin;
 use crate::call::{Decided, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 use crate::runtime::block_on::block_on;
@@ -123,6 +128,9 @@ pub(crate) struct CallExtensions {
     pub(crate) parent: Option<ParentCall>,
     pub(crate) decided: Decided,
     pub(crate) idempotency_key: Option<String>,
+    /// Boxed, because few calls have one.
+    pub(crate) origin: Option<Box<Origin>>,
+    pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
@@ -222,13 +230,19 @@ impl CallContext {
 
     /// Attaches to a nested call what it inherits.
     fn nested(&self, mut call: ToolCall) -> ToolCall {
-        let extensions = call.extensions_mut();
+        let extensions = call.extensions.get_or_insert_default();
         extensions.parent = Some(ParentCall {
             depth: self.depth,
             permit: self.extensions.as_ref().and_then(|own| own.permit.clone()),
         });
         if let Some(own) = &self.extensions {
             extensions.values.inherit(&own.values);
+            if let (Some(elicitor), None) = (&own.elicitor, &extensions.elicitor) {
+                extensions.elicitor = Some(Arc::new(NestedElicitor {
+                    outer: elicitor.clone(),
+                    call_id: call.id.clone(),
+                }));
+            }
         }
         extensions
             .cancellation
@@ -246,6 +260,67 @@ impl CallContext {
         if let Some(sink) = sink.filter(|_| !self.is_cancelled()) {
             sink.send(progress);
         }
+    }
+
+    /// Asks the user a question; see [`elicit`](crate::elicit) for an example. `key` identifies the question
+    /// within the call.
+    ///
+    /// With some protocols the future never resolves: the call ends with the question, and is made again
+    /// with the answer. What a tool does before a question must be harmless to
+    /// [repeat](crate::elicit#a-tool-may-run-again), or be [kept](CallContext::keep).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the user can't be asked, if the question got lost, or if the answer does not match
+    /// it.
+    pub fn elicit<T>(
+        &self,
+        key: &str,
+        question: Elicit<T>,
+    ) -> impl Future<Output = Result<Elicited<T>, ElicitError>> + Send + use<T> {
+        question.ask(self.elicitor().cloned(), key.to_owned())
+    }
+
+    /// Keeps a value for a later run of this call, after the user has answered a
+    /// [question](CallContext::elicit). It may pass through the client: it can't be changed there, but read,
+    /// so keep no secrets. Does nothing if the call is never run again.
+    ///
+    /// ```
+    /// use tool_core::elicit::{Elicit, ElicitError};
+    /// use tool_core::{CallContext, tool};
+    ///
+    /// /// Orders a pizza.
+    /// #[tool]
+    /// async fn order(call: &CallContext) -> Result<String, ElicitError> {
+    ///     let order: u32 = match call.kept("order") {
+    ///         Some(order) => order,
+    ///         None => {
+    ///             // Asks the shop to reserve it, once.
+    ///             let order = 7;
+    ///             call.keep("order", &order);
+    ///             order
+    ///         }
+    ///     };
+    ///     let answer = call.elicit("pay", Elicit::confirm("Pay 9 €?")).await?;
+    ///     Ok(format!("order {order}: {answer:?}"))
+    /// }
+    /// # let _ = order;
+    /// ```
+    pub fn keep(&self, key: &str, value: &(impl Serialize + ?Sized)) {
+        if let Some(elicitor) = self.elicitor()
+            && let Ok(json) = serde_json::to_string(value)
+        {
+            elicitor.keep(key, json);
+        }
+    }
+
+    /// Returns what an earlier run of this call [kept](CallContext::keep) with this key, if it is a `T`.
+    pub fn kept<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(&self.elicitor()?.kept(key)?).ok()
+    }
+
+    fn elicitor(&self) -> Option<&Arc<dyn Elicitor>> {
+        self.extensions.as_ref()?.elicitor.as_ref()
     }
 
     /// Sets the permit under which calls made through the context run.
@@ -346,7 +421,7 @@ impl TypeMap {
         self.find(id).is_some()
     }
 
-    fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+    pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let value = self.find(TypeId::of::<T>())?;
         value.downcast_ref::<Guarded<T>>()?.get()
     }

@@ -123,6 +123,9 @@ pub struct ToolError {
 /// Appended to the message of a retryable error.
 const RETRY: &str = "; retrying the same call may succeed";
 
+/// Precedes an example in the message of a rejected call.
+const FITS: &str = "\na call that fits: ";
+
 /// Appended to the message of a tool that timed out and whose repetition may do harm.
 const NO_RETRY: &str = "; it may have had an effect, so check before you repeat the call";
 
@@ -220,6 +223,13 @@ impl ToolError {
             }
             self.original = Some(original);
         }
+        // A part of an example would be wrong.
+        if self.message.len() > cap
+            && let Some(at) = self.message.rfind(FITS)
+            && is_of_arguments(self.kind)
+        {
+            self.message.truncate(at);
+        }
         truncate(&mut self.message, cap);
         if let Some(original) = &mut self.original {
             truncate(original, operator_cap);
@@ -291,6 +301,15 @@ impl ToolError {
         }
         error.violations = listed;
         error
+    }
+
+    /// Appends an example call to the message of a rejected one.
+    #[cold]
+    pub(crate) fn offer(&mut self, example: Option<&str>) {
+        if let Some(example) = example {
+            self.message.push_str(FITS);
+            self.message.push_str(example);
+        }
     }
 
     pub(crate) fn failed(tool: &str, message: &str, source: Option<Source>) -> ToolError {
@@ -439,6 +458,14 @@ impl ToolError {
     }
 }
 
+/// Returns `true` if the arguments were rejected.
+fn is_of_arguments(kind: ToolErrorKind) -> bool {
+    matches!(
+        kind,
+        ToolErrorKind::InvalidArguments | ToolErrorKind::MalformedJson
+    )
+}
+
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -515,7 +542,8 @@ impl<'t> Nested<'t> {
         let headline = [headline[0], tool, headline[1]].concat();
         let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
         if kind == ToolErrorKind::InvalidArguments {
-            let lines = body.trim_start_matches(':').split("\n- ");
+            let list = body.rfind(FITS).map_or(body, |at| &body[..at]);
+            let lines = list.trim_start_matches(':').split("\n- ");
             let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
             let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
             error.violations = lines.skip(1).take(20).collect();

@@ -4,10 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::call::origin::Origin;
 use crate::call::truncate::truncate;
 use crate::content::{Content, Media};
 
-/// The parts of a result, and the value for the application.
+/// The parts of a result, the value for the application, and who made the call.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Extra {
@@ -18,6 +19,11 @@ pub(crate) struct Extra {
     pub(crate) has_value: bool,
     #[cfg_attr(feature = "agent", serde(skip))]
     pub(crate) app: Option<AppValue>,
+    #[cfg_attr(
+        feature = "agent",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) origin: Option<Box<Origin>>,
 }
 
 /// A value for the application, which no model sees.

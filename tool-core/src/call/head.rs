@@ -8,13 +8,15 @@ pub(crate) struct CallHead {
     pub(crate) wire_id: WireId,
 }
 
-/// The form of a call's id in the provider's message. The result uses the same form.
+/// The form of a call, and of its id, in the provider's message. The result has the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum WireId {
     /// A string.
     #[default]
     Text,
+    /// A string, of a call whose arguments are free-form text.
+    Custom,
     /// A JSON number, as JSON-RPC allows.
     Number,
     /// Missing, as in Gemini's calls. The id of the call is made up.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::call::error::ToolError;
 use crate::call::extra::{Extra, joined_text};
 use crate::call::head::{CallHead, WireId};
+use crate::call::origin::{Origin, ResultHead};
 use crate::call::truncate::truncate;
 use crate::content::Content;
 use crate::schema::numbers::rounded_integer;
@@ -62,8 +63,9 @@ impl ToolResult {
     }
 
     /// Creates the result of a call that failed.
-    pub(crate) fn of_error(call: CallHead, error: ToolError) -> ToolResult {
-        ToolResult::from_output(call, Err(Box::new(error)), Vec::new())
+    pub(crate) fn of_error(head: ResultHead, error: ToolError) -> ToolResult {
+        let result = ToolResult::from_output(head.call, Err(Box::new(error)), Vec::new());
+        result.with_origin(head.origin)
     }
 
     /// Returns the id of the call.
@@ -269,19 +271,34 @@ impl ToolResult {
 
     /// Returns the call of the result.
     #[cfg(feature = "agent")]
-    pub(crate) fn head(&self) -> CallHead {
-        CallHead {
-            id: self.call_id.clone(),
-            name: self.name.clone(),
-            wire_id: self.wire_id,
+    pub(crate) fn head(&self) -> ResultHead {
+        ResultHead {
+            call: CallHead {
+                id: self.call_id.clone(),
+                name: self.name.clone(),
+                wire_id: self.wire_id,
+            },
+            origin: self.origin().cloned().map(Box::new),
         }
     }
 
     /// Assigns the result to another call.
-    pub(crate) fn with_head(mut self, call: CallHead) -> ToolResult {
-        self.call_id = call.id;
-        self.name = call.name;
-        self.wire_id = call.wire_id;
+    pub(crate) fn with_head(mut self, head: ResultHead) -> ToolResult {
+        self.call_id = head.call.id;
+        self.name = head.call.name;
+        self.wire_id = head.call.wire_id;
+        self.with_origin(head.origin)
+    }
+
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.extra.as_ref()?.origin.as_deref()
+    }
+
+    /// Sets who made the call.
+    pub(crate) fn with_origin(mut self, origin: Option<Box<Origin>>) -> ToolResult {
+        if origin.is_some() || self.extra.is_some() {
+            self.extra.get_or_insert_default().origin = origin;
+        }
         self
     }
 

@@ -29,8 +29,8 @@ pub(super) struct Section {
     pub(super) parameters: Fields,
     /// The result, if the tool has an output schema.
     pub(super) output: Option<Fields>,
-    /// The arguments of a call, or the reason why there are none.
-    pub(super) example: Result<Json, String>,
+    /// The arguments of calls, or the reason why there are none.
+    pub(super) examples: Result<Vec<Json>, String>,
     /// Provider limits that this tool exceeds.
     pub(super) limits: Vec<ProviderLimit>,
     pub(super) schema: Json,
@@ -107,7 +107,11 @@ impl Section {
             output: tool
                 .output_json()
                 .map(|output| fields(&json(output), "result")),
-            example: example::arguments(tool, &schema),
+            examples: if tool.has_examples() {
+                Ok(tool.examples().map(json).collect())
+            } else {
+                example::arguments(tool, &schema).map(|example| vec![example])
+            },
             limits: limits_of(tool),
             schema,
         }
@@ -141,9 +145,14 @@ impl Section {
             }
             write_fields(out, fields, "Always present");
         }
-        out.heading("Example call");
-        match &self.example {
-            Ok(arguments) => out.json(arguments),
+        let is_one = self.examples.as_ref().map_or(true, |all| all.len() == 1);
+        out.heading(if is_one {
+            "Example call"
+        } else {
+            "Example calls"
+        });
+        match &self.examples {
+            Ok(examples) => examples.iter().for_each(|arguments| out.json(arguments)),
             Err(reason) => out.sentence(&format!("Not available: {reason}.")),
         }
         if !self.limits.is_empty() {

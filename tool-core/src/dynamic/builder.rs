@@ -14,12 +14,15 @@ use super::keys::{self, Keys};
 use super::portable::portable;
 use super::repair::{Repair, Repairs};
 use super::{Body, CompiledSchema, DynamicTool, Mapped, Run, check_output, invoke};
+use crate::args::ArgumentError;
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
 use crate::ordered_json::Json;
 use crate::output::{IntoOutput, Outcome};
+use crate::schema::messages::shorten;
 use crate::spec::{
-    Annotations, Details, DynamicParts, Location, OutputValues, SourceTool, ToolSpec,
+    Annotations, Details, DynamicParts, Freeform, Grammar, Location, OutputValues, Programmatic,
+    SourceTool, ToolSpec,
 };
 use crate::tool::{Invoke, LiveTool, ToolEntry};
 
@@ -37,12 +40,15 @@ pub struct DynamicToolBuilder {
     when_to_use: Option<String>,
     returns: Option<String>,
     tags: Vec<String>,
+    examples: Vec<SchemaInput>,
     annotations: Annotations,
     /// Set if a server claims the annotations, and the application does not trust it.
     is_untrusted: bool,
     timeout: Option<Duration>,
     parameters: SchemaInput,
     output: Option<SchemaInput>,
+    freeform: Option<Freeform>,
+    programmatic: Option<Programmatic>,
 }
 
 impl DynamicToolBuilder {
@@ -55,11 +61,14 @@ impl DynamicToolBuilder {
             when_to_use: None,
             returns: None,
             tags: Vec::new(),
+            examples: Vec::new(),
             annotations: Annotations::default(),
             is_untrusted: false,
             timeout: None,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
             output: None,
+            freeform: None,
+            programmatic: None,
         }
     }
 
@@ -132,6 +141,39 @@ impl DynamicToolBuilder {
         self
     }
 
+    /// Adds an example: the arguments of a call, which the schema must accept.
+    ///
+    /// Its keys are sent in the value's order, as those of
+    /// [`parameters`](DynamicToolBuilder::parameters).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::DynamicTool;
+    ///
+    /// let tool = DynamicTool::builder("get_forecast")
+    ///     .description("Weather forecast for a city.")
+    ///     .parameters(json!({"type": "object", "properties": {"city": {"type": "string"}}}))
+    ///     .example(json!({"city": "Lisbon"}));
+    /// let error = tool.clone().example(json!({"city": 3})).build(async |_, _| Ok::<_, String>(()));
+    /// assert_eq!(
+    ///     error.unwrap_err().problems(),
+    ///     [r#"its example {"city":3}: city: expected a string, got 3"#],
+    /// );
+    /// let tool = tool.build(async |_, _| Ok::<_, String>("Sunny."))?;
+    /// assert!(tool.spec().examples().eq([r#"{"city":"Lisbon"}"#]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn example(mut self, arguments: impl Into<Value>) -> Self {
+        self.examples.push(SchemaInput::Value(arguments.into()));
+        self
+    }
+
+    /// Adds an example as JSON text, which keeps the order of its keys.
+    pub fn example_json(mut self, arguments: impl Into<String>) -> Self {
+        self.examples.push(SchemaInput::Text(arguments.into()));
+        self
+    }
+
     /// Sets whether the tool only reads; `None` if unknown.
     pub fn read_only(mut self, hint: impl Into<Option<bool>>) -> Self {
         self.annotations.read_only = hint.into();
@@ -177,6 +219,7 @@ impl DynamicToolBuilder {
     /// enables its feature `preserve_order`.
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
         self.parameters = SchemaInput::Value(schema.into());
+        self.freeform = None;
         self
     }
 
@@ -201,6 +244,50 @@ impl DynamicToolBuilder {
     /// ```
     pub fn parameters_json(mut self, schema: impl Into<String>) -> Self {
         self.parameters = SchemaInput::Text(schema.into());
+        self.freeform = None;
+        self
+    }
+
+    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a text with
+    /// this key. Replaces the [parameters](DynamicToolBuilder::parameters).
+    ///
+    /// Of a [`Grammar::Regex`], calls are validated against the expression.
+    ///
+    /// ```
+    /// use tool_core::{Arguments, DynamicTool, Registry, ToolCall};
+    ///
+    /// let tool = DynamicTool::builder("run_sql")
+    ///     .description("Runs a query.")
+    ///     .freeform("sql", None)
+    ///     .build(async |arguments, _| Ok::<_, String>(arguments["sql"].to_string()))?;
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// let call = ToolCall::new("call_1", "run_sql", Arguments::Freeform("SELECT 1".into()));
+    /// assert_eq!(registry.call_blocking(call).content(), r#""SELECT 1""#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn freeform(mut self, key: impl Into<String>, grammar: Option<Grammar>) -> Self {
+        let key = key.into();
+        let grammar = grammar.map(Grammar::anchored);
+        let mut text = json!({"type": "string"});
+        if let Some(Grammar::Regex(pattern)) = &grammar {
+            text["pattern"] = (&**pattern).into();
+        }
+        self.parameters = SchemaInput::Value(json!({
+            "type": "object",
+            "properties": {&*key: text},
+            "required": [key],
+            "additionalProperties": false,
+        }));
+        self.freeform = Some(Freeform {
+            key: key.into(),
+            grammar,
+        });
+        self
+    }
+
+    /// Sets how [programs](macro@crate::tool#programmatic-calls) of the model may call the tool.
+    pub fn programmatic(mut self, programmatic: impl Into<Option<Programmatic>>) -> Self {
+        self.programmatic = programmatic.into();
         self
     }
 
@@ -238,9 +325,9 @@ impl DynamicToolBuilder {
     /// # Errors
     ///
     /// Returns an error if the name is empty, or if a schema is invalid, too deep, or has a reference
-    /// that can't be resolved without fetching something. A tool from
-    /// [`foreign`](DynamicTool::foreign) is repaired instead, unless its schema is too deep or is not
-    /// JSON.
+    /// that can't be resolved without fetching something, or if the schema rejects an example. A tool
+    /// from [`foreign`](DynamicTool::foreign) is repaired instead, unless its schema is too deep or is
+    /// not JSON.
     #[track_caller]
     pub fn build<F, R, T, E, Kind>(self, run: F) -> Result<DynamicTool, DynamicToolError>
     where
@@ -285,6 +372,21 @@ impl DynamicToolBuilder {
         } else {
             self.check(&mut problems)
         };
+        let examples = parts.as_ref().map(|parts| {
+            let examples = std::mem::take(&mut self.examples).into_iter();
+            let checked = examples.filter_map(|example| match parts.example(example) {
+                Ok(example) => Some(example.into()),
+                Err(error) if self.is_foreign => {
+                    repairs.push(error);
+                    None
+                }
+                Err(error) => {
+                    problems.push(error.to_string());
+                    None
+                }
+            });
+            checked.collect::<Vec<_>>()
+        });
         let (Some(parts), true) = (parts, problems.is_empty()) else {
             return Err(DynamicToolError {
                 tool: self.name,
@@ -316,6 +418,9 @@ impl DynamicToolBuilder {
                     returns: self.returns.map(Into::into),
                     tags: self.tags.into_iter().map(Into::into).collect(),
                     timeout: self.timeout,
+                    freeform: self.freeform,
+                    programmatic: self.programmatic,
+                    examples: examples.unwrap_or_default().into(),
                     ..Details::EMPTY
                 },
             },
@@ -454,6 +559,48 @@ struct Parts {
     output: Option<(CompiledSchema, String)>,
     mapped: Option<Mapped>,
     source: Option<SourceTool>,
+}
+
+impl Parts {
+    /// Returns the text of an example with the keys that models are given.
+    fn example(&self, example: SchemaInput) -> Result<String, Repair> {
+        let text = match example {
+            SchemaInput::Value(value) => value.to_string(),
+            SchemaInput::Text(text) => text,
+        };
+        let wrong = |problem: String| Repair::Example {
+            example: shorten(&text).into_owned(),
+            problem,
+        };
+        super::read_example(&text, &self.parameters)
+            .map_err(|error| wrong(described_violations(error)))?;
+        let json = Json::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        let Some(mapped) = &self.mapped else {
+            return Ok(json.to_string());
+        };
+        let renamed = mapped.keys.rename_data(&json);
+        let mut value = check::value(&renamed);
+        let is_valid = mapped.schema.validate(&value).is_ok();
+        mapped.keys.restore(&self.parameters.schema, &mut value);
+        if is_valid && value == check::value(&json) {
+            Ok(renamed.to_string())
+        } else {
+            Err(wrong("its keys can't be renamed".into()))
+        }
+    }
+}
+
+/// Joins violations in one line.
+fn described_violations(error: ArgumentError) -> String {
+    match error {
+        ArgumentError::Invalid(invalid) => {
+            let (listed, _) = invalid.0.into_parts();
+            let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
+            listed.join("; ")
+        }
+        ArgumentError::Malformed(problem) => problem,
+        _ => String::new(),
+    }
 }
 
 /// Describes a tool by its name: "Get forecast." for `get-forecast`.

@@ -157,7 +157,7 @@ impl Keys {
     }
 
     /// Renames the keys of a default or an example.
-    fn rename_data(&self, value: &Json) -> Json {
+    pub(super) fn rename_data(&self, value: &Json) -> Json {
         match value {
             Json::Array(items) => {
                 Json::Array(items.iter().map(|item| self.rename_data(item)).collect())

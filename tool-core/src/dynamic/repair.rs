@@ -50,6 +50,13 @@ pub enum Repair {
         /// What was changed.
         change: String,
     },
+    /// An example was left out.
+    Example {
+        /// The start of its text.
+        example: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A part of a schema is invalid, and calls are not validated against it.
     Unchecked {
         /// A JSON pointer into the schema.
@@ -73,6 +80,9 @@ impl fmt::Display for Repair {
                 write!(f, "the missing description became {}", quote(text))
             }
             Repair::Rewritten { place, change } => write!(f, "at {}: {change}", quote(place)),
+            Repair::Example { example, problem } => {
+                write!(f, "its example {example}: {problem}")
+            }
             Repair::Unchecked { place, problem } => {
                 write!(f, "not validated at {}: {problem}", quote(place))
             }

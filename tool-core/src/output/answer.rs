@@ -84,7 +84,9 @@ impl ToolResult {
     /// assert_eq!(result.parts()[0], Content::text(r#"{"width":640}"#));
     /// ```
     pub fn new<Kind>(call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {
-        ToolResult::of_outcome(call.head(), output.into_outcome(), Vec::new())
+        let head = call.head();
+        let result = ToolResult::of_outcome(head.call, output.into_outcome(), Vec::new());
+        result.with_origin(head.origin)
     }
 
     /// Creates the result of a call that failed. The model sees the error's text. A [`ToolError`] keeps
@@ -102,7 +104,9 @@ impl ToolResult {
         let error = error.into();
         let message = error.to_string();
         let source = Some(Source::new(error));
-        ToolResult::of_outcome(call.head(), Outcome::Failed { message, source }, Vec::new())
+        let head = call.head();
+        let outcome = Outcome::Failed { message, source };
+        ToolResult::of_outcome(head.call, outcome, Vec::new()).with_origin(head.origin)
     }
 
     /// Creates the result of a call whose arguments needed these conversions.

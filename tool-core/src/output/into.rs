@@ -92,7 +92,7 @@ impl<T: Serialize> IntoOutput<kind::ValueAndParts> for (T, Vec<Content>) {
         let extra = Extra {
             parts,
             has_value: true,
-            app: None,
+            ..Extra::default()
         };
         Outcome::rich(output, extra)
     }

@@ -1,11 +1,12 @@
 //! Anthropic's Messages API.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    strict_or_plain, wire_id, write_callers, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -18,6 +19,8 @@ use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, is_simple};
+use crate::schema::messages;
+use crate::spec::{Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
@@ -85,6 +88,19 @@ const MAX_OPTIONAL: Rule = Rule::limit(
 const MAX_UNIONS: Rule = Rule::limit("anthropic.strict.max_union_parameters_total", 16, GUIDE);
 pub(crate) const ENUM_CASE: Rule = Rule::new("anthropic.strict.enum_case", GUIDE);
 
+const PROGRAMS: Source = Source::new("platform.claude.com, \"Programmatic tool calling\"", "2026");
+const CALLERS: Rule = Rule::list(
+    "anthropic.programmatic.callers",
+    &[
+        "code_execution_20250825",
+        "code_execution_20260120",
+        "code_execution_20260521",
+    ],
+    Source::new("anthropic 2.12.0 (Python), `ToolParam`", "2026-11"),
+);
+const CALLERS_STRICT: Rule = Rule::new("anthropic.strict.programmatic", PROGRAMS);
+const CALLERS_RECURSION: Rule = Rule::new("anthropic.programmatic.recursion", PROGRAMS);
+
 const IMAGE_TYPES: Rule = Rule::list(
     "anthropic.image_types",
     &["image/jpeg", "image/png", "image/gif", "image/webp"],
@@ -141,6 +157,9 @@ pub(crate) const PROFILE: Profile = Profile {
         &MAX_OPTIONAL,
         &MAX_UNIONS,
         &ENUM_CASE,
+        &CALLERS,
+        &CALLERS_STRICT,
+        &CALLERS_RECURSION,
         &IMAGE_TYPES,
         &IMAGE_BYTES,
         &FILE_TYPES,
@@ -151,6 +170,7 @@ pub(crate) const PROFILE: Profile = Profile {
         (Construct::FreeMap, &UNSUPPORTED),
         (Construct::Recursion, &UNSUPPORTED),
         (Construct::UnusualKey, &PROPERTY_KEY),
+        (Construct::Programmatic, &CALLERS_STRICT),
     ],
     tool_limits: &[
         (Count::Optional, &MAX_OPTIONAL),
@@ -177,20 +197,60 @@ pub(crate) const STRICT: Subset = Subset {
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic { is_strict: false }),
-    ("Anthropic, strict", &Anthropic { is_strict: true }),
+    ("Anthropic", &Anthropic::new(false)),
+    ("Anthropic, strict", &Anthropic::new(true)),
 ];
 
 /// Anthropic's Messages API (`/v1/messages`).
 ///
-/// All results go into one user message, before any text of the user (Anthropic's guide to tool
+/// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
+/// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,
+    has_eager_input: bool,
 }
 
 impl Anthropic {
+    const fn new(is_strict: bool) -> Anthropic {
+        Anthropic {
+            is_strict,
+            has_eager_input: false,
+        }
+    }
+
+    /// Streams the arguments of calls as the model writes them, before they are complete and valid JSON
+    /// (`eager_input_streaming`), except for tools with `#[tool(eager_input = false)]`. A response that is
+    /// truncated then has incomplete arguments, and the call gets an error.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Writes a report.
+    /// #[tool]
+    /// fn write_report(text: &str) {
+    ///     # let _ = text;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![write_report]).build()?;
+    /// let tools = json!(registry.render(&Anthropic::default().eager_input()));
+    /// assert_eq!(tools[0]["eager_input_streaming"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn eager_input(mut self) -> Anthropic {
+        self.has_eager_input = true;
+        self
+    }
+
+    /// Returns `true` if a tool is sent as strict.
+    fn is_strict(self, tool: &ToolEntry) -> bool {
+        tool.strict().unwrap_or(self.is_strict)
+    }
+
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -222,9 +282,82 @@ impl Anthropic {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> Anthropic {
-        Anthropic { is_strict: true }
+        Anthropic::new(true)
     }
 }
+
+impl Anthropic {
+    /// Writes the tools. With `is_cached`, the last one ends a cached prefix.
+    fn write(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        is_cached: bool,
+        out: &mut JsonWriter,
+    ) {
+        let marked = if is_cached && hosted.is_empty() {
+            tools.len().checked_sub(1)
+        } else {
+            None
+        };
+        let program = program(hosted);
+        out.array(|out| {
+            for (at, tool) in tools.iter().enumerate() {
+                // Strict mode rejects tools that programs call.
+                let program = program.filter(|_| is_callable(tool));
+                out.object(|out| {
+                    write_head(tool, out);
+                    if self.is_strict(tool) && program.is_none() {
+                        let target = Target::AnthropicStrict;
+                        let style = &STRICT;
+                        strict_or_plain(tool, target, style, "input_schema", out);
+                    } else {
+                        out.word("input_schema").raw(tool.portable_json());
+                    }
+                    if let Some(program) = program {
+                        write_callers(tool, program, out);
+                    }
+                    if tool.has_examples() {
+                        out.word("input_examples").array(|out| {
+                            for example in tool.examples() {
+                                out.raw(example);
+                            }
+                        });
+                    }
+                    let eager = self.has_eager_input.then_some(true);
+                    if let Some(is_eager) = tool.eager_input().or(eager) {
+                        out.word("eager_input_streaming").boolean(is_eager);
+                    }
+                    if Some(at) == marked {
+                        out.word("cache_control").raw(CACHED);
+                    }
+                });
+            }
+            match hosted.split_last() {
+                Some((last, others)) if is_cached => {
+                    hosted_tool::write(others, out);
+                    hosted_tool::write_with(last, "cache_control", CACHED, out);
+                }
+                _ => hosted_tool::write(hosted, out),
+            }
+        });
+    }
+}
+
+/// The end of a cached prefix (Anthropic's guide "Tool use with prompt caching").
+const CACHED: &str = r#"{"type":"ephemeral"}"#;
+
+/// Hosted tools with the value of `anthropic-beta` that they need (Anthropic's Python SDK,
+/// `BetaToolUnionParam` without the members of `ToolUnionParam`).
+const BETAS: [(&str, &str); 7] = [
+    ("advisor_20260301", "advisor-tool-2026-03-01"),
+    ("bash_20241022", "computer-use-2024-10-22"),
+    ("computer_20241022", "computer-use-2024-10-22"),
+    ("computer_20250124", "computer-use-2025-01-24"),
+    ("computer_20251124", "computer-use-2025-11-24"),
+    ("mcp_toolset", "mcp-client-2025-11-20"),
+    ("text_editor_20241022", "computer-use-2024-10-22"),
+];
 
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a message of Anthropic",
@@ -241,24 +374,84 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "refusal",
         "stop_sequence",
     ],
+    custom: None,
+    has_origin: true,
 };
 
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    write_head(tool, out);
-                    if self.is_strict {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
-                        out.word("input_schema").raw(tool.portable_json());
-                    }
+        self.write(tools, hosted, false, out);
+    }
+
+    /// The choice also says whether several calls are allowed in a response. There is no list of allowed
+    /// tools (Anthropic's Python SDK, `ToolChoiceParam`). With extended thinking, the API rejects a
+    /// choice that requires a call.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
+        if let Some(schema) = schema {
+            out.field(&["output_config", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("schema").raw(&schema);
                 });
+            });
+        }
+        let parts = &parts.filtered(out);
+        out.tools(&["tools"], parts, |json| {
+            self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
+        });
+        for tool in parts.hosted() {
+            let name = tool.json()["type"].as_str();
+            if let Some((_, beta)) = BETAS.iter().find(|(tool, _)| Some(*tool) == name) {
+                out.header("anthropic-beta", beta);
             }
-            hosted_tool::write(hosted, out);
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        let programs = program(parts.hosted());
+        let has_programs = programs.is_some() && parts.tools().iter().any(|tool| is_callable(tool));
+        let mut parallel = parts.parallel();
+        if has_programs && parallel == Some(false) {
+            out.note(
+                "Anthropic cannot forbid several calls where programs call tools; they are allowed",
+            );
+            parallel = None;
+        }
+        let (kind, name) = match parts.choice() {
+            Some(Choice::None) => ("none", None),
+            Some(Choice::Required) => ("any", None),
+            // The API rejects the request.
+            Some(Choice::Tool(NamedTool::Function(tool)))
+                if programs.is_some()
+                    && is_callable(tool)
+                    && tool.programmatic() == Some(Programmatic::Only) =>
+            {
+                let name = messages::name(&tool.name);
+                return out.note(format!(
+                    "Anthropic cannot require a call of {name}, which only programs call; the model \
+                     chooses"
+                ));
+            }
+            Some(Choice::Tool(NamedTool::Function(tool))) => ("tool", Some(&*tool.name)),
+            Some(Choice::Tool(NamedTool::Hosted(tool))) => match tool.json()["name"].as_str() {
+                Some(name) => ("tool", Some(name)),
+                None => return out.cannot_require(tool),
+            },
+            Some(Choice::Auto) => ("auto", None),
+            None if parallel == Some(false) => ("auto", None),
+            None => return,
+        };
+        out.field(&["tool_choice"], |json| {
+            json.object(|json| {
+                json.word("type").string(kind);
+                if let Some(name) = name {
+                    json.word("name").string(name);
+                }
+                if let (Some(is_allowed), true) = (parallel, kind != "none") {
+                    json.word("disable_parallel_tool_use").boolean(!is_allowed);
+                }
+            });
         });
     }
 
@@ -314,6 +507,13 @@ impl Dialect for Anthropic {
         response["stop_reason"] == "pause_turn"
     }
 
+    /// Returns the container of a program. Without it, the API rejects the results of the program's calls.
+    fn continuation(&self, response: &Value) -> Map<String, Value> {
+        let id = response["container"]["id"].as_str();
+        let field = id.map(|id| ("container".to_owned(), Value::from(id)));
+        field.into_iter().collect()
+    }
+
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let block = |result: &ToolResult| {
             let content = if result.parts().is_empty() {
@@ -342,14 +542,58 @@ impl Dialect for Anthropic {
         media::omitted(results, parts)
     }
 
-    /// Only strict tools have limits.
-    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        if self.is_strict {
+    /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        let programs = program(hosted);
+        let is_called = |tool: &ToolEntry| programs.is_some() && is_callable(tool);
+        let is_strict = |tool: &ToolEntry| self.is_strict(tool) && !is_called(tool);
+        let mut all = if tools.iter().all(is_strict) {
             broken(Target::AnthropicStrict, tools)
         } else {
-            Vec::new()
+            let strict = tools.iter().filter(|tool| is_strict(tool));
+            let strict: Vec<_> = strict.cloned().collect();
+            broken(Target::AnthropicStrict, &strict)
+        };
+        if programs.is_none() {
+            return all;
         }
+        for tool in tools.iter().filter(|tool| tool.programmatic().is_some()) {
+            let name = messages::name(&tool.name);
+            if !is_callable(tool) {
+                all.push(BrokenRule {
+                    rule: &CALLERS_RECURSION,
+                    message: format!(
+                        "Anthropic's programs cannot call {name}, whose arguments have a recursive \
+                         type; only the model can: remove `programmatic`, or limit the depth of the \
+                         type"
+                    ),
+                });
+            } else if self.is_strict(tool) {
+                all.push(BrokenRule {
+                    rule: &CALLERS_STRICT,
+                    message: format!(
+                        "Anthropic's strict mode rejects tools that programs call: {name} is not \
+                         strict; remove `programmatic`, or add `strict = false`"
+                    ),
+                });
+            }
+        }
+        all
     }
+}
+
+/// Returns the name of the code execution tool whose programs may call tools.
+fn program(hosted: &[HostedTool]) -> Option<&str> {
+    let kinds = hosted
+        .iter()
+        .filter_map(|tool| tool.json()["type"].as_str());
+    let mut kinds = kinds.filter(|kind| CALLERS.value.lists(kind));
+    kinds.next()
+}
+
+/// Returns `true` if programs may call a tool: a recursive type makes the whole request fail.
+fn is_callable(tool: &ToolSpec) -> bool {
+    tool.programmatic().is_some() && !tool.portable_json().contains(r#""$ref":"#)
 }
 
 /// Writes the parts of a result.
@@ -363,6 +607,7 @@ fn parts(result: &ToolResult) -> WrittenResult {
         }),
     };
     write_parts(result, |content, _| match content {
+        _ if result.is_programmatic() => Err(Unwritable::new("programs get text only")),
         Content::Image(Image(media)) => {
             IMAGES.check(media)?;
             Ok(Written::Inside(

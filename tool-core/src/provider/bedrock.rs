@@ -4,7 +4,13 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image, Media};
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
+use crate::provider::answer;
+use crate::provider::anthropic;
+use crate::provider::check;
+use crate::provider::dialect::{
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter, wire_id,
+    write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
 use crate::provider::http_api::{self, HttpApi};
@@ -12,6 +18,7 @@ use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
 use crate::provider::profile::{Count, Profile};
+use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat, content_text};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
@@ -154,23 +161,71 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "guardrail_intervened",
         "stop_sequence",
     ],
+    custom: None,
+    has_origin: false,
 };
 
 impl Dialect for Bedrock {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        out.array(|out| {
-            for tool in tools {
-                out.object(|out| {
-                    out.word("toolSpec").object(|out| {
-                        write_head(tool, out);
-                        out.word("inputSchema").object(|out| {
-                            out.word("json").raw(tool.portable_json());
+        out.array(|out| write_entries(tools, hosted, out));
+    }
+
+    /// There is no choice that forbids calls, no list of allowed tools and no setting for several calls
+    /// (the service's model, `ToolConfiguration`). Not every model accepts a choice or caches tools.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        // The same subset as that of Anthropic (Amazon Bedrock's guide "Get validated JSON results from
+        // models"). The schema is a text.
+        let (parts, schema) = parts.structured(Target::AnthropicStrict, &anthropic::STRICT, out);
+        if let Some(schema) = schema {
+            out.field(&["outputConfig", "textFormat"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("structure").object(|json| {
+                        json.word("jsonSchema").object(|json| {
+                            json.word("schema").string(&schema);
+                            json.word("name").string(answer::NAME);
                         });
                     });
                 });
-            }
-            hosted_tool::write(hosted, out);
+            });
+        }
+        let parts = match parts.choice() {
+            Some(Choice::None) => parts.without_tools(out),
+            _ => parts.filtered(out),
+        };
+        let has_mark = |tool: &HostedTool| tool.json()["cachePoint"].is_object();
+        let is_marked = parts.is_cached() && !parts.is_empty();
+        let is_marked = is_marked && !parts.hosted().iter().any(has_mark);
+        out.tools(&["toolConfig", "tools"], &parts, |json| {
+            json.array(|json| {
+                write_entries(parts.tools(), parts.hosted(), json);
+                if is_marked {
+                    json.raw(r#"{"cachePoint":{"type":"default"}}"#);
+                }
+            });
         });
+        if parts.is_empty() {
+            return out.ignores_without_tools(&parts);
+        }
+        let path = &["toolConfig", "toolChoice"];
+        match parts.choice() {
+            Some(Choice::Auto) => out.field(path, |json| {
+                json.raw(r#"{"auto":{}}"#);
+            }),
+            Some(Choice::Required) => out.field(path, |json| {
+                json.raw(r#"{"any":{}}"#);
+            }),
+            Some(Choice::Tool(NamedTool::Function(tool))) => out.field(path, |json| {
+                json.object(|json| {
+                    json.word("tool").object(|json| {
+                        json.word("name").string(&tool.name);
+                    });
+                });
+            }),
+            Some(Choice::Tool(NamedTool::Hosted(tool))) => out.cannot_require(tool),
+            Some(Choice::None) | None => {}
+        }
+        out.ignores_parallel(&parts);
     }
 
     /// Accepts `systemTool` and `cachePoint` (the union `Tool` of the service's model).
@@ -281,6 +336,34 @@ impl Dialect for Bedrock {
             broken(Target::Bedrock, tools)
         }
     }
+}
+
+/// Writes the tools without the array around them.
+fn write_entries(tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+    for tool in tools {
+        out.object(|out| {
+            out.word("toolSpec").object(|out| {
+                write_head(tool, out);
+                // The subset is that of Anthropic (Amazon Bedrock's guide "Get validated JSON results
+                // from models").
+                let target = Target::AnthropicStrict;
+                let is_strict =
+                    tool.strict() == Some(true) && check::check(&tool.parameters(), target).is_ok();
+                out.word("inputSchema").object(|out| {
+                    out.word("json");
+                    if is_strict {
+                        reshape::write(&tool.parameters(), &anthropic::STRICT, out);
+                    } else {
+                        out.raw(tool.portable_json());
+                    }
+                });
+                if is_strict {
+                    out.word("strict").boolean(true);
+                }
+            });
+        });
+    }
+    hosted_tool::write(hosted, out);
 }
 
 /// Writes the parts of a result. Audio can't be in one.

@@ -4,10 +4,15 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::content::Content;
-use crate::provider::dialect::{JsonWriter, wire_id, write_head};
+use crate::provider::answer;
+use crate::provider::dialect::{
+    Choice, Dialect, JsonWriter, NamedTool, RequestParts, RequestWriter, wire_id, write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, write_parts};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::response::{
+    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+};
 use crate::tool::ToolEntry;
 
 /// The format of a response, for providers to adapt.
@@ -21,6 +26,12 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     stop_reason: "finish_reason",
     // "error" is what OpenRouter and Mistral send for a response that failed on its way.
     truncated: &["length", "content_filter", "error"],
+    custom: Some(&CustomCalls {
+        kind: "custom",
+        name: "custom.name",
+        input: "custom.input",
+    }),
+    has_origin: false,
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.
@@ -32,15 +43,132 @@ pub(crate) fn write_tools(
 ) {
     out.array(|out| {
         for tool in tools {
-            out.object(|out| {
-                out.word("type").string("function");
-                out.word("function").object(|out| {
-                    write_head(tool, out);
-                    schema(tool, out);
-                });
-            });
+            write_tool(tool, out, &schema);
         }
         hosted_tool::write(hosted, out);
+    });
+}
+
+/// Writes one function.
+pub(crate) fn write_tool(
+    tool: &ToolEntry,
+    out: &mut JsonWriter,
+    schema: impl Fn(&ToolEntry, &mut JsonWriter),
+) {
+    out.object(|out| {
+        out.word("type").string("function");
+        out.word("function").object(|out| {
+            write_head(tool, out);
+            schema(tool, out);
+        });
+    });
+}
+
+/// What differs in the requests of providers.
+pub(crate) struct ChatRequest {
+    /// The choice that requires a call.
+    pub(crate) required: &'static str,
+    /// Set if the choice may list the allowed tools.
+    pub(crate) has_allowed_tools: bool,
+    /// Set if free-form tools are custom tools.
+    pub(crate) has_custom_tools: bool,
+}
+
+/// Writes the form of the answer, with `strict` if it is set.
+pub(crate) fn write_answer(schema: &str, is_strict: bool, out: &mut RequestWriter) {
+    out.field(&["response_format"], |json| {
+        json.object(|json| {
+            json.word("type").string("json_schema");
+            json.word("json_schema").object(|json| {
+                json.word("name").string(answer::NAME);
+                json.word("schema").raw(schema);
+                json.word("strict").boolean(is_strict);
+            });
+        });
+    });
+}
+
+/// Writes the fields of a request.
+pub(crate) fn write_request(
+    dialect: &impl Dialect,
+    form: &ChatRequest,
+    parts: &RequestParts<'_>,
+    out: &mut RequestWriter,
+) {
+    let filtered;
+    let parts = if form.has_allowed_tools {
+        parts
+    } else {
+        filtered = parts.filtered(out);
+        &filtered
+    };
+    out.tools(&["tools"], parts, |json| {
+        dialect.write_tools(parts.tools(), parts.hosted(), json);
+    });
+    if parts.is_empty() {
+        // A choice without tools is rejected (OpenAI's API description, `tool_choice`).
+        return out.ignores_without_tools(parts);
+    }
+    let path = &["tool_choice"];
+    match (parts.choice(), parts.only()) {
+        (Some(Choice::None), _) => out.field(path, |json| {
+            json.string("none");
+        }),
+        (Some(Choice::Tool(NamedTool::Function(tool))), _) => out.field(path, |json| {
+            write_reference(tool, form, json);
+        }),
+        (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => out.cannot_require(tool),
+        (choice, Some(only)) => out.field(path, |json| {
+            json.object(|json| {
+                json.word("type").string("allowed_tools");
+                json.word("allowed_tools").object(|json| {
+                    write_allowed(choice, json);
+                    json.word("tools").array(|json| {
+                        for tool in only {
+                            match tool {
+                                NamedTool::Function(tool) => write_reference(tool, form, json),
+                                NamedTool::Hosted(tool) => hosted_tool::write_reference(tool, json),
+                            }
+                        }
+                    });
+                });
+            });
+        }),
+        (Some(Choice::Required), None) => out.field(path, |json| {
+            json.string(form.required);
+        }),
+        (Some(Choice::Auto), None) => out.field(path, |json| {
+            json.string("auto");
+        }),
+        (None, None) => {}
+    }
+    if let Some(is_allowed) = parts.parallel() {
+        out.field(&["parallel_tool_calls"], |json| {
+            json.boolean(is_allowed);
+        });
+    }
+}
+
+/// Writes the mode of a list of allowed tools.
+pub(crate) fn write_allowed(choice: Option<Choice<'_>>, json: &mut JsonWriter) {
+    let mode = match choice {
+        Some(Choice::Required) => "required",
+        _ => "auto",
+    };
+    json.word("mode").string(mode);
+}
+
+fn write_reference(tool: &ToolEntry, form: &ChatRequest, json: &mut JsonWriter) {
+    let kind = if form.has_custom_tools && tool.is_freeform() {
+        "custom"
+    } else {
+        "function"
+    };
+    json.object(|json| {
+        json.word("type").string(kind);
+        json.word(kind).object(|json| {
+            json.word("name").string(&tool.name);
+        });
     });
 }
 
@@ -69,7 +197,9 @@ pub(crate) fn calls_of(
 ) -> Result<Vec<ToolCall>, ResponseError> {
     let calls = format.optional_array(holder, "message.tool_calls")?;
     // Some servers omit the type.
-    let is_call = |call: &Value| is_type(call, "function") || call["type"].is_null();
+    let is_call = |call: &Value| {
+        is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
+    };
     format.calls(holder, calls, is_call)
 }
 

@@ -71,6 +71,28 @@ pub(crate) const fn tool(name: &str, parameters: &[Property]) {
     }
 }
 
+/// Stops the build if a target rejects tools that programs call.
+///
+/// # Panics
+///
+/// With a message that names the tool and the rule.
+pub(crate) const fn programmatic(tool: &str) {
+    let mut at = 0;
+    while at < Target::ALL.len() {
+        let target = Target::ALL[at];
+        at += 1;
+        if target.is_enabled()
+            && let Some(rule) = target.profile().rule_against(Construct::Programmatic)
+        {
+            let mut line: ConstString<1024> = ConstString::new("tool `");
+            line.push(tool);
+            line.push("`: ");
+            write_rejected(target, Construct::Programmatic, rule, &mut line);
+            panic!("{}", line.as_str());
+        }
+    }
+}
+
 /// Counts what the schema of a tool's arguments contains. Returns an error text if the target
 /// rejects it.
 pub(crate) fn check(schema: &Schema, target: Target) -> Result<SchemaStats, String> {
@@ -154,22 +176,32 @@ impl Broken {
                 write_remedy(problem.rule, problem.remedy, None, line);
             }
             Cause::Rejected(target, construct, rule) => {
-                line.push(target.profile().name);
-                if rule.is_strict() {
-                    line.push("'s strict mode");
-                }
-                line.push(" does not accept ");
-                if let Value::Number(limit) = rule.value {
-                    line.push("more than ");
-                    line.number(limit);
-                    line.push(" ");
-                }
-                let (what, remedy) = construct.texts();
-                line.push(what);
-                write_remedy(rule, remedy, Some(target), line);
+                write_rejected(target, construct, rule, line);
             }
         }
     }
+}
+
+/// Writes "Anthropic's strict mode does not accept … (rule …); do …".
+const fn write_rejected<const N: usize>(
+    target: Target,
+    construct: Construct,
+    rule: &Rule,
+    line: &mut ConstString<N>,
+) {
+    line.push(target.profile().name);
+    if rule.is_strict() {
+        line.push("'s strict mode");
+    }
+    line.push(" does not accept ");
+    if let Value::Number(limit) = rule.value {
+        line.push("more than ");
+        line.number(limit);
+        line.push(" ");
+    }
+    let (what, remedy) = construct.texts();
+    line.push(what);
+    write_remedy(rule, remedy, Some(target), line);
 }
 
 /// Writes " (rule …); do …".

@@ -5,7 +5,9 @@ use serde_json::Value;
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image};
 use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
+use crate::provider::dialect::{
+    Choice, Dialect, JsonWriter, NameRules, RequestParts, RequestWriter,
+};
 use crate::provider::hosted_tool::HostedTool;
 #[cfg(feature = "http")]
 use crate::provider::http_api::{self, HttpApi};
@@ -94,6 +96,50 @@ const FORMAT: ResponseFormat = ResponseFormat {
 impl Dialect for Cohere {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, chat::parameters);
+    }
+
+    /// A choice is `REQUIRED` or `NONE`, and structured output can't be combined with tools (Cohere's
+    /// Python SDK, `V2ChatRequestToolChoice` and `JsonObjectResponseFormatV2`).
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let with_answer;
+        let parts = match parts.answer() {
+            Some(_) if !parts.is_empty() => {
+                let reason = "can't combine structured output with tools";
+                with_answer = parts.with_answer_tool(reason, out);
+                &with_answer
+            }
+            Some(format) => {
+                out.field(&["response_format"], |json| {
+                    json.object(|json| {
+                        json.word("type").string("json_object");
+                        json.word("json_schema").raw(&format.schema().to_json());
+                    });
+                });
+                parts
+            }
+            None => parts,
+        };
+        let parts = match parts.choice() {
+            Some(Choice::Tool(tool)) => parts.with_only(tool, out),
+            _ => parts.filtered(out),
+        };
+        out.tools(&["tools"], &parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        if parts.is_empty() {
+            return out.ignores_without_tools(&parts);
+        }
+        let choice = match parts.choice() {
+            Some(Choice::Required) => Some("REQUIRED"),
+            Some(Choice::None) => Some("NONE"),
+            _ => None,
+        };
+        if let Some(choice) = choice {
+            out.field(&["tool_choice"], |json| {
+                json.string(choice);
+            });
+        }
+        out.ignores_parallel(&parts);
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {

@@ -41,7 +41,7 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-use serde_json::{Number, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::provider::check;
@@ -51,15 +51,20 @@ use crate::provider::rules::{BrokenRule, Target};
 use crate::provider::stream::{self, Unsupported};
 use crate::provider::subset::Subset;
 use crate::provider::usage;
-use crate::spec::ToolSpec;
+use crate::spec::{Grammar, Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
 
+pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::dialects::*;
 pub use crate::provider::hosted_tool::{Refused, RefusedTool};
 #[cfg(feature = "http")]
 pub use crate::provider::http_api::HttpApi;
 pub use crate::provider::media::OmittedPart;
 pub use crate::provider::rendered::Rendered;
+pub use crate::provider::request::{
+    Choice, NamedTool, RequestError, RequestOptions, RequestParts, RequestWriter, ToolChoice,
+    ToolRequest,
+};
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::usage::Usage;
@@ -107,6 +112,23 @@ pub trait Dialect: Send + Sync {
     /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
     /// dialect [supports](Dialect::hosts).
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
+
+    /// Writes the fields of a request that belong to its tools: the tools themselves, which of them the
+    /// model may call, and so on. [`Registry::request`](crate::Registry::request) calls it.
+    ///
+    /// What the provider lacks is replaced by something else or left out, and
+    /// [noted](RequestWriter::note). By default, a request has the tools alone, under `tools`: all
+    /// of them, the [allowed](RequestParts::filtered) ones, or none. Other settings are noted.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let parts = match parts.choice() {
+            Some(Choice::None) => parts.without_tools(out),
+            _ => parts.filtered(out),
+        };
+        out.tools(&["tools"], &parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        out.ignores(&parts);
+    }
 
     /// Returns `true` if the provider has this hosted tool. By default it has none. For an
     /// [unchecked](HostedTool::unchecked) tool, only the shape should matter.
@@ -198,6 +220,21 @@ pub trait Dialect: Send + Sync {
         false
     }
 
+    /// Returns fields that the next request needs besides its messages, until the model has answered: the
+    /// container in which a program waits for the results of its calls. By default there are none.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({"role": "assistant", "content": [], "container": {"id": "container_1"}});
+    /// let fields = Anthropic::default().continuation(&response);
+    /// assert_eq!(json!(fields), json!({"container": "container_1"}));
+    /// ```
+    fn continuation(&self, _response: &Value) -> Map<String, Value> {
+        Map::new()
+    }
+
     /// Returns how many tokens a response used, if it says so.
     fn usage(&self, response: &Value) -> Option<Usage> {
         Usage::find(response)
@@ -271,6 +308,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).write_tools(tools, hosted, out);
     }
 
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        (**self).write_request(parts, out);
+    }
+
     fn hosts(&self, tool: &HostedTool) -> bool {
         (**self).hosts(tool)
     }
@@ -308,6 +349,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
         (**self).is_paused(response)
     }
 
+    fn continuation(&self, response: &Value) -> Map<String, Value> {
+        (**self).continuation(response)
+    }
+
     fn usage(&self, response: &Value) -> Option<Usage> {
         (**self).usage(response)
     }
@@ -338,13 +383,55 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 }
 
 /// Writes `name` and `description`, which have these keys with every provider.
+///
+/// The description has the grammar that no keyword of JSON Schema expresses.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
+    let mut prompt = tool.prompt();
+    if let (Some(freeform), Some(grammar @ Grammar::Lark(_))) = (tool.freeform(), tool.grammar()) {
+        let (key, rules) = (&freeform.key, grammar.definition());
+        let prompt = prompt.to_mut();
+        prompt.push_str(&format!(
+            "\n\n`{key}` must follow this Lark grammar:\n{rules}"
+        ));
+    }
+    write_name(tool, &prompt, out);
+}
+
+/// Writes `name` and `description` of a tool whose arguments are text. The description has what the
+/// schema of the parameter says.
+pub(crate) fn write_freeform_head(tool: &ToolSpec, out: &mut JsonWriter) {
+    let mut prompt = tool.prompt();
+    if let [property] = tool.properties() {
+        let notes =
+            reshape::text_notes(property, matches!(tool.grammar(), Some(Grammar::Regex(_))));
+        if !notes.is_empty() {
+            let prompt = prompt.to_mut();
+            prompt.push_str("\n\n");
+            prompt.push_str(&notes);
+        }
+    }
+    write_name(tool, &prompt, out);
+}
+
+fn write_name(tool: &ToolSpec, prompt: &str, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    let prompt = tool.prompt();
     // Bedrock rejects an empty description, and no provider requires one.
     if !(tool.is_dynamic() && prompt.trim().is_empty()) {
-        out.word("description").string(&prompt);
+        out.word("description").string(prompt);
     }
+}
+
+/// Writes who may call a tool: programs, which the provider names `program`, and perhaps the model.
+pub(crate) fn write_callers(tool: &ToolSpec, program: &str, out: &mut JsonWriter) {
+    let Some(programmatic) = tool.programmatic() else {
+        return;
+    };
+    out.word("allowed_callers").array(|out| {
+        if programmatic == Programmatic::Also {
+            out.string("direct");
+        }
+        out.string(program);
+    });
 }
 
 /// The names that a provider accepts.
@@ -431,7 +518,7 @@ pub(crate) fn strict_or_plain(
 pub(crate) fn wire_id(result: &ToolResult) -> Value {
     let number = match result.wire_id {
         WireId::Number => serde_json::from_str::<Number>(result.call_id()).ok(),
-        WireId::Text | WireId::Absent => None,
+        WireId::Text | WireId::Custom | WireId::Absent => None,
     };
     number.map_or_else(|| result.call_id().into(), Value::Number)
 }

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::content::Media;
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules, wire_id, write_head};
+use crate::provider::dialect::{
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter, wire_id,
+    write_head,
+};
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
 use crate::provider::http_api::{self, HttpApi};
@@ -291,6 +294,32 @@ impl Gemini {
         })
     }
 
+    /// Writes the form of the answer. Models before Gemini 3 reject it in a request with functions
+    /// (googleapis/js-genai#727).
+    fn write_answer(self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let Some(format) = parts.answer() else {
+            return;
+        };
+        let is_open_api = self.is_open_api && fits_open_api(format.schema());
+        let subset = if is_open_api { &OPEN_API } else { &JSON_SCHEMA };
+        let path: &[&str] = if is_open_api {
+            &["generationConfig", "responseSchema"]
+        } else {
+            &["generationConfig", "responseJsonSchema"]
+        };
+        match format.reduced(Target::Gemini, subset) {
+            Ok(schema) => {
+                out.field(&["generationConfig", "responseMimeType"], |json| {
+                    json.string("application/json");
+                });
+                out.field(path, |json| {
+                    json.raw(&schema);
+                });
+            }
+            Err(problem) => out.rejects_answer(&problem),
+        }
+    }
+
     fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
         write_head(tool, out);
         let schema = &tool.parameters();
@@ -339,6 +368,8 @@ const FORMAT: ResponseFormat = ResponseFormat {
         "PROHIBITED_CONTENT",
         "SPII",
     ],
+    custom: None,
+    has_origin: false,
 };
 
 impl Dialect for Gemini {
@@ -354,6 +385,58 @@ impl Dialect for Gemini {
                 });
             }
             hosted_tool::write(hosted, out);
+        });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        // The list of allowed names is one of functions.
+        let is_hosted = |tool: &NamedTool<'_>| matches!(tool, NamedTool::Hosted(_));
+        let filtered;
+        let needs_filter = parts
+            .only()
+            .is_some_and(|only| only.iter().any(is_hosted) || !parts.hosted().is_empty());
+        let parts = if needs_filter {
+            filtered = parts.filtered(out);
+            &filtered
+        } else {
+            parts
+        };
+        out.tools(&["tools"], parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        self.write_answer(parts, out);
+        out.ignores_parallel(parts);
+        if parts.tools().is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        let chosen;
+        let (mode, allowed) = match (parts.choice(), parts.only()) {
+            (Some(Choice::None), _) => ("NONE", None),
+            (Some(Choice::Tool(tool @ NamedTool::Function(_))), _) => {
+                chosen = [tool];
+                ("ANY", Some(&chosen[..]))
+            }
+            (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => return out.cannot_require(tool),
+            (Some(Choice::Required), only) => ("ANY", only),
+            // `AUTO` has no list of allowed names.
+            (_, Some(only)) => ("VALIDATED", Some(only)),
+            // With structured output, the default is another mode.
+            (Some(Choice::Auto), None) if parts.answer().is_none() => ("AUTO", None),
+            (_, None) => return,
+        };
+        out.field(&["toolConfig", "functionCallingConfig"], |json| {
+            json.object(|json| {
+                json.word("mode").string(mode);
+                if let Some(allowed) = allowed {
+                    json.word("allowedFunctionNames").array(|json| {
+                        for tool in allowed {
+                            if let NamedTool::Function(tool) = tool {
+                                json.string(&tool.name);
+                            }
+                        }
+                    });
+                }
+            });
         });
     }
 

@@ -225,7 +225,7 @@ pub(crate) fn select(
 const CONTAINERS: [&str; 4] = ["connector", "mcp", "mcp_toolset", "namespace"];
 
 /// Returns the names by which a model may call a hosted tool: its name, its type or its keys.
-fn names(tool: &HostedTool) -> Vec<&str> {
+pub(crate) fn names(tool: &HostedTool) -> Vec<&str> {
     let json = tool.json();
     let kind = json["type"].as_str();
     match (given_name(tool), kind, json) {
@@ -282,6 +282,36 @@ pub(crate) fn has_keys(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bo
     };
     let is_accepted = |key: &str| key != "type" && (tool.is_unchecked() || is_known(key));
     !members.is_empty() && members.keys().all(|key| is_accepted(key))
+}
+
+/// Writes an object that identifies a hosted tool in a list of allowed tools (OpenAI's Python SDK,
+/// `ToolChoiceAllowedParam`).
+pub(crate) fn write_reference(tool: &HostedTool, out: &mut JsonWriter) {
+    let json = tool.json();
+    out.object(|out| {
+        for key in ["type", "server_label", "name"] {
+            if let Some(value) = json[key].as_str() {
+                out.word(key).string(value);
+            }
+        }
+    });
+}
+
+/// Writes a hosted tool with another member, unless it has that already.
+pub(crate) fn write_with(tool: &HostedTool, key: &'static str, json: &str, out: &mut JsonWriter) {
+    match tool.json() {
+        Value::Object(members) if !members.contains_key(key) => {
+            out.object(|out| {
+                for (key, value) in members {
+                    out.key(key).raw(&value.to_string());
+                }
+                out.word(key).raw(json);
+            });
+        }
+        json => {
+            out.raw(&json.to_string());
+        }
+    }
 }
 
 pub(crate) fn write(hosted: &[HostedTool], out: &mut JsonWriter) {

@@ -93,6 +93,8 @@ const FORMAT: ResponseFormat = ResponseFormat {
     arguments: "params.arguments",
     stop_reason: "",
     truncated: &[],
+    custom: None,
+    has_origin: false,
 };
 
 /// JSON-RPC's "invalid params", which MCP requires for an unknown tool (`server/tools`, "Error

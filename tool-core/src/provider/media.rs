@@ -284,7 +284,9 @@ impl WrittenResult {
         let name = result.name();
         let call = match result.wire_id {
             WireId::Absent => String::new(),
-            WireId::Text | WireId::Number => format!(", call {}", result.call_id()),
+            WireId::Text | WireId::Custom | WireId::Number => {
+                format!(", call {}", result.call_id())
+            }
         };
         let label = format!("Output of the tool {name}{call}. The user did not write it:");
         Some((label, std::mem::take(&mut self.after)))

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image};
-use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
+use crate::provider::chat::{self, ChatRequest};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, RequestParts, RequestWriter};
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
 use crate::provider::http_api::{self, HttpApi};
@@ -114,7 +114,24 @@ const FORMAT: ResponseFormat = ResponseFormat {
 
 impl Dialect for Mistral {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        chat::write_tools(tools, hosted, out, chat::parameters);
+        chat::write_tools(tools, hosted, out, |tool, out| {
+            chat::parameters(tool, out);
+            if tool.strict() == Some(true) {
+                out.word("strict").boolean(true);
+            }
+        });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        const FORM: ChatRequest = ChatRequest {
+            required: "any",
+            has_allowed_tools: false,
+            has_custom_tools: false,
+        };
+        chat::write_request(self, &FORM, parts, out);
+        if let Some(format) = parts.answer() {
+            chat::write_answer(&format.schema().to_json(), true, out);
+        }
     }
 
     fn hosts(&self, tool: &HostedTool) -> bool {

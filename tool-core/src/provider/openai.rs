@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{ToolCall, ToolResult, WireId};
 use crate::content::{Audio, Content, Image};
-use crate::provider::chat;
+use crate::provider::answer;
+use crate::provider::chat::{self, ChatRequest};
 use crate::provider::dialect::{
-    Dialect, JsonWriter, NameRules, strict_or_plain, wire_id, write_head,
+    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    strict_or_plain, wire_id, write_callers, write_freeform_head, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
@@ -15,10 +17,14 @@ use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
 use crate::provider::profile::{Construct, Count, Profile};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
+use crate::provider::response::{
+    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+};
 use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, has_lookaround};
+use crate::schema::Kind;
+use crate::spec::{Grammar, OutputValues, ToolSpec};
 use crate::tool::ToolEntry;
 
 const GUIDE: Source = Source::new(
@@ -205,13 +211,34 @@ pub(crate) const STRICT: Subset = Subset {
 };
 
 #[cfg(feature = "docs")]
+const CHAT: OpenAiChat = OpenAiChat {
+    is_strict: false,
+    has_functions_only: false,
+};
+
+#[cfg(feature = "docs")]
+const RESPONSES_API: OpenAiResponses = OpenAiResponses {
+    is_strict: false,
+    has_functions_only: false,
+};
+
+#[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("OpenAI Chat", &OpenAiChat { is_strict: false }),
-    ("OpenAI Chat, strict", &OpenAiChat { is_strict: true }),
-    ("OpenAI Responses", &OpenAiResponses { is_strict: false }),
+    ("OpenAI Chat", &CHAT),
+    (
+        "OpenAI Chat, strict",
+        &OpenAiChat {
+            is_strict: true,
+            ..CHAT
+        },
+    ),
+    ("OpenAI Responses", &RESPONSES_API),
     (
         "OpenAI Responses, strict",
-        &OpenAiResponses { is_strict: true },
+        &OpenAiResponses {
+            is_strict: true,
+            ..RESPONSES_API
+        },
     ),
 ];
 
@@ -223,6 +250,7 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiChat {
     is_strict: bool,
+    has_functions_only: bool,
 }
 
 impl OpenAiChat {
@@ -263,20 +291,71 @@ impl OpenAiChat {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> OpenAiChat {
-        OpenAiChat { is_strict: true }
+        OpenAiChat {
+            is_strict: true,
+            has_functions_only: false,
+        }
+    }
+
+    /// Writes [free-form](macro@crate::tool#free-form-tools) tools as functions too, for servers and
+    /// models without custom tools. OpenAI's models have them since GPT-5.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Runs a query.
+    /// #[tool(freeform)]
+    /// fn run_sql(sql: &str) -> usize {
+    ///     sql.len()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![run_sql]).build()?;
+    /// let tools = json!(registry.render(&OpenAiChat::default()));
+    /// assert_eq!(tools[0]["type"], "custom");
+    /// let tools = json!(registry.render(&OpenAiChat::default().functions_only()));
+    /// assert_eq!(tools[0]["type"], "function");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn functions_only(mut self) -> OpenAiChat {
+        self.has_functions_only = true;
+        self
     }
 }
 
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        chat::write_tools(tools, hosted, out, |tool, out| {
-            if self.is_strict {
+        let schema = |tool: &ToolEntry, out: &mut JsonWriter| {
+            if tool.strict().unwrap_or(self.is_strict) {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &STRICT, "parameters", out);
             } else {
                 chat::parameters(tool, out);
             }
+        };
+        out.array(|out| {
+            for tool in tools {
+                if tool.is_freeform() && !self.has_functions_only {
+                    write_custom_chat(tool, out);
+                } else {
+                    chat::write_tool(tool, out, schema);
+                }
+            }
+            hosted_tool::write(hosted, out);
         });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let form = ChatRequest {
+            required: "required",
+            has_allowed_tools: true,
+            has_custom_tools: !self.has_functions_only,
+        };
+        chat::write_request(self, &form, parts, out);
+        if let Some((schema, is_strict)) = answer_schema(parts, out) {
+            chat::write_answer(&schema, is_strict, out);
+        }
     }
 
     /// OpenAI documents none. Servers that imitate it may have some: use
@@ -339,6 +418,7 @@ impl Dialect for OpenAiChat {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiResponses {
     is_strict: bool,
+    has_functions_only: bool,
 }
 
 impl OpenAiResponses {
@@ -364,7 +444,17 @@ impl OpenAiResponses {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn strict() -> OpenAiResponses {
-        OpenAiResponses { is_strict: true }
+        OpenAiResponses {
+            is_strict: true,
+            has_functions_only: false,
+        }
+    }
+
+    /// Writes [free-form](macro@crate::tool#free-form-tools) tools as functions too, as
+    /// [`OpenAiChat::functions_only`] does.
+    pub fn functions_only(mut self) -> OpenAiResponses {
+        self.has_functions_only = true;
+        self
     }
 }
 
@@ -389,6 +479,103 @@ const HOSTED: [&str; 17] = [
     "web_search_preview_2025_03_11",
 ];
 
+/// What `include` adds to the items of hosted tools (OpenAI's Python SDK, `ResponseIncludable`).
+const INCLUDED: [(&str, &str); 8] = [
+    ("file_search", "file_search_call.results"),
+    ("web_search", "web_search_call.action.sources"),
+    ("web_search_2025_08_26", "web_search_call.action.sources"),
+    ("web_search_preview", "web_search_call.action.sources"),
+    (
+        "web_search_preview_2025_03_11",
+        "web_search_call.action.sources",
+    ),
+    ("code_interpreter", "code_interpreter_call.outputs"),
+    ("computer", "computer_call_output.output.image_url"),
+    (
+        "computer_use_preview",
+        "computer_call_output.output.image_url",
+    ),
+];
+
+/// The hosted tools that a choice may name (OpenAI's Python SDK, `ToolChoiceTypesParam` and the other
+/// members of `response_create_params.ToolChoice`).
+const CHOOSABLE: [&str; 11] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "mcp",
+    "shell",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
+/// Returns the schema of the answer, and `true` if it is strict. Whatever strict mode rejects is
+/// described to the model and not enforced by the provider, which is noted.
+fn answer_schema(parts: &RequestParts<'_>, out: &mut RequestWriter) -> Option<(String, bool)> {
+    let format = parts.answer()?;
+    match format.reduced(Target::OpenAiStrict, &STRICT) {
+        Ok(schema) => Some((schema, true)),
+        Err(problem) => {
+            out.note(format!(
+                "OpenAI's strict mode does not accept the schema of the answer ({problem}); it is \
+                 sent as not strict"
+            ));
+            Some((format.schema().to_json(), false))
+        }
+    }
+}
+
+/// Writes `tool_choice` of the Responses API.
+fn write_choice(parts: &RequestParts<'_>, has_custom_tools: bool, out: &mut RequestWriter) {
+    let write_tool = |tool: &NamedTool<'_>, json: &mut JsonWriter| match tool {
+        NamedTool::Function(tool) => {
+            let kind = if has_custom_tools && tool.is_freeform() {
+                "custom"
+            } else {
+                "function"
+            };
+            json.object(|json| {
+                json.word("type").string(kind);
+                json.word("name").string(&tool.name);
+            });
+        }
+        NamedTool::Hosted(tool) => hosted_tool::write_reference(tool, json),
+    };
+    let path = &["tool_choice"];
+    let mut word = |word: &str| {
+        out.field(path, |json| {
+            json.string(word);
+        });
+    };
+    match (parts.choice(), parts.only()) {
+        (Some(Choice::None), _) => word("none"),
+        (Some(Choice::Tool(NamedTool::Hosted(tool))), _)
+            if !hosted_tool::is_of_type(tool, |name| CHOOSABLE.contains(&name)) =>
+        {
+            out.cannot_require(tool);
+        }
+        (Some(Choice::Tool(tool)), _) => out.field(path, |json| write_tool(&tool, json)),
+        (choice, Some(only)) => out.field(path, |json| {
+            json.object(|json| {
+                json.word("type").string("allowed_tools");
+                chat::write_allowed(choice, json);
+                json.word("tools").array(|json| {
+                    for tool in only {
+                        write_tool(tool, json);
+                    }
+                });
+            });
+        }),
+        (Some(Choice::Required), None) => word("required"),
+        (Some(Choice::Auto), None) => word("auto"),
+        (None, None) => {}
+    }
+}
+
 const RESPONSES: ResponseFormat = ResponseFormat {
     response: "a response of OpenAI",
     call: "a call in `output`",
@@ -398,26 +585,100 @@ const RESPONSES: ResponseFormat = ResponseFormat {
     arguments: "arguments",
     stop_reason: "status",
     truncated: &["incomplete"],
+    custom: Some(&CustomCalls {
+        kind: "custom_tool_call",
+        name: "name",
+        input: "input",
+    }),
+    has_origin: true,
 };
+
+/// Returns `true` for an item that is a call of a function or of a custom tool.
+fn is_call(item: &Value) -> bool {
+    is_type(item, "function_call") || RESPONSES.is_custom(item)
+}
 
 impl Dialect for OpenAiResponses {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        let is_hosted = |tool: &HostedTool| is_type(tool.json(), "programmatic_tool_calling");
+        let has_programs = hosted.iter().any(is_hosted);
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    out.word("type").string("function");
-                    write_head(tool, out);
-                    if self.is_strict {
-                        let target = Target::OpenAiStrict;
-                        strict_or_plain(tool, target, &STRICT, "parameters", out);
+                    if tool.is_freeform() && !self.has_functions_only {
+                        out.word("type").string("custom");
+                        write_freeform_head(tool, out);
+                        if let Some(grammar) = tool.grammar() {
+                            out.word("format").object(|out| {
+                                out.word("type").string("grammar");
+                                write_grammar(grammar, out);
+                            });
+                        }
                     } else {
-                        out.word("parameters").raw(tool.portable_json());
-                        out.word("strict").boolean(false);
+                        out.word("type").string("function");
+                        write_head(tool, out);
+                        if tool.strict().unwrap_or(self.is_strict) {
+                            let target = Target::OpenAiStrict;
+                            strict_or_plain(tool, target, &STRICT, "parameters", out);
+                        } else {
+                            out.word("parameters").raw(tool.portable_json());
+                            out.word("strict").boolean(false);
+                        }
+                        // Without a program, nobody reads it.
+                        if let (true, Some(_), Some(schema)) =
+                            (has_programs, tool.programmatic(), structured_output(tool))
+                        {
+                            out.word("output_schema").raw(schema);
+                        }
+                    }
+                    if has_programs {
+                        write_callers(tool, "programmatic", out);
                     }
                 });
             }
             hosted_tool::write(hosted, out);
         });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        out.tools(&["tools"], parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        if let Some((schema, is_strict)) = answer_schema(parts, out) {
+            out.field(&["text", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("name").string(answer::NAME);
+                    json.word("schema").raw(&schema);
+                    json.word("strict").boolean(is_strict);
+                });
+            });
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        write_choice(parts, !self.has_functions_only, out);
+        if let Some(is_allowed) = parts.parallel() {
+            out.field(&["parallel_tool_calls"], |json| {
+                json.boolean(is_allowed);
+            });
+        }
+        let types = parts.hosted().iter();
+        let types: Vec<_> = types
+            .filter_map(|tool| tool.json()["type"].as_str())
+            .collect();
+        let included = INCLUDED.iter().filter(|(name, _)| types.contains(name));
+        let mut included: Vec<_> = included.map(|(_, field)| *field).collect();
+        included.dedup();
+        if parts.has_hosted_results() && !included.is_empty() {
+            out.field(&["include"], |json| {
+                json.array(|json| {
+                    for field in included {
+                        json.string(field);
+                    }
+                });
+            });
+        }
     }
 
     /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
@@ -444,7 +705,7 @@ impl Dialect for OpenAiResponses {
 
     fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         let items = RESPONSES.array(response, "output")?;
-        RESPONSES.calls(response, items, |item| is_type(item, "function_call"))
+        RESPONSES.calls(response, items, is_call)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
@@ -473,11 +734,20 @@ impl Dialect for OpenAiResponses {
                 let text = |text| json!({ "type": "input_text", "text": text });
                 Value::Array(responses_parts(result).into_blocks(text))
             };
-            json!({
-                "type": "function_call_output",
+            let kind = if result.wire_id == WireId::Custom {
+                "custom_tool_call_output"
+            } else {
+                "function_call_output"
+            };
+            let mut item = json!({
+                "type": kind,
                 "call_id": wire_id(result),
                 "output": output,
-            })
+            });
+            if let Some(caller) = result.caller() {
+                item["caller"] = caller.clone();
+            }
+            item
         };
         results.iter().map(item).collect()
     }
@@ -489,6 +759,44 @@ impl Dialect for OpenAiResponses {
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::OpenAiStrict, tools)
     }
+}
+
+/// Writes a custom tool of Chat Completions (`ChatCompletionCustomToolParam` of OpenAI's Python SDK).
+fn write_custom_chat(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.object(|out| {
+        out.word("type").string("custom");
+        out.word("custom").object(|out| {
+            write_freeform_head(tool, out);
+            if let Some(grammar) = tool.grammar() {
+                out.word("format").object(|out| {
+                    out.word("type").string("grammar");
+                    out.word("grammar")
+                        .object(|out| write_grammar(grammar, out));
+                });
+            }
+        });
+    });
+}
+
+fn write_grammar(grammar: &Grammar, out: &mut JsonWriter) {
+    out.word("syntax").string(grammar.syntax());
+    out.word("definition").string(grammar.definition());
+}
+
+/// Returns the schema of results that are objects or arrays: other results may be text that is not
+/// JSON.
+fn structured_output(tool: &ToolSpec) -> Option<&str> {
+    let is_structured = match tool.output() {
+        Some(schema) => matches!(
+            schema.kind,
+            Kind::Object(_) | Kind::Map(_) | Kind::Array(_) | Kind::Tuple(_)
+        ),
+        None => {
+            let parts = tool.dynamic_parts();
+            parts.is_some_and(|parts| parts.output_values == OutputValues::Objects)
+        }
+    };
+    is_structured.then(|| tool.output_json()).flatten()
 }
 
 /// Writes a part for the user's message after the results. Tool messages contain text alone

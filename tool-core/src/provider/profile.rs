@@ -66,6 +66,8 @@ pub(crate) enum Construct {
     Nesting,
     /// An enum of more than [`LARGE_ENUM`] values, by the characters of its values.
     LargeEnum,
+    /// A tool that programs call.
+    Programmatic,
 }
 
 /// The number of values from which on [`Construct::LargeEnum`] applies.
@@ -104,6 +106,7 @@ impl Construct {
                 "characters in an enum of more than 250 values",
                 "use a `String`",
             ),
+            Construct::Programmatic => ("tools that programs call", "remove `programmatic`"),
         }
     }
 }

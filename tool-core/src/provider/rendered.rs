@@ -32,8 +32,7 @@ impl Rendered {
         tools: &[ToolEntry],
         hosted: &[HostedTool],
     ) -> Rendered {
-        let capacity = tools.iter().map(|tool| capacity(tool)).sum();
-        let mut out = JsonWriter::with_capacity(capacity);
+        let mut out = JsonWriter::with_capacity(Rendered::capacity(tools));
         let (tools, mut refused) = hosted_tool::accepted(dialect, tools);
         let (hosted, refused_hosted) = hosted_tool::select(dialect, &tools, hosted);
         refused.extend(refused_hosted);
@@ -43,6 +42,23 @@ impl Rendered {
             broken: dialect.broken_rules(&tools, &hosted),
             refused,
         }
+    }
+
+    pub(crate) fn from_parts(
+        json: String,
+        broken: Vec<BrokenRule>,
+        refused: Vec<RefusedTool>,
+    ) -> Rendered {
+        Rendered {
+            json,
+            broken,
+            refused,
+        }
+    }
+
+    /// Estimates the bytes of these tools.
+    pub(crate) fn capacity(tools: &[ToolEntry]) -> usize {
+        tools.iter().map(|tool| capacity(tool)).sum()
     }
 
     /// Returns the JSON text.

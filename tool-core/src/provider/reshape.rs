@@ -16,7 +16,7 @@ use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
     ArrayRule, Direction, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
-    StringRule, Strings,
+    StringRule, Strings, Text,
 };
 use crate::spec::ToolSpec;
 
@@ -33,6 +33,16 @@ pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter)
     } else {
         write(&tool.parameters(), subset, out);
     }
+}
+
+/// Returns what the schema of a string says, as text. A dialect sends the pattern by other means if
+/// `has_pattern` is set.
+pub(crate) fn text_notes(property: &Property, has_pattern: bool) -> String {
+    let mut schema = *property.schema;
+    if let (Kind::String(rule), true) = (&mut schema.kind, has_pattern) {
+        rule.pattern = Text::EMPTY;
+    }
+    Notes::as_member(property, &schema, &Subset::BASE).text()
 }
 
 /// Writes a whole schema with its definitions.

@@ -47,6 +47,18 @@ pub(crate) struct ResponseFormat {
     pub(crate) stop_reason: &'static str,
     /// The reasons that mean that the model stopped in the middle of its output.
     pub(crate) truncated: &'static [&'static str],
+    /// The form of calls whose arguments are text, if there are any.
+    pub(crate) custom: Option<&'static CustomCalls>,
+    /// Set when a call may have a `caller` and a `namespace`.
+    pub(crate) has_origin: bool,
+}
+
+/// The form of calls whose arguments are text.
+pub(crate) struct CustomCalls {
+    /// Their `type`.
+    pub(crate) kind: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) input: &'static str,
 }
 
 impl ResponseFormat {
@@ -109,6 +121,8 @@ impl ResponseFormat {
             && is_call(item)
         {
             call.is_truncated = match &call.arguments {
+                // Nothing shows where free-form text ends.
+                Arguments::Freeform(_) => true,
                 // Complete text is valid JSON.
                 Arguments::Text(text) => {
                     text.trim_ascii().is_empty() || call.parse_error().is_some()
@@ -124,8 +138,10 @@ impl ResponseFormat {
     ///
     /// Invalid arguments are no error here: the tool rejects them, in a result that the model reads.
     pub(crate) fn call(&self, index: usize, item: &Value) -> Result<ToolCall, ResponseError> {
-        let Some(name) = find(item, self.name).as_str() else {
-            return Err(self.incomplete(self.name));
+        let custom = self.custom.filter(|custom| is_type(item, custom.kind));
+        let name_path = custom.map_or(self.name, |custom| custom.name);
+        let Some(name) = find(item, name_path).as_str() else {
+            return Err(self.incomplete(name_path));
         };
         let (id, wire_id) = match find(item, self.id) {
             Value::String(id) if !(id.is_empty() && self.id_is_optional) => {
@@ -135,9 +151,32 @@ impl ResponseFormat {
             _ if self.id_is_optional => (format!("call_{index}"), WireId::Absent),
             _ => return Err(self.incomplete(self.id)),
         };
-        let mut call = ToolCall::new(id, name, find(item, self.arguments).clone());
-        call.wire_id = wire_id;
+        let mut call = if let Some(custom) = custom {
+            let text = find(item, custom.input).as_str().unwrap_or_default();
+            let mut call = ToolCall::new(id, name, Arguments::Freeform(text.to_owned()));
+            call.wire_id = WireId::Custom;
+            call
+        } else {
+            let mut call = ToolCall::new(id, name, find(item, self.arguments).clone());
+            call.wire_id = wire_id;
+            call
+        };
+        if self.has_origin {
+            let caller = &item["caller"];
+            // Calls of the model itself need no caller.
+            if caller.is_object() && !is_type(caller, "direct") {
+                call = call.with_caller(caller.clone());
+            }
+            if let Some(namespace) = item["namespace"].as_str() {
+                call = call.with_namespace(namespace);
+            }
+        }
         Ok(call)
+    }
+
+    /// Returns `true` for a call whose arguments are text.
+    pub(crate) fn is_custom(&self, item: &Value) -> bool {
+        self.custom.is_some_and(|custom| is_type(item, custom.kind))
     }
 
     /// Returns the error "not a chat completion: …".

@@ -100,6 +100,13 @@ pub enum StreamEvent {
         /// JSON text that continues the earlier pieces.
         piece: String,
     },
+    /// A piece of the text of a call whose arguments are [free-form](crate::Arguments::Freeform).
+    Freeform {
+        /// The position of the call; see [`StreamEvent::CallStarted`].
+        index: usize,
+        /// Text that continues the earlier pieces.
+        piece: String,
+    },
     /// A complete call, which can run before the response ends. Calls without arguments, and calls whose
     /// arguments are not JSON, are complete only once something else follows them. A call that the end
     /// of the response cut off is [marked](ToolCall::truncated), so that no tool runs for it.
@@ -239,7 +246,7 @@ pub(crate) fn is_complete(arguments: &Arguments) -> bool {
             text.trim_ascii_start().starts_with('{')
                 && serde_json::from_str::<IgnoredAny>(text).is_ok()
         }
-        Arguments::Json(_) => false,
+        Arguments::Json(_) | Arguments::Freeform(_) => false,
     }
 }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image};
-use crate::provider::chat;
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules};
+use crate::provider::chat::{self, ChatRequest};
+use crate::provider::dialect::{Dialect, JsonWriter, NameRules, RequestParts, RequestWriter};
 use crate::provider::hosted_tool::{self, HostedTool};
 #[cfg(feature = "http")]
 use crate::provider::http_api::{self, HttpApi};
@@ -154,6 +154,23 @@ impl Dialect for XAi {
             out.word("parameters");
             reshape::write_tool(tool, &SUBSET, out);
         });
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        const FORM: ChatRequest = ChatRequest {
+            required: "required",
+            has_allowed_tools: false,
+            has_custom_tools: false,
+        };
+        chat::write_request(self, &FORM, parts, out);
+        match parts
+            .answer()
+            .map(|format| format.reduced(Target::XAi, &SUBSET))
+        {
+            Some(Ok(schema)) => chat::write_answer(&schema, true, out),
+            Some(Err(problem)) => out.rejects_answer(&problem),
+            None => {}
+        }
     }
 
     /// xAI has none here. Its tools are for its Responses API, which

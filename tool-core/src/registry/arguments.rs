@@ -50,6 +50,7 @@ impl Registry {
         Some(ArgumentsReader {
             check: Incremental::new(parameters, is_lenient),
             inner: Arc::clone(&self.0),
+            is_freeform: false,
             tool,
         })
     }
@@ -68,6 +69,8 @@ pub struct ArgumentsReader {
     inner: Arc<Inner>,
     tool: ToolEntry,
     check: Incremental,
+    /// Set while the string of free-form arguments is open.
+    is_freeform: bool,
 }
 
 impl ArgumentsReader {
@@ -78,6 +81,38 @@ impl ArgumentsReader {
         if catch(|| self.check.push(piece)).is_err() {
             self.check.give_up();
         }
+    }
+
+    /// Adds a piece of [free-form](crate::Arguments::Freeform) text. For a tool of another kind it is a
+    /// piece of the JSON text.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Runs a query.
+    /// #[tool(freeform)]
+    /// fn run_sql(#[param(length = ..=20)] sql: &str) -> usize {
+    ///     sql.len()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![run_sql]).build()?;
+    /// let mut arguments = registry.arguments("run_sql").unwrap();
+    /// arguments.push_freeform("SELECT \"a\"");
+    /// arguments.push_freeform(" FROM b");
+    /// assert_eq!(arguments.finish().unwrap(), r#"{"sql":"SELECT \"a\" FROM b"}"#);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn push_freeform(&mut self, piece: &str) {
+        let Some(freeform) = self.tool.freeform() else {
+            return self.push(piece);
+        };
+        let whole = freeform.arguments(piece);
+        let empty = freeform.arguments("");
+        // Both end with `"}`, and before the text they are alike.
+        let head = empty.len() - 2;
+        let from = if self.is_freeform { head } else { 0 };
+        self.is_freeform = true;
+        self.push(&whole[from..whole.len() - 2]);
     }
 
     /// Returns `true` if a call with this text is rejected, however it goes on.
@@ -110,11 +145,13 @@ impl ArgumentsReader {
             return None;
         }
         let violations = self.check.all_violations();
-        Some(if violations.is_empty() {
+        let mut error = if violations.is_empty() {
             ToolError::malformed_json(&self.tool.name, "the text is not JSON")
         } else {
             ToolError::invalid_arguments(&self.tool.name, violations.clone())
-        })
+        };
+        error.offer(self.tool.offered_example());
+        Some(error)
     }
 
     /// Returns the whole text if a call with it is accepted. Decodes it once, because types may reject
@@ -123,7 +160,10 @@ impl ArgumentsReader {
     /// # Errors
     ///
     /// Returns the error of a call with this text, with all violations.
-    pub fn finish(self) -> Result<String, ToolError> {
+    pub fn finish(mut self) -> Result<String, ToolError> {
+        if self.is_freeform {
+            self.push("\"}");
+        }
         let verdict = self.check.verdict();
         let text = self.check.into_text();
         // A type may reject what its schema allows.

@@ -19,6 +19,7 @@ use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
 use crate::call::error::ToolError;
+use crate::call::origin::ResultHead;
 use crate::call::{Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
@@ -85,7 +86,7 @@ pub(super) fn run_sync(
         })
     });
     let coercions = input.finish();
-    let result = to_result(input.take_head(), coercions, outcome);
+    let result = to_result(input.take_head(), coercions, outcome, Some(&tool));
     telemetry.finish(&result);
     result
 }
@@ -103,7 +104,7 @@ pub(super) fn run_async(
         let mut input = input(inner, &tool, call, depth);
         let outcome = invoke_async(invoke, &input).await;
         let coercions = input.finish();
-        let result = to_result(input.take_head(), coercions, outcome);
+        let result = to_result(input.take_head(), coercions, outcome, Some(&tool));
         telemetry.finish(&result);
         result
     })
@@ -126,8 +127,9 @@ pub(super) fn run_full(
         // The runtime is code of the application too.
         let result = Caught::new(pin!(running)).await;
         let result = result.unwrap_or_else(|panic| {
-            let failed = to_result(head, Vec::new(), Err(CallFailure::Panicked(panic)));
-            without_hooks(&inner.policy, failed)
+            let failure = Err(CallFailure::Panicked(panic));
+            let failed = to_result(head.call, Vec::new(), failure, None);
+            without_hooks(&inner.policy, failed.with_origin(head.origin))
         });
         telemetry.finish(&result);
         result
@@ -168,7 +170,7 @@ pub(super) fn validate_call(
         input.finish();
         failure
     };
-    Err(to_error(&tool.name, failure))
+    Err(to_error(&tool.name, failure, Some(tool)))
 }
 
 /// Answers a call of a tool that does not exist.
@@ -201,7 +203,7 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         is_lenient: inner.policy.is_lenient,
         is_rounded: call.arguments.is_rounded(),
     };
-    let text = call.arguments.into_text();
+    let text = call.arguments.into_text_with(|text| freeform(tool, text));
     let head = CallHead {
         id: call.id,
         name: call.name,
@@ -215,6 +217,23 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         text,
         options,
     )
+}
+
+/// Returns the JSON text of free-form arguments.
+#[cold]
+fn freeform(tool: &ToolEntry, text: String) -> String {
+    match tool.freeform() {
+        Some(freeform) => freeform.arguments(&text),
+        None => text,
+    }
+}
+
+/// Converts free-form arguments to JSON.
+fn as_json(tool: &ToolEntry, arguments: Arguments) -> Arguments {
+    match arguments {
+        Arguments::Freeform(text) => Arguments::Text(freeform(tool, text)),
+        other => other,
+    }
 }
 
 /// Runs a sync tool, at its depth.
@@ -252,11 +271,16 @@ fn too_deep() -> CallOutcome {
 }
 
 #[inline]
-fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> ToolResult {
+fn to_result(
+    head: CallHead,
+    coercions: Vec<Coercion>,
+    outcome: CallOutcome,
+    tool: Option<&ToolEntry>,
+) -> ToolResult {
     match outcome {
         Ok(outcome) => ToolResult::of_outcome(head, outcome, coercions),
         Err(failure) => {
-            let error = to_error(&head.name, failure);
+            let error = to_error(&head.name, failure, tool);
             ToolResult::from_output(head, Err(error), coercions)
         }
     }
@@ -265,13 +289,21 @@ fn to_result(head: CallHead, coercions: Vec<Coercion>, outcome: CallOutcome) -> 
 /// Boxes the error here, so that a successful call reserves no space for it.
 #[cold]
 #[allow(clippy::unnecessary_box_returns)]
-fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
+fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<ToolError> {
+    // A caller that uses another name, such as the original one, may use other keys too.
+    let entry = entry.filter(|entry| entry.name == tool);
+    let example = || entry.and_then(|entry| entry.offered_example());
     Box::new(match failure {
         CallFailure::Arguments(ArgumentError::Malformed(problem)) => {
-            ToolError::malformed_json(tool, &problem)
+            let mut error = ToolError::malformed_json(tool, &problem);
+            // Arguments that the response cut off may have fitted.
+            error.offer(example().filter(|_| problem != TRUNCATED));
+            error
         }
         CallFailure::Arguments(ArgumentError::Invalid(invalid)) => {
-            ToolError::invalid_arguments(tool, invalid.0)
+            let mut error = ToolError::invalid_arguments(tool, invalid.0);
+            error.offer(example());
+            error
         }
         CallFailure::Arguments(ArgumentError::MissingContext(ty)) => {
             let detail = format!(
@@ -299,11 +331,12 @@ fn to_error(tool: &str, failure: CallFailure) -> Box<ToolError> {
 async fn run_with_hooks(
     inner: &Arc<Inner>,
     tool: ToolEntry,
-    call: ToolCall,
-    head: &CallHead,
+    mut call: ToolCall,
+    head: &ResultHead,
     scope: Scope,
     depth: u32,
 ) -> ToolResult {
+    call.arguments = as_json(&tool, call.arguments);
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
     let policy = &inner.policy;
@@ -313,12 +346,19 @@ async fn run_with_hooks(
         call: call.clone(),
         registry: policy.context.clone(),
     });
+    let with_examples = tool.has_examples().then(|| tool.clone());
     let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);
     let (outcome, coercions) = match token {
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
     };
-    let mut result = to_result(head.clone(), coercions, outcome);
+    let result = to_result(
+        head.call.clone(),
+        coercions,
+        outcome,
+        with_examples.as_ref(),
+    );
+    let mut result = result.with_origin(head.origin.clone());
     map_message(policy, &mut result);
     for (hook, hook_call) in policy.after.iter().zip(hook_call.iter().cycle()) {
         let coercions = std::mem::take(&mut result.coercions);
@@ -329,7 +369,8 @@ async fn run_with_hooks(
             Ok(result) => result.with_head(head.clone()),
             Err(panic) => {
                 let failure = CallFailure::Panicked(panic);
-                let mut failed = to_result(head.clone(), Vec::new(), Err(failure));
+                let failed = to_result(head.call.clone(), Vec::new(), Err(failure), None);
+                let mut failed = failed.with_origin(head.origin.clone());
                 if let (Some(error), Some(replaced)) = (failed.error_mut(), replaced) {
                     error.set_replaced(replaced);
                 }
@@ -396,7 +437,7 @@ async fn run_gated(
                 return (Ok(outcome), Vec::new());
             }
             Some(Decision::Change(arguments)) => {
-                call.arguments = arguments.clone();
+                call.arguments = as_json(&tool, arguments.clone());
                 is_changed = true;
             }
             Some(Decision::Allow) | None => {}
@@ -463,7 +504,7 @@ async fn run_before_hooks(
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
             Ok(Gate::Change(arguments)) => {
-                input.set_arguments(arguments);
+                input.set_arguments(as_json(tool, arguments));
                 validate(tool, input, hook_call)?;
             }
             Ok(Gate::Answer(answer)) => {

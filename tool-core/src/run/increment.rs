@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{CallState, Decided, Round, Run, RunCall, RunSettings, VERSION};
 use crate::call::{Decision, Hold, ToolCall, ToolResult};
@@ -61,6 +61,9 @@ pub(super) struct ResponseChange {
     pub(super) response: Option<Arc<Value>>,
     /// The messages to add at once.
     pub(super) turn: Vec<Arc<Value>>,
+    /// The fields of the next request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(super) continuation: Map<String, Value>,
 }
 
 impl Run {
@@ -107,6 +110,7 @@ impl Run {
             Change::Message(message) => {
                 Arc::make_mut(&mut self.state.messages).push(message);
                 self.state.spent = super::Spent::default();
+                self.state.continuation.clear();
                 self.state.is_cancelled = false;
             }
             Change::Response(change) => {
@@ -118,7 +122,9 @@ impl Run {
                     is_paused,
                     response,
                     turn,
+                    continuation,
                 } = *change;
+                self.state.continuation = continuation;
                 self.state.spent.rounds = self.state.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 self.state.spent.calls = self.state.spent.calls.saturating_add(count);

@@ -48,6 +48,25 @@ impl<const N: usize> ConstString<N> {
         self.push(digit);
     }
 
+    /// Appends an integer in decimal.
+    pub(crate) const fn integer(&mut self, number: i128) {
+        if number < 0 {
+            self.push("-");
+        }
+        let number = number.unsigned_abs();
+        // Nine digits at a time, which fit into every `usize`.
+        let high = number / 10_u128.pow(9);
+        if high == 0 {
+            return self.number(number as usize);
+        }
+        self.integer(high.cast_signed());
+        let mut place = 10_u128.pow(8);
+        while place > 0 {
+            self.number((number / place % 10) as usize);
+            place /= 10;
+        }
+    }
+
     pub(crate) const fn as_str(&self) -> &str {
         let (text, _) = self.bytes.split_at(self.length);
         match core::str::from_utf8(text) {
@@ -76,6 +95,11 @@ mod tests {
         for number in [0, 9, 10, 120_000] {
             let mut string: ConstString<8> = ConstString::EMPTY;
             string.number(number);
+            assert_eq!(string.as_str(), number.to_string());
+        }
+        for number in [0, -7, i128::from(u64::MAX), i128::MIN, i128::MAX] {
+            let mut string: ConstString<48> = ConstString::EMPTY;
+            string.integer(number);
             assert_eq!(string.as_str(), number.to_string());
         }
     }

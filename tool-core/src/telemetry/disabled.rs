@@ -3,7 +3,7 @@
 #![allow(clippy::unused_self)] // Matches the signatures of `enabled`.
 
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::Rendered;
+use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::spec::ToolSpec;
 
 pub(crate) struct Telemetry(Scope);
@@ -34,3 +34,5 @@ impl Telemetry {
 }
 
 pub(crate) fn rendered(_: &Rendered) {}
+
+pub(crate) fn requested(_: &ToolRequest) {}

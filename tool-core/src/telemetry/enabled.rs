@@ -16,7 +16,7 @@ use tracing::{Level, Span};
 use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::{Arguments, ToolCall, ToolResult};
-use crate::provider::dialect::Rendered;
+use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
@@ -356,6 +356,17 @@ pub(crate) fn rendered(rendered: &Rendered) {
         }
         for refused in rendered.refused() {
             tracing::warn!(target: "tool_core", "{}", line(&refused.message));
+        }
+    };
+    let _ = catch(log);
+}
+
+/// Emits an event for each setting of a request that the provider lacks.
+pub(crate) fn requested(request: &ToolRequest) {
+    rendered(request.tools());
+    let log = || {
+        for note in request.notes() {
+            tracing::warn!(target: "tool_core", "{}", line(note));
         }
     };
     let _ = catch(log);

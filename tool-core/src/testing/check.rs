@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::unexpected_tools;
+use crate::call::ToolCall;
+use crate::call::error::ToolError;
 use crate::docs::{self, Docs};
 use crate::registry::Registry;
 
@@ -25,13 +27,23 @@ use crate::registry::Registry;
 /// }
 /// ```
 ///
-/// Invalid examples and defaults in a schema are compile errors, so they need no test. If tools
+/// Examples and defaults that a schema rejects are compile errors, so they need no test. If tools
 /// borrow context values, build the registry with `Registry::builder().linked()` and those values.
 pub fn check(registry: &Registry) -> Check<'_> {
     Check {
         registry,
         failures: Vec::new(),
     }
+}
+
+/// Describes an example that a call rejects.
+fn wrong_example(tool: &str, example: &str, error: &ToolError) -> String {
+    let violations: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+    let problem = match &violations[..] {
+        [] => format!("{} ({})", error.message(), error.detail()),
+        violations => violations.join("; "),
+    };
+    format!("the example {example} of `{tool}` fails: {problem}")
 }
 
 /// A check of tools, created by [`check`].
@@ -87,12 +99,74 @@ impl Check<'_> {
         self
     }
 
-    /// Checks that [`docs::example`] can generate an example call of every tool.
+    /// Checks the [examples](crate::ToolSpec::examples) of every tool as calls, without running a tool,
+    /// and that [`docs::example`] can generate one for a tool without any.
+    ///
+    /// The compiler has checked the examples against the schema. What remains is what a constant
+    /// can't compute: patterns and formats inside of other types, and values that a type's own code
+    /// rejects.
+    ///
+    /// ```should_panic
+    /// use std::net::IpAddr;
+    /// use tool_core::{Registry, testing, tool, tools};
+    ///
+    /// /// Pings a host.
+    /// #[tool(example = r#"{"host": "localhost"}"#)]
+    /// fn ping(host: IpAddr) -> String {
+    ///     host.to_string()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![ping]).build().unwrap();
+    /// // "localhost" is a string, but not an address.
+    /// testing::check(&registry).examples().run();
+    /// ```
     pub fn examples(mut self) -> Self {
         for tool in self.registry.specs() {
+            for example in tool.examples() {
+                let call = ToolCall::new("example", &*tool.name, example);
+                if let Err(error) = self.registry.validate(&call) {
+                    let failure = wrong_example(&tool.name, example, &error);
+                    self.failures.push(failure);
+                }
+            }
             if let Err(reason) = docs::example(&tool) {
                 let message = format!("no example call of `{}`: {reason}", tool.name);
                 self.failures.push(message);
+            }
+        }
+        self
+    }
+
+    /// Runs the [examples](crate::ToolSpec::examples) of these tools, and checks that they succeed. The
+    /// calls have the effects of any other call, and the context values of the registry.
+    ///
+    /// ```
+    /// use tool_core::{Registry, testing, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(example = r#"{"a": 1, "b": 2}"#)]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// testing::check(&registry).run_examples(["add"]).run();
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn run_examples<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        for name in names {
+            let tool = self.registry.get(name);
+            let examples = tool.iter().flat_map(|tool| tool.examples());
+            let examples: Vec<_> = examples.map(str::to_owned).collect();
+            if examples.is_empty() {
+                self.failures.push(format!("no example to run of `{name}`"));
+            }
+            for example in examples {
+                let call = ToolCall::new("example", name, &*example);
+                if let Some(error) = self.registry.call_blocking(call).error() {
+                    let failure = wrong_example(name, &example, error);
+                    self.failures.push(failure);
+                }
             }
         }
         self

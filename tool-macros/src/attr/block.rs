@@ -21,6 +21,7 @@ pub(crate) struct Block {
     /// The tokens of the implemented trait.
     pub(crate) of_trait: Option<TokenStream>,
     pub(crate) ty: Type,
+    brace: token::Brace,
     inner_attrs: Vec<Attribute>,
     pub(crate) members: Vec<Member>,
 }
@@ -47,7 +48,7 @@ impl Parse for Block {
         let head = until(input, |input| input.peek(token::Brace))?;
         let (generics, of_trait, ty) = self::head.parse2(head.clone())?;
         let content;
-        braced!(content in input);
+        let brace = braced!(content in input);
         let inner_attrs = content.call(Attribute::parse_inner)?;
         let mut members = Vec::new();
         while !content.is_empty() {
@@ -59,6 +60,7 @@ impl Parse for Block {
             generics,
             of_trait,
             ty,
+            brace,
             inner_attrs,
             members,
         })
@@ -180,6 +182,7 @@ impl Block {
         let Block {
             attrs,
             head,
+            brace,
             inner_attrs,
             ..
         } = self;
@@ -191,13 +194,11 @@ impl Block {
             Member::Other(item) | Member::Wrong(item, _) => item.clone(),
         });
         let members: TokenStream = members.collect();
-        quote! {
-            #(#attrs)*
-            #head {
-                #(#inner_attrs)*
-                #members
-            }
-        }
+        let mut plain = quote!(#(#attrs)* #head);
+        brace.surround(&mut plain, |inside| {
+            quote!(#(#inner_attrs)* #members).to_tokens(inside);
+        });
+        plain
     }
 }
 

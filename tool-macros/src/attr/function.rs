@@ -11,7 +11,9 @@ use syn::{
 };
 
 use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
+use super::quick;
 use crate::util::names::is_one_of;
+use crate::util::site::{Trees, code};
 
 /// A function item.
 #[derive(Clone)]
@@ -23,13 +25,27 @@ pub(crate) struct Function {
     pub(crate) asyncness: Option<Token![async]>,
     pub(crate) unsafety: Option<Token![unsafe]>,
     pub(crate) abi: Option<Token![extern]>,
-    fn_token: Token![fn],
+    pub(super) fn_token: Token![fn],
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
+    pub(super) paren: token::Paren,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: ReturnType,
     /// A block, or the semicolon of a function without one.
-    body: TokenTree,
+    pub(super) body: TokenTree,
+    /// Its tokens, if they need not be written anew.
+    pub(super) written: Option<Written>,
+}
+
+/// The tokens of a function without the attributes that only the macro reads.
+#[derive(Clone)]
+pub(crate) struct Written {
+    pub(super) attrs: Trees,
+    /// From its visibility to its name.
+    pub(super) head: Trees,
+    /// The list in parentheses.
+    pub(super) parameters: Group,
+    pub(super) tail: Trees,
 }
 
 impl Parse for Function {
@@ -64,7 +80,7 @@ impl Parse for Function {
         let ident = input.parse()?;
         let mut generics: Generics = input.parse()?;
         let content;
-        parenthesized!(content in input);
+        let paren = parenthesized!(content in input);
         let mut parameters = Vec::new();
         while !content.is_empty() {
             parameters.push(content.parse()?);
@@ -86,9 +102,11 @@ impl Parse for Function {
             fn_token,
             ident,
             generics,
+            paren,
             parameters,
             output,
             body: input.parse()?,
+            written: None,
         })
     }
 }
@@ -103,6 +121,9 @@ fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
 impl Function {
     /// Parses an item. Its body, whose tokens syn would visit, is left out and put back.
     pub(crate) fn new(item: TokenStream) -> syn::Result<Function> {
+        if let Some(function) = quick::function(item.clone()) {
+            return Ok(function);
+        }
         let mut trees: Vec<_> = item.into_iter().collect();
         let body = match trees.last_mut() {
             Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
@@ -139,6 +160,25 @@ impl Function {
         }
     }
 
+    /// As [`Function::plain`].
+    pub(crate) fn into_plain(mut self, more: TokenStream) -> Trees {
+        let Some(written) = self.written.take() else {
+            return self.plain(&more).into();
+        };
+        let Written {
+            attrs,
+            head,
+            parameters,
+            tail,
+        } = written;
+        let mut plain = attrs;
+        plain.put(more);
+        plain.put(head);
+        plain.put(parameters);
+        plain.put(tail);
+        plain
+    }
+
     /// Returns the function as written, without the attributes that only the macro reads, and with
     /// `more` attributes after its own.
     pub(crate) fn plain(&self, more: &TokenStream) -> TokenStream {
@@ -149,6 +189,7 @@ impl Function {
             fn_token,
             ident,
             generics,
+            paren,
             output,
             body,
             ..
@@ -172,12 +213,17 @@ impl Function {
             quote!(#(#kept)* #tokens)
         });
         let where_clause = &generics.where_clause;
-        quote! {
+        let mut plain = quote! {
             #(#attrs)*
             #more
             #lints
-            #vis #qualifiers #fn_token #ident #generics (#(#parameters),*) #output #where_clause #body
-        }
+            #vis #qualifiers #fn_token #ident #generics
+        };
+        paren.surround(&mut plain, |inside| {
+            code!(#(#parameters),*).to_tokens(inside);
+        });
+        quote!(#output #where_clause #body).to_tokens(&mut plain);
+        plain
     }
 }
 
@@ -220,7 +266,7 @@ pub(crate) fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> Toke
                 match trees.peek() {
                     // `Self::LENGTH`
                     Some(TokenTree::Punct(colon)) if is_joint_colon(colon) => {
-                        replaced.extend(quote!(<#own>));
+                        replaced.extend(code!(<#own>));
                     }
                     _ => replaced.extend(own),
                 }

@@ -12,6 +12,9 @@ use crate::util::errors::Errors;
 use crate::util::literal::Literal;
 use crate::util::names::{did_you_mean, is_like, list};
 
+/// The keys that an attribute may have several times.
+const REPEATABLE: [(&str, &str); 1] = [("#[tool]", "example")];
+
 /// A key and the tokens of its value, if there are any.
 pub(crate) struct Key {
     name: Ident,
@@ -133,7 +136,10 @@ impl Keys {
             }
         };
         let known = self.found.iter().map(|key| &key.name).chain(&self.invalid);
-        if known.into_iter().any(|other| *other == name) {
+        let is_repeatable = REPEATABLE
+            .iter()
+            .any(|(of, key)| *of == kind && name == key);
+        if !is_repeatable && known.into_iter().any(|other| *other == name) {
             errors.at(
                 &name,
                 format!("duplicate key `{name}`; remove one of the two"),
@@ -167,6 +173,9 @@ impl Keys {
 
     /// Takes the key of this name, with any value.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Key> {
+        if self.found.is_empty() {
+            return None;
+        }
         if !self.known.contains(&name) {
             self.known.push(name);
         }
@@ -178,6 +187,16 @@ impl Keys {
     pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<LitStr> {
         let (text, _) = self.take(name)?.parse::<LitStr>("\"…\"", errors)?;
         Some(text)
+    }
+
+    /// Takes every `name = "text"`.
+    pub(crate) fn texts(&mut self, name: &'static str, errors: &mut Errors) -> Vec<LitStr> {
+        let mut texts = Vec::new();
+        while let Some(key) = self.take(name) {
+            let text = key.parse::<LitStr>("r#\"{…}\"#", errors);
+            texts.extend(text.map(|(text, _)| text));
+        }
+        texts
     }
 
     /// Takes `name = "text"` or `name = expression`.
@@ -210,6 +229,25 @@ impl Keys {
         }
         let (flag, span) = key.parse::<LitBool>("true", errors)?;
         Some((flag.value, span))
+    }
+
+    /// Takes `name`, `name = true`, `name = false` or `name = word`. The second is `true` for the word.
+    pub(crate) fn flag_or(
+        &mut self,
+        name: &'static str,
+        word: &'static str,
+        errors: &mut Errors,
+    ) -> Option<(bool, bool, Span)> {
+        let key = self.take(name)?;
+        let span = key.span();
+        let Some(value) = &key.value else {
+            return Some((true, false, span));
+        };
+        if value.to_string() == word {
+            return Some((true, true, span));
+        }
+        let (flag, span) = key.parse::<LitBool>(word, errors)?;
+        Some((flag.value, false, span))
     }
 
     /// Takes `name = some::path`.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::ops::Deref;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Type, parse_quote};
+use quote::{ToTokens, format_ident, quote_spanned};
+use syn::{Type, parse_quote_spanned};
 
 use super::property::{Member, describe};
 use super::{block, description};
@@ -14,7 +14,8 @@ use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
 use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
-use crate::util::tokens::text;
+use crate::util::site::{code, site, string};
+use crate::util::tokens::{add_predicate, respanned, text};
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
@@ -49,8 +50,8 @@ impl Deref for Emitter<'_> {
 /// The implementation for a type that has errors. Without it, every use of the type would be another
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
-    let schema = quote!(__tool_core::Schema::ANY);
-    implementation(data, &schema, &quote!(false), &quote!(0), &[])
+    let schema = code!(__tool_core::Schema::ANY);
+    implementation(data, &schema, &code!(false), &code!(0), &[])
 }
 
 fn implementation(
@@ -61,7 +62,7 @@ fn implementation(
     flattened: &[TokenStream],
 ) -> TokenStream {
     let Data { krate, ident, .. } = data;
-    let name = plain(ident);
+    let name = string(&plain(ident));
     let (parameters, arguments, conditions) = data.generics.split_for_impl();
     let mut generics = data.generics.clone();
     add_bounds(data, &mut generics);
@@ -72,13 +73,13 @@ fn implementation(
         let (arguments_and_items, ident) = (one.clone().into_iter(), ident);
         let body: Vec<_> = arguments_and_items.collect();
         let (items, numbers) = body.split_last().expect("it ends with a block");
-        quote! {
+        code! {
             #[automatically_derived]
             impl #parameters __tool_core::flatten::Flattened #(#numbers)* for #ident #arguments
                 #bounds #items
         }
     });
-    let implementation = quote! {
+    let implementation = code! {
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
             const SCHEMA: &'static __tool_core::Schema = &const { #schema };
@@ -95,7 +96,7 @@ fn implementation(
         #(#flattened)*
         #constants
     };
-    block(krate, &[], &implementation)
+    block(krate, &[], implementation).into()
 }
 
 // Input:  enum Unit { Celsius }
@@ -107,18 +108,21 @@ fn map_key(data: &Data) -> Option<TokenStream> {
         Shape::Enum(Tagging::External, variants)
             if variants.iter().all(|variant| variant.shape.is_unit()) =>
         {
-            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments {}))
+            Some(code!(impl #parameters __tool_core::MapKey for #ident #arguments {}))
         }
         Shape::Transparent(field) if has_schema_of_type(field) => {
             let mut generics = data.generics.clone();
             let ty = &field.ty;
             // The lifetime delays the check of the bound until the type is used as a key.
-            generics
-                .make_where_clause()
-                .predicates
-                .push(parse_quote!(for<'__key> #ty: __tool_core::MapKey));
+            add_predicate(
+                &mut generics,
+                parse_quote_spanned!(site()=> for<'__key> #ty: __tool_core::MapKey),
+            );
             let (_, _, conditions) = generics.split_for_impl();
-            Some(quote!(impl #parameters __tool_core::MapKey for #ident #arguments #conditions {}))
+            Some(code! {
+                #[allow(unused_lifetimes)]
+                impl #parameters __tool_core::MapKey for #ident #arguments #conditions {}
+            })
         }
         _ => None,
     }
@@ -130,11 +134,11 @@ fn map_key(data: &Data) -> Option<TokenStream> {
 // If serde's derived code accepts just what the schema describes, it depends on the fields.
 fn exact(data: &Data) -> TokenStream {
     if !is_read_by_type(&data.shape) {
-        return quote!(false);
+        return code!(false);
     }
     match &types(&data.shape)[..] {
-        [] => quote!(true),
-        types => quote!({
+        [] => code!(true),
+        types => code!({
             #[allow(unused_imports)]
             use __tool_core::NotExact as _;
             #(__tool_core::Exactness::<#types>::VALUE)&&*
@@ -150,14 +154,14 @@ fn writes(data: &Data) -> TokenStream {
     let shape = match &data.results {
         Results::Same => &data.shape,
         Results::Other(shape) => shape,
-        Results::Unknown => return quote!(0),
+        Results::Unknown => return code!(0),
     };
     if !is_written_by_type(shape) {
-        return quote!(0);
+        return code!(0);
     }
     match &types(shape)[..] {
-        [] => quote!(__tool_core::WRITES_EXACTLY),
-        types => quote!({
+        [] => code!(__tool_core::WRITES_EXACTLY),
+        types => code!({
             #[allow(unused_imports)]
             use __tool_core::NotExact as _;
             #(__tool_core::Exactness::<#types>::WRITES)&*
@@ -225,15 +229,15 @@ fn add_bounds(data: &Data, generics: &mut syn::Generics) {
     if names.is_empty() {
         return;
     }
-    let predicates = &mut generics.make_where_clause().predicates;
     for field in data.fields() {
         let ty = &field.ty;
+        let bound = |ty: &dyn ToTokens| parse_quote_spanned!(site()=> #ty: __tool_core::ToolType);
         if has_schema_of_type(field) && mentions(ty.to_token_stream(), &names) {
-            predicates.push(parse_quote!(#ty: __tool_core::ToolType));
+            add_predicate(generics, bound(ty));
         } else if field.constraints.is_recursive {
             // A bound on the field's type would be circular.
             for name in &names {
-                predicates.push(parse_quote!(#name: __tool_core::ToolType));
+                add_predicate(generics, bound(name));
             }
         }
     }
@@ -256,7 +260,7 @@ fn constants(data: &Data) -> TokenStream {
         let member = member(data, field);
         let checks = member.checks();
         let definition = member.definition();
-        quote!(#definition #(#checks)*)
+        code!(#definition #(#checks)*)
     });
     constants.collect()
 }
@@ -264,17 +268,17 @@ fn constants(data: &Data) -> TokenStream {
 // Input:  struct Place { latitude: f64 }
 // Output: named(Schema::object(const { &[property::<f64>(…)] }).describe(…), "Place")
 fn schema(data: &Emitter<'_>) -> TokenStream {
-    let name = plain(&data.ident);
+    let name = string(&plain(&data.ident));
     let schema = describe(shape(data, &data.shape), data.description.as_ref());
-    let named = quote!(__tool_core::named(#schema, #name));
+    let named = code!(__tool_core::named(#schema, #name));
     let named = match &data.results {
         Results::Same => named,
         Results::Unknown => {
-            quote!(__tool_core::with_results(#named, &__tool_core::UNKNOWN))
+            code!(__tool_core::with_results(#named, &__tool_core::UNKNOWN))
         }
         Results::Other(results) => {
             let results = shape(data, results);
-            quote!({
+            code!({
                 #[allow(unused_imports)]
                 use __tool_core::NoWritten as _;
                 __tool_core::with_results(#named, const { &#results })
@@ -282,7 +286,7 @@ fn schema(data: &Emitter<'_>) -> TokenStream {
         }
     };
     if data.is_try_from {
-        quote!({
+        code!({
             #[allow(unused_imports)]
             use __tool_core::NoDecodeCheck as _;
             __tool_core::with_decode_check(#named, __tool_core::DecodeCheck::<Self>::VALUE)
@@ -294,18 +298,18 @@ fn schema(data: &Emitter<'_>) -> TokenStream {
 
 /// The schema of a shape, of type `Schema`.
 fn shape(data: &Emitter<'_>, shape: &Shape) -> TokenStream {
-    let schema = quote!(__tool_core::Schema);
+    let schema = code!(__tool_core::Schema);
     match shape {
         Shape::Object(fields) => object(data, Object::Struct, &[], fields),
         Shape::Transparent(field) => {
             let inner = member(data, field).schema();
-            quote!(*#inner)
+            code!(*#inner)
         }
         Shape::Tuple(fields) => {
             let items = fields.iter().map(|field| member(data, field).schema());
-            quote!(#schema::tuple(const { &[#(#items),*] }))
+            code!(#schema::tuple(const { &[#(#items),*] }))
         }
-        Shape::Unit => quote!(#schema::NULL),
+        Shape::Unit => code!(#schema::NULL),
         Shape::Enum(tagging, variants) => variants_schema(data, tagging, variants),
     }
 }
@@ -343,7 +347,7 @@ fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) 
         [only] => only.clone(),
         _ if is_untagged && !is_written => {
             // The span makes "would read as an earlier one" underline the enum.
-            let most = variants.len() + 64;
+            let most = respanned(variants.len() + 64);
             quote_spanned! {data.ident.span()=>
                 __tool_core::flatten::untagged(
                     const { &[#(const { &#branches }),*] },
@@ -356,20 +360,20 @@ fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) 
             }
         }
         _ => {
-            let list = quote!(const { &[#(const { &#branches }),*] });
+            let list = code!(const { &[#(const { &#branches }),*] });
             let may_nest = |variant: &Variant| match &variant.shape {
                 Shape::Transparent(_) => true,
                 Shape::Object(fields) => fields.iter().any(|field| field.is_flat),
                 _ => false,
             };
             if matches!(tagging, Tagging::Internal(_)) && variants.iter().any(may_nest) {
-                let most = variants.len() + 64;
-                quote!(__tool_core::flatten::union(
+                let most = respanned(variants.len() + 64);
+                code!(__tool_core::flatten::union(
                     #list,
                     const { &__tool_core::flatten::leaves::<#most>(#list) },
                 ))
             } else {
-                quote!(__tool_core::Schema::any_of(#list))
+                code!(__tool_core::Schema::any_of(#list))
             }
         }
     }
@@ -386,7 +390,8 @@ fn except(schema: TokenStream, is_open: bool, others: &[&Variant]) -> TokenStrea
     let names = others
         .iter()
         .flat_map(|variant| std::iter::once(&variant.name).chain(&variant.aliases));
-    quote!(__tool_core::except(#schema, const { &[#(#names),*] }))
+    let names = names.map(|name| string(name));
+    code!(__tool_core::except(#schema, const { &[#(#names),*] }))
 }
 
 /// The unit variants, as one enum of strings with notes.
@@ -396,16 +401,19 @@ fn strings(variants: &[&Variant]) -> TokenStream {
         .clone()
         .partition(|one| !one.is_other || variants.len() == 1);
     let values = listed.iter().map(|variant| text(&variant.name));
-    let is_open = all.clone().any(|variant| variant.is_other);
+    let is_open = respanned(all.clone().any(|variant| variant.is_other));
     // The variant for other strings comes after the values.
     let aliases = listed.iter().chain(&other).enumerate();
     let aliases = aliases.flat_map(|(index, variant)| {
         let name = Some(&variant.name).filter(|_| index >= listed.len());
         let names = name.into_iter().chain(&variant.aliases);
-        names.map(move |name| quote!((#name, #index)))
+        names.map(move |name| {
+            let (name, index) = (string(name), respanned(index));
+            code!((#name, #index))
+        })
     });
     let notes = notes(&all.copied().collect::<Vec<_>>());
-    quote! {
+    code! {
         __tool_core::strings(
             const { &[#(#values),*] },
             const { &[#(#aliases),*] },
@@ -450,7 +458,7 @@ fn branch(
         Tagging::None => untagged(data, variant),
         Tagging::External => {
             let member = content_property(data, &variant.name, &variant.aliases, variant);
-            quote!(__tool_core::Schema::object(const { &[#member] }))
+            code!(__tool_core::Schema::object(const { &[#member] }))
         }
         Tagging::Internal(tag) => {
             let tag = tag_of(tag, variants, variant);
@@ -460,7 +468,7 @@ fn branch(
                     object(data, Object::Newtype, &[tag], std::slice::from_ref(field))
                 }
                 // serde ignores what follows the tag.
-                _ => quote!(__tool_core::structure(const { &[#tag] }, false)),
+                _ => code!(__tool_core::structure(const { &[#tag] }, false)),
             }
         }
         Tagging::Adjacent(tag, content) => {
@@ -468,7 +476,7 @@ fn branch(
             match &variant.shape {
                 Shape::Unit if variant.is_skipped_newtype => {
                     let key = text(content);
-                    let content = quote!(__tool_core::null_content(#key));
+                    let content = code!(__tool_core::null_content(#key));
                     object(data, Object::Struct, &[tag, content], &[])
                 }
                 Shape::Unit => object(data, Object::Struct, &[tag], &[]),
@@ -499,7 +507,8 @@ fn content_property(
 ) -> TokenStream {
     let key = text(key);
     let inner = shape(data, &variant.shape);
-    quote! {
+    let aliases = aliases.iter().map(|alias| string(alias));
+    code! {
         __tool_core::content(#key, const { &#inner }, const { &[#(#aliases),*] })
     }
 }
@@ -507,20 +516,23 @@ fn content_property(
 /// The property that identifies a variant.
 fn tag_of(tag: &str, variants: &[Variant], variant: &Variant) -> TokenStream {
     let (tag, value) = (text(tag), text(&variant.name));
-    let aliases = variant.aliases.iter().map(|alias| quote!((#alias, 0)));
-    let is_open = variant.is_other;
+    let aliases = variant.aliases.iter().map(|alias| {
+        let alias = string(alias);
+        code!((#alias, 0))
+    });
+    let is_open = respanned(variant.is_other);
     let others = variants
         .iter()
         .filter(|one| !one.is_untagged && !one.is_other);
-    let constant = quote! {
+    let constant = code! {
         __tool_core::constant(
             const { &[#value] },
             const { &[#(#aliases),*] },
             #is_open,
         )
     };
-    let constant = except(constant, is_open, &others.collect::<Vec<_>>());
-    quote!(__tool_core::tag(#tag, const { &#constant }))
+    let constant = except(constant, variant.is_other, &others.collect::<Vec<_>>());
+    code!(__tool_core::tag(#tag, const { &#constant }))
 }
 
 /// How serde reads an object.
@@ -556,11 +568,13 @@ fn object(
         _ => vec![property(data, field)],
     });
     let properties: Vec<_> = properties.iter().cloned().chain(fields).collect();
-    let denies_unknown = data.denies_unknown;
+    let denies_unknown = respanned(data.denies_unknown);
     if has_flat {
-        let (number, count) = (data.flattened.borrow().len(), properties.len());
+        let number = respanned(data.flattened.borrow().len());
+        let count = respanned(properties.len());
+        let is_newtype = respanned(is_newtype);
         let (function, fallback) = if is_written {
-            let fallback = quote! {
+            let fallback = code! {
                 #[allow(unused_imports)]
                 use __tool_core::NoWritten as _;
             };
@@ -568,8 +582,8 @@ fn object(
         } else {
             ("object", None)
         };
-        let function = format_ident!("{function}");
-        data.flattened.borrow_mut().push(quote! {
+        let function = Ident::new(function, site());
+        data.flattened.borrow_mut().push(code! {
             <#number, #count> {
                 const PROPERTIES: [__tool_core::Property; #count] = {
                     #fallback
@@ -579,17 +593,15 @@ fn object(
                 const DENIES_UNKNOWN: ::core::primitive::bool = #denies_unknown;
             }
         });
-        return quote!(__tool_core::flatten::#function::<Self, #number, #count>());
+        return code!(__tool_core::flatten::#function::<Self, #number, #count>());
     }
-    let function = format_ident!(
-        "{}",
-        if object == Object::Untagged {
-            "fields"
-        } else {
-            "structure"
-        }
-    );
-    quote!(__tool_core::#function(const { &[#(#properties),*] }, #denies_unknown))
+    let function = if object == Object::Untagged {
+        "fields"
+    } else {
+        "structure"
+    };
+    let function = Ident::new(function, site());
+    code!(__tool_core::#function(const { &[#(#properties),*] }, #denies_unknown))
 }
 
 /// The two properties that stand for the members of another type.
@@ -600,22 +612,22 @@ fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
     [
         // The span makes errors underline the type.
         quote_spanned!(span=> __tool_core::flatten::#function(#schema)),
-        quote!(__tool_core::flatten::definition(#schema)),
+        code!(__tool_core::flatten::definition(#schema)),
     ]
 }
 
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
-    let mut property = member.property();
+    let mut property = TokenStream::from(member.property());
     if field.has_default {
-        property = quote!(#property.optional());
+        property = code!(#property.optional());
     }
     if field.is_skipped {
-        property = quote!(#property.skipped_in_results());
+        property = code!(#property.skipped_in_results());
     }
     if !field.aliases.is_empty() {
-        let aliases = &field.aliases;
-        property = quote!(#property.alias(&[#(#aliases),*]));
+        let aliases = field.aliases.iter().map(|alias| string(alias));
+        property = code!(#property.alias(&[#(#aliases),*]));
     }
     property
 }
@@ -624,11 +636,11 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
         description: field.description.as_ref(),
-        ty: field.ty.to_token_stream(),
+        ty: field.ty.to_token_stream().into(),
         ends: ends(&field.ty),
         constraints: &field.constraints,
         constant: (data.generics.params.is_empty())
-            .then(|| format_ident!("__TOOL_NARROW_{}", field.number))
+            .then(|| format_ident!("__TOOL_NARROW_{}", field.number, span = site()))
             .filter(|_| !field.is_written),
         is_written: field.is_written,
         is_optional: false,

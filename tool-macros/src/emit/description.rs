@@ -1,10 +1,11 @@
 //! Descriptions as tokens. rustc trims, joins and escapes those with constants.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote_spanned};
 
 use crate::model::description::{Description, Part};
-use crate::util::{site, tokens};
+use crate::util::site::{code, site, string as literal};
+use crate::util::tokens;
 
 // Input:  description = WEATHER
 // Output: const { prose::checked(prose::constant(WEATHER)) }
@@ -23,16 +24,16 @@ use crate::util::{site, tokens};
 /// A description as `&'static str`.
 pub(super) fn string(description: &Description) -> TokenStream {
     let parts = match description {
-        Description::Text(text) => return site::string(text).into_token_stream(),
+        Description::Text(text) => return literal(text).into_token_stream(),
         Description::Constant(parts) => parts,
     };
     if let [Part::Constant(tokens) | Part::Docs(tokens)] = &parts[..] {
         let part = part(&parts[0]);
         let checked = call("checked", tokens, &part);
-        return quote!(const { #checked });
+        return code!(const { #checked });
     }
     let parts = parts.iter().map(part);
-    quote!({
+    code!({
         const __TOOL_PARTS: &[__tool_core::prose::Part] = &[#(#parts),*];
         const __TOOL_BYTES: &[::core::primitive::u8] =
             &__tool_core::prose::join::<{ __tool_core::prose::length(__TOOL_PARTS) }>(__TOOL_PARTS);
@@ -52,7 +53,7 @@ pub(super) fn text(description: &Description) -> TokenStream {
         return tokens::text(text);
     }
     let string = string(description);
-    quote!({
+    code!({
         const __TOOL_TEXT: &::core::primitive::str = #string;
         const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
             { __tool_core::prose::escaped_length(__TOOL_TEXT) },
@@ -63,7 +64,10 @@ pub(super) fn text(description: &Description) -> TokenStream {
 
 fn part(part: &Part) -> TokenStream {
     match part {
-        Part::Text(text) => quote!(__tool_core::prose::literal(#text)),
+        Part::Text(text) => {
+            let text = literal(text);
+            code!(__tool_core::prose::literal(#text))
+        }
         Part::Constant(tokens) => call("constant", tokens, tokens),
         Part::Docs(tokens) => call("docs", tokens, tokens),
     }
@@ -72,12 +76,12 @@ fn part(part: &Part) -> TokenStream {
 /// A call that underlines the constant if it fails.
 fn call(function: &str, constant: &TokenStream, argument: &TokenStream) -> TokenStream {
     let mut spans = constant.clone().into_iter().map(|tree| tree.span());
-    let first = spans.next().unwrap_or_else(Span::call_site);
+    let first = spans.next().unwrap_or_else(site);
     let last = spans.last().unwrap_or(first);
-    let located = |span: Span| Span::call_site().located_at(span);
+    let located = |span: Span| site().located_at(span);
     let function = Ident::new(function, located(first));
     let mut arguments = Group::new(Delimiter::Parenthesis, argument.clone());
     arguments.set_span(located(last));
-    let path = quote::quote_spanned!(located(first)=> __tool_core::prose::#function);
-    quote!(#path #arguments)
+    let path = quote_spanned!(located(first)=> __tool_core::prose::#function);
+    code!(#path #arguments)
 }

@@ -173,8 +173,18 @@ fn tail(tool: &Tool) -> String {
     let prompt = markdown::block("text", &prompt);
     let schema = schema(tool).map(|schema| markdown::block("json", &schema));
     let schema = schema.unwrap_or_default();
+    let examples = tool.examples.iter().map(|one| one.text.clone());
+    let examples: Vec<_> = examples.collect();
+    let examples = if examples.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "\nExample calls:\n\n{}",
+            markdown::block("json", &examples.join("\n"))
+        )
+    };
     format!(
-        "\n<details><summary>What the model reads</summary>\n\n{prompt}\n{schema}\n</details>\n"
+        "{examples}\n<details><summary>What the model reads</summary>\n\n{prompt}\n{schema}\n</details>\n"
     )
 }
 

@@ -1,36 +1,37 @@
 //! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{GenericParam, Generics};
 
 use super::data::mentions;
 use super::property::Member;
-use super::{block, description, invoke, with_cfgs};
+use super::{block, commas, description, invoke, with_cfgs};
 use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
+use crate::model::freeform::Grammar;
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
-use crate::util::site::{code, site, string};
+use crate::util::site::{Code, Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::{option, respanned};
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
 //         const _: () = { impl Tool for f; constants; fn __tool_invoke; the link }
-pub(crate) fn tool(tool: &Tool) -> TokenStream {
+pub(crate) fn tool(tool: &Tool) -> Trees {
     let handler = handler(tool);
     let implementation = implementation(tool, tool.handler());
     let link = link(tool);
-    let items = code! {
+    let items = trees! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
         #implementation
         #link
     };
-    let block = block(&tool.krate, &tool.cfgs, &items);
-    code!(#handler #block)
+    let block = block(&tool.krate, &tool.cfgs, items);
+    trees!(#handler #block)
 }
 
 /// The handler of a tool whose attribute has errors. Without it, every use of the handler would be
@@ -44,7 +45,7 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
             const LOCATION: __tool_core::Location = __tool_core::InvalidTool::LOCATION;
         }
     };
-    let block = block(&tool.krate, &tool.cfgs, &implementation);
+    let block = block(&tool.krate, &tool.cfgs, implementation);
     code!(#handler #block)
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
         #(#constants)*
         #implementation
     };
-    block(&set.krate, &set.cfgs, &items)
+    block(&set.krate, &set.cfgs, items).into()
 }
 
 /// Returns `true` if a block has generics.
@@ -128,7 +129,7 @@ fn is_generic(generics: &Generics) -> bool {
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
     let implementation = toolset_implementation(set, &code!(&[]), false);
-    block(&set.krate, &set.cfgs, &implementation)
+    block(&set.krate, &set.cfgs, implementation).into()
 }
 
 // Input:  #[toolset] impl Home
@@ -185,49 +186,66 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) 
 //
 // Input:  #[tool(handler = Greet)] pub fn f()
 // Output: pub struct Greet;
-fn handler(tool: &Tool) -> TokenStream {
+fn handler(tool: &Tool) -> Trees {
     let Tool {
         ident, cfgs, vis, ..
     } = tool;
-    let doc = format!("The handler of the tool `{}`.", value(&tool.name));
+    let doc = "The handler of the tool `".to_owned() + tool.name.as_str() + "`.";
     // A private function leaves its handler unused; a public one in a private module need not be
     // `pub(crate)`.
     match &tool.handler {
         Some(handler) => {
             // With this span, a duplicate definition underlines the name.
             let definition = quote_spanned!(handler.span()=> struct #handler;);
-            quote! {
+            let handler = quote! {
                 #(#cfgs)*
                 #[doc = #doc]
                 #[allow(dead_code, unreachable_pub)]
                 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
                 #vis #definition
-            }
+            };
+            handler.into()
         }
         // A struct with braces is not a value, so it does not clash with the function.
-        None => quote! {
-            #(#cfgs)*
-            #[doc = #doc]
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
-            #vis struct #ident {}
-        },
+        None => {
+            let doc = Literal::string(&doc);
+            let vis = vis.to_token_stream();
+            // With the hygiene of the expansion, lints that users may have enabled ignore it. To
+            // allow each of them costs more than to compile the struct again after an edit.
+            let handler = trees_at! {Span::call_site()=>
+                #[doc = #doc]
+                #[doc(hidden)]
+                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
+                #vis struct #ident {}
+            };
+            with_cfgs(cfgs, handler)
+        }
     }
 }
 
-fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
-    let constants = constants(tool);
+/// The parameters and the conditions of an implementation.
+pub(super) fn generics_of(generics: &Generics) -> (TokenStream, TokenStream) {
+    let (parameters, _, conditions) = generics.split_for_impl();
+    (
+        parameters.into_token_stream(),
+        conditions.into_token_stream(),
+    )
+}
+
+fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Trees {
+    let (constants, checks) = (constants(tool), checks(tool));
     let source = source(tool);
     let invoke = invoke::function(tool);
     // In a toolset, each tool is located at its own attribute.
-    let location = quote_spanned! {tool.attribute_span=>
+    let location = trees_at! {tool.attribute_span=>
         __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
-    let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
-    let generics = generics.unwrap_or_default();
-    let (parameters, _, conditions) = generics.split_for_impl();
-    code! {
+    let examples = examples(tool, handler);
+    let generics = tool.owner.as_ref().map(|owner| &owner.generics);
+    let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
+    let handler = handler.clone();
+    trees! {
         #[automatically_derived]
         impl #parameters __tool_core::Tool for #handler #conditions {
             const SOURCE: __tool_core::StaticSpec = #source;
@@ -238,7 +256,60 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 
         #invoke
         #constants
+        #checks
+        #examples
     }
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)] fn f(city: &str)
+// Output: const _: () = examples::check("f", <f as Tool>::SOURCE.parameters, "{\"city\":\"Lisbon\"}");
+//
+// A constant for each, so that one build shows the errors of all. A constant cannot be generic.
+fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
+    if tool.examples.is_empty() || has_generics(tool) {
+        return TokenStream::new();
+    }
+    let name = string(&value(&tool.name));
+    let checks = tool.examples.iter().map(|example| {
+        let text = string(&example.text);
+        // With this span, an error underlines the example.
+        quote_spanned! {example.literal.span()=>
+            const _: () = __tool_core::examples::check(
+                #name,
+                <#handler as __tool_core::Tool>::SOURCE.parameters,
+                #text,
+            );
+        }
+    });
+    checks.collect()
+}
+
+fn has_generics(tool: &Tool) -> bool {
+    let owner = tool.owner.as_ref();
+    owner.is_some_and(|owner| is_generic(&owner.generics))
+}
+
+// Input:  #[tool(example = r#"{"city":"Lisbon"}"#)]
+// Output: examples: Cow::Borrowed(&[Cow::Borrowed("{\"city\":\"Lisbon\"}")]),
+fn example_texts(tool: &Tool) -> Option<TokenStream> {
+    if tool.examples.is_empty() {
+        return None;
+    }
+    let texts: Vec<_> = tool.examples.iter().map(|one| string(&one.text)).collect();
+    let list = code!(&[#(__tool_core::Cow::Borrowed(#texts)),*]);
+    if !has_generics(tool) {
+        return Some(code!(examples: __tool_core::Cow::Borrowed(#list),));
+    }
+    let name = string(&value(&tool.name));
+    let checked = quote_spanned! {tool.examples[0].literal.span()=>
+        __tool_core::examples::checked(
+            #name,
+            <Self as __tool_core::Tool>::SOURCE.parameters,
+            &[#(#texts),*],
+            #list,
+        )
+    };
+    Some(code!(examples: __tool_core::Cow::Borrowed(#checked),))
 }
 
 // Input:  /// Weather forecast.
@@ -252,8 +323,8 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 //             invoke: Invoke::Sync(__tool_invoke),
 //             ..StaticSpec::EMPTY
 //         }
-fn source(tool: &Tool) -> TokenStream {
-    let name = string(&value(&tool.name));
+fn source(tool: &Tool) -> Trees {
+    let name = string(tool.name.as_str());
     let description = description::string(&tool.description);
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
@@ -261,17 +332,20 @@ fn source(tool: &Tool) -> TokenStream {
         code!(annotations: [#(#annotations),*],)
     });
     let kind = match (tool.is_async, tool.is_blocking) {
-        (true, _) => code!(Async),
-        (false, false) => code!(Sync),
-        (false, true) => code!(Blocking),
+        (true, _) => "Async",
+        (false, false) => "Sync",
+        (false, true) => "Blocking",
     };
+    let kind = Ident::new(kind, site());
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let generics = generics.filter(|generics| is_generic(generics));
-    let arguments = generics.map(|generics| generics.split_for_impl().1);
-    let arguments = arguments.as_ref().map(syn::TypeGenerics::as_turbofish);
+    let arguments = generics.map(|generics| {
+        let (_, arguments, _) = generics.split_for_impl();
+        code!(::#arguments)
+    });
     let parameters = parameters(tool);
-    let output = output(tool).map(|output| code!(output: #output,));
-    code! {
+    let output = output(tool).map(|output| trees!(output: #output,));
+    trees! {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
@@ -297,20 +371,20 @@ fn source(tool: &Tool) -> TokenStream {
 // A constant reports its error even if that of another parameter fails too. rustc needs 276,000
 // instructions for one, so scalars, which follow every provider rule, have none. A plain
 // `&[…]` would be promoted to a constant of its own, which costs as much.
-fn parameters(tool: &Tool) -> TokenStream {
+fn parameters(tool: &Tool) -> Trees {
     if tool.parameters.is_empty() {
-        return code!(&[]);
+        return trees!(&[]);
     }
     let parameters = Ident::new("__tool_parameters", site());
     let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let key = value(&parameter.key);
-        let property = member(tool, at, parameter, &key, true).property();
+        let key = parameter.key.as_str();
+        let property = member(tool, at, parameter, key, true).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
-            WhenAbsent::OfType => code!(#property.optional()),
+            WhenAbsent::OfType => trees!(#property.optional()),
             WhenAbsent::Literal(literal, _) => {
                 let json = string(&literal.json());
-                code!(__tool_core::default(#property, #json))
+                trees!(__tool_core::default(#property, #json))
             }
         };
         let is_scalar =
@@ -318,14 +392,16 @@ fn parameters(tool: &Tool) -> TokenStream {
         let property = if is_scalar {
             property
         } else {
-            code!(const { #property })
+            trees!(const { #property })
         };
         with_cfgs(&parameter.cfgs, property)
     });
-    code! {
+    let properties = commas(properties);
+    let variable = parameters.clone();
+    trees! {
         &{
-            let #parameters = [#(#properties),*];
-            #parameters
+            let #parameters = [#properties];
+            #variable
         }
     }
 }
@@ -348,7 +424,7 @@ fn member<'m>(
         .then(|| format_ident!("__TOOL_NARROW_{at}", span = site())),
         is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
-        tool: is_checked.then(|| value(&tool.name)),
+        tool: is_checked.then(|| tool.name.as_str()),
     }
 }
 
@@ -367,7 +443,7 @@ fn is_generic_parameter(tool: &Tool, parameter: &Parameter) -> bool {
         Some(SchemaOverride::Type(ty)) => ty.to_token_stream(),
         _ => TokenStream::new(),
     };
-    mentions(parameter.erased.clone(), &names) || mentions(other, &names)
+    mentions(parameter.erased.to_token_stream(), &names) || mentions(other, &names)
 }
 
 // Input:  #[param(range = 1..=14, default = 5, example = 7)] days: u8
@@ -429,14 +505,28 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let nanos = respanned(timeout.subsec_nanos());
         code!(timeout: __tool_core::Some(__tool_core::Duration::new(#seconds, #nanos)),)
     });
-    let parallel = tool
-        .parallel
-        .map(|parallel| code!(parallel: __tool_core::Some(#parallel),));
+    let flags = [
+        ("parallel", tool.parallel),
+        ("strict", tool.strict),
+        ("eager_input", tool.eager_input),
+    ];
+    let flags = flags.into_iter().filter_map(|(field, flag)| {
+        let field = format_ident!("{field}", span = site());
+        let flag = respanned(flag?);
+        Some(code!(#field: __tool_core::Some(#flag),))
+    });
+    let programmatic = tool.programmatic.map(|(is_only, _)| {
+        let variant = if is_only { code!(Only) } else { code!(Also) };
+        code!(programmatic: __tool_core::Some(__tool_core::Programmatic::#variant),)
+    });
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
-        .chain(parallel)
+        .chain(flags)
+        .chain(example_texts(tool))
+        .chain(freeform(tool))
+        .chain(programmatic)
         .collect();
     (!fields.is_empty()).then(|| {
         code! {
@@ -447,6 +537,59 @@ fn details(tool: &Tool) -> Option<TokenStream> {
                 });
         }
     })
+}
+
+// Input:  #[tool(freeform, grammar = regex("[a-z]+"))] fn f(text: &str)
+// Output: freeform: Some(Freeform {
+//             key: Cow::Borrowed("text"),
+//             grammar: Some(Grammar::Regex(Cow::Borrowed("^(?:[a-z]+)$"))),
+//         }),
+fn freeform(tool: &Tool) -> Option<TokenStream> {
+    let grammar = tool.freeform.as_ref()?.grammar.as_ref();
+    let grammar = option(grammar.map(|grammar| match grammar {
+        Grammar::Regex { regex, .. } => {
+            let regex = string(regex);
+            code!(__tool_core::Grammar::Regex(__tool_core::Cow::Borrowed(#regex)))
+        }
+        Grammar::Lark(rules) => {
+            // With this span, an error about the rules underlines them.
+            let first = rules.clone().into_iter().next();
+            let span = first.map_or_else(site, |tree| tree.span());
+            let rules = quote_spanned!(span=> __tool_core::lark(#rules));
+            code!(__tool_core::Grammar::Lark(__tool_core::Cow::Borrowed(#rules)))
+        }
+    }));
+    let key = string(&value(&tool.parameters.first()?.key));
+    Some(code! {
+        freeform: __tool_core::Some(__tool_core::Freeform {
+            key: __tool_core::Cow::Borrowed(#key),
+            grammar: #grammar,
+        }),
+    })
+}
+
+// Input:  #[tool(freeform, programmatic)] fn f(text: &str)
+// Output: const _: () = check_freeform(<str as ToolType>::SCHEMA);
+//         const _: () = check_programmatic("f");
+fn checks(tool: &Tool) -> TokenStream {
+    let text = tool.freeform.as_ref().and(tool.parameters.first());
+    let text = text.filter(|parameter| !is_generic_parameter(tool, parameter));
+    let text = text.map(|parameter| {
+        let key = value(&parameter.key);
+        let schema = member(tool, 0, parameter, &key, false).schema();
+        let span = parameter.ends.0;
+        let check = quote_spanned! {span=>
+            const _: () = __tool_core::check_freeform(#schema);
+        };
+        with_cfgs(&parameter.cfgs, check)
+    });
+    // A tool that is never strict may be called by the programs of any provider.
+    let programs = tool.programmatic.filter(|_| tool.strict != Some(false));
+    let programs = programs.map(|(_, span)| {
+        let name = string(&value(&tool.name));
+        quote_spanned!(span=> const _: () = __tool_core::check_programmatic(#name);)
+    });
+    text.into_iter().chain(programs).collect()
 }
 
 // Input:  #[param(context)] db: &Db
@@ -466,13 +609,13 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
 
 // Input:  -> Result<Forecast, Error>
 // Output: <Output<Result<Forecast, Error>>>::SCHEMA
-fn output(tool: &Tool) -> Option<TokenStream> {
+fn output(tool: &Tool) -> Option<Trees> {
     match &tool.output {
         // A type without a name has no schema.
         None | Some(syn::Type::ImplTrait(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            Some(code!(<__tool_core::Output<#ty>>::SCHEMA))
+            Some(trees!(<__tool_core::Output<#ty>>::SCHEMA))
         }
     }
 }
@@ -484,24 +627,24 @@ fn entry(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 }
 
 /// Adds the tool to `Registry::linked()`. An unlinked tool is only checked.
-fn link(tool: &Tool) -> TokenStream {
+fn link(tool: &Tool) -> Trees {
     let handler = tool.handler();
     if tool.unlinked {
         let entry = entry(tool, handler);
-        return code!(const _: &__tool_core::StaticTool = #entry;);
+        return trees!(const _: &__tool_core::StaticTool = #entry;);
     }
     // With this span, a provider limit that the whole tool exceeds underlines its name.
-    let link = quote_spanned!(tool.ident.span()=> __tool_core::link::<#handler>());
-    let symbol = symbol(&value(&tool.name));
+    let link = trees_at!(tool.ident.span()=> __tool_core::link::<#handler>());
+    let symbol = Literal::string(&symbol(tool.name.as_str()));
     // With the hygiene of the expansion, these are not the user's unsafe code to lints.
-    let attributes = quote! {
+    let attributes = trees_at! {Span::call_site()=>
         #[used]
         #[unsafe(link_section = __tool_core::link_section!())]
         // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
         // may link a crate twice: as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
     };
-    code! {
+    trees! {
         #attributes
         static __TOOL_LINK: __tool_core::LinkedTool = #link;
     }

@@ -52,7 +52,7 @@ pub(crate) struct Constraints {
     pub(crate) is_recursive: bool,
 }
 
-/// What replaces the type's own schema.
+/// The replacement for the type's own schema.
 pub(crate) enum SchemaOverride {
     /// `schema = r#"…"#`
     Schema { text: String, schema: JsonSchema },
@@ -116,6 +116,19 @@ impl Constraints {
         }
     }
 
+    /// Adds the pattern of a grammar in its place among the keywords.
+    pub(crate) fn add_pattern(&mut self, pattern: String, regex: &str, span: Span) {
+        let is_later = |one: &Constraint| matches!(one.function, "format" | "unique");
+        let at = self.narrowings.iter().position(is_later);
+        let at = at.unwrap_or(self.narrowings.len());
+        self.narrowings.insert(at, matching(pattern, regex, span));
+    }
+
+    /// Returns `true` if `pattern` is among the keys.
+    pub(crate) fn has_pattern(&self) -> bool {
+        self.narrowings.iter().any(|one| one.function == "pattern")
+    }
+
     /// The values of annotations, with the names of their keys.
     pub(crate) fn literals(&self) -> impl Iterator<Item = (&'static str, &Literal, Span)> {
         self.annotations.iter().filter_map(|one| {
@@ -126,14 +139,23 @@ impl Constraints {
 
     /// Reports a text that does not match the pattern. A constant cannot run a regular expression.
     pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
-        let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
-        if let Some(Literal::String(pattern)) = pattern.and_then(|one| one.literal.as_ref())
-            && let Literal::String(text) = literal
-            && !pattern::is_match(pattern, text)
+        if let Literal::String(text) = literal
+            && let Some(pattern) = self.broken_pattern(text)
         {
             let message =
                 format!("this text does not match the pattern `{pattern}`; write one that does");
             errors.span(span, message);
+        }
+    }
+}
+
+impl Constraints {
+    /// Returns the pattern, if a text does not match it.
+    pub(crate) fn broken_pattern(&self, text: &str) -> Option<&str> {
+        let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
+        match pattern.and_then(|one| one.literal.as_ref()) {
+            Some(Literal::String(pattern)) if !pattern::is_match(pattern, text) => Some(pattern),
+            _ => None,
         }
     }
 }
@@ -144,10 +166,14 @@ fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let span = tokens.span();
     match Range::parse(tokens.clone()) {
         Ok(Range::Integers(from, to)) => Some(
-            Constraint::new("integers", span, vec![option(from), option(to)])
-                .keyword("minimum", from)
-                .keyword("maximum", to)
-                .summary(between(from, to)),
+            Constraint::new(
+                "integers",
+                span,
+                vec![option(from.map(respanned)), option(to.map(respanned))],
+            )
+            .keyword("minimum", from)
+            .keyword("maximum", to)
+            .summary(between(from, to)),
         ),
         Ok(Range::Numbers(from, to, is_exclusive)) => {
             let arguments = [(from, false), (to, is_exclusive)]
@@ -227,19 +253,22 @@ fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let written = keys.text("pattern", errors)?;
     let pattern = written.value();
     match pattern::translate(&pattern) {
-        Ok(regex) => {
-            let arguments = vec![text(&pattern), string(&regex).into_token_stream()];
-            let mut constraint = Constraint::new("pattern", written.span(), arguments)
-                .keyword("pattern", Some(quoted(&pattern)))
-                .summary(format!("matches {}", markdown::code(&pattern)));
-            constraint.literal = Some(Literal::String(pattern));
-            Some(constraint)
-        }
+        Ok(regex) => Some(matching(pattern, &regex, written.span())),
         Err(problem) => {
             errors.at(&written, problem);
             None
         }
     }
+}
+
+/// The constraint of a pattern and its translation.
+fn matching(pattern: String, regex: &str, span: Span) -> Constraint {
+    let arguments = vec![text(&pattern), string(regex).into_token_stream()];
+    let mut constraint = Constraint::new("pattern", span, arguments)
+        .keyword("pattern", Some(quoted(&pattern)))
+        .summary(format!("matches {}", markdown::code(&pattern)));
+    constraint.literal = Some(Literal::String(pattern));
+    constraint
 }
 
 /// `format = "email"`

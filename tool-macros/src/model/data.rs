@@ -13,18 +13,19 @@ use serde_derive_internals::attr::TagType;
 use serde_derive_internals::name::{MultiName, Name};
 use serde_derive_internals::{Ctxt, Derive};
 use syn::spanned::Spanned;
-use syn::{DeriveInput, GenericArgument, Generics, Path, PathArguments, Type, parse_quote};
+use syn::{DeriveInput, GenericArgument, Generics, PathArguments, Type, parse_quote_spanned};
 
 use super::constraints::Constraints;
 use super::description::Description;
-use super::krate;
+use super::{Krate, krate};
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
+use crate::util::site::site;
 
 /// A struct or an enum that derives `ToolType`.
 pub(crate) struct Data {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
     pub(crate) description: Option<Description>,
@@ -541,7 +542,7 @@ fn replace_self(ty: &mut Type, own: &Ident) -> bool {
         Type::Path(path) => {
             let last = path.path.segments.last();
             if last.is_some_and(|last| last.ident == *own || last.ident == "Self") {
-                *ty = parse_quote!(__tool_core::TypeReference<#ty>);
+                *ty = parse_quote_spanned!(site()=> __tool_core::TypeReference<#ty>);
                 return true;
             }
             replace_self_in(inner_types(path), own)
@@ -568,7 +569,7 @@ fn replace_innermost(ty: &mut Type) -> bool {
     {
         return replace_innermost(inner);
     }
-    *ty = parse_quote!(__tool_core::TypeReference<#ty>);
+    *ty = parse_quote_spanned!(site()=> __tool_core::TypeReference<#ty>);
     true
 }
 

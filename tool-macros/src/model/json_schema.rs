@@ -3,17 +3,18 @@
 //! It becomes the same constant data as the schema of a type, and is enforced in the same way. A
 //! keyword that can't be enforced is an error.
 
-mod json;
+pub(crate) mod json;
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::ToTokens;
 use syn::LitStr;
 
 use self::json::Json;
 use super::constraints::Constraint;
 use crate::util::errors::Errors;
 use crate::util::pattern::translate;
-use crate::util::tokens::{bound, maximum, option, text};
+use crate::util::site::string;
+use crate::util::tokens::{bound, maximum, option, respanned, text};
 
 /// A schema.
 pub(crate) struct JsonSchema {
@@ -131,10 +132,13 @@ fn kind_of_type(name: &str, keywords: &mut Keywords) -> Result<Kind, String> {
         "integer" => {
             let bounds = [keywords.integer("minimum")?, keywords.integer("maximum")?];
             if bounds != [None, None] {
-                keywords.constrain("integers", bounds.map(option).into());
+                keywords.constrain(
+                    "integers",
+                    bounds.map(|end| option(end.map(respanned))).into(),
+                );
             }
             if let Some(step) = keywords.integer("multipleOf")? {
-                keywords.constrain("multiple_of_integer", vec![quote!(#step)]);
+                keywords.constrain("multiple_of_integer", vec![respanned(step)]);
             }
             Kind::Integer
         }
@@ -157,10 +161,13 @@ fn kind_of_type(name: &str, keywords: &mut Keywords) -> Result<Kind, String> {
             keywords.constrain_length("minLength", "maxLength")?;
             if let Some(pattern) = keywords.text("pattern")? {
                 let regex = translate(&pattern)?;
-                keywords.constrain("pattern", vec![text(&pattern), quote!(#regex)]);
+                keywords.constrain(
+                    "pattern",
+                    vec![text(&pattern), string(&regex).into_token_stream()],
+                );
             }
             if let Some(format) = keywords.text("format")? {
-                keywords.constrain("format", vec![quote!(#format)]);
+                keywords.constrain("format", vec![string(&format).into_token_stream()]);
             }
             Kind::String
         }
@@ -308,7 +315,7 @@ impl Keywords {
         let (min, max) = (self.length(min)?, self.length(max)?);
         if min.is_some() || max.is_some() {
             let min = min.unwrap_or_default();
-            self.constrain("length", vec![quote!(#min), maximum(max)]);
+            self.constrain("length", vec![respanned(min), maximum(max)]);
         }
         Ok(())
     }

@@ -6,31 +6,35 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Generics, LitInt, LitStr, Path, ReturnType, Token, Type, Visibility};
+use syn::{Attribute, Generics, LitInt, LitStr, ReturnType, Token, Type, Visibility};
 
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
-use super::krate;
-use super::types::{Passing, ends, peel, reference, without_lifetimes};
+use super::freeform::Freeform;
+use super::json_schema::json::{self, Json};
+use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
+use super::{Krate, krate};
 use crate::attr::{
     Block, Function, Keys, Member, ParameterKind, TextOrConstant, with_self_replaced,
 };
 use crate::util::docs;
 use crate::util::errors::Errors;
 use crate::util::grammar::tag_error;
-use crate::util::literal::Literal;
+use crate::util::literal::{Literal, Text};
 use crate::util::names::plain;
+use crate::util::site::{Trees, site};
+use crate::util::tokens::add_predicate;
 
 /// A function with `#[tool]`.
 pub(crate) struct Tool {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ident: Ident,
     pub(crate) vis: Visibility,
     /// The `#[cfg]`s of the function, for everything that is generated.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) is_async: bool,
-    pub(crate) name: LitStr,
+    pub(crate) name: Text,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Description,
     pub(crate) when_to_use: Option<Description>,
@@ -48,9 +52,19 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// `strict`, with its value.
+    pub(crate) strict: Option<bool>,
+    /// `eager_input`, with its value.
+    pub(crate) eager_input: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
+    /// Set if the model writes the argument as text.
+    pub(crate) freeform: Option<Freeform>,
+    /// `programmatic`: `true` if only programs call the tool, and the span.
+    pub(crate) programmatic: Option<(bool, Span)>,
+    /// Calls, in the order of their keys.
+    pub(crate) examples: Vec<Example>,
     /// The parameters that the model fills.
     pub(crate) parameters: Vec<Parameter>,
     /// The parameters that the application fills.
@@ -58,9 +72,18 @@ pub(crate) struct Tool {
     pub(crate) output: Option<Type>,
 }
 
+/// `example = r#"{…}"#`
+pub(crate) struct Example {
+    pub(crate) literal: LitStr,
+    /// The arguments, each with its key.
+    pub(crate) arguments: Vec<(String, Json)>,
+    /// Their JSON text, without white space.
+    pub(crate) text: String,
+}
+
 /// An `impl` block with `#[toolset]`.
 pub(crate) struct Toolset {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ty: Type,
     /// The generics of the implementations for it; empty if the block has none.
     pub(crate) generics: Generics,
@@ -83,7 +106,7 @@ pub(crate) enum Scope<'s> {
     Module,
     /// An `impl` block with `#[toolset]`.
     Toolset {
-        krate: &'s Path,
+        krate: &'s Krate,
         block: &'s Block,
         generics: &'s Generics,
         attribute_span: Span,
@@ -104,12 +127,12 @@ pub(crate) struct Owner {
 pub(crate) struct Parameter {
     pub(crate) ident: Ident,
     pub(crate) cfgs: Vec<Attribute>,
-    pub(crate) key: LitStr,
+    pub(crate) key: Text,
     pub(crate) description: Option<Description>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
     /// The type behind the borrow, without the lifetimes of the function.
-    pub(crate) erased: TokenStream,
+    pub(crate) erased: Trees,
     /// The spans of the first and the last token of that type.
     pub(crate) ends: (Span, Span),
     pub(crate) constraints: Constraints,
@@ -191,9 +214,10 @@ impl Tool {
                 (krate.clone(), Some(owner), attribute_span)
             }
         };
-        let name = keys
-            .text("name", errors)
-            .unwrap_or_else(|| LitStr::new(&plain(&function.ident), function.ident.span()));
+        let name = keys.text("name", errors).map_or_else(
+            || Text::new(plain(&function.ident), function.ident.span()),
+            Text::from,
+        );
         let title = keys.text("title", errors);
         let described = described(&mut keys, owner.as_ref(), errors);
         let tags = tags(&mut keys, errors);
@@ -208,9 +232,14 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
-        let parallel = keys.flag("parallel", errors).map(|(flag, _)| flag);
+        let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
+            .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
+        let freeform = Freeform::read(&mut keys, errors);
+        let programmatic = keys.flag_or("programmatic", "only", errors);
+        let programmatic = programmatic.filter(|(flag, ..)| *flag);
+        let examples = examples(&mut keys, errors);
         keys.finish(errors);
 
         let mut sections = docs::sections(docs::lines(&function.attrs)).into_iter();
@@ -233,8 +262,11 @@ impl Tool {
         if output.as_ref().is_none_or(is_unit) {
             doc_sections.report_returns(errors);
         }
-        let (parameters, context) =
+        let (mut parameters, context) =
             parameters(function, owner.as_ref(), &doc_sections.arguments, errors);
+        if let Some(freeform) = &freeform {
+            freeform.constrain(&mut parameters, errors);
+        }
         doc_sections.check_arguments(&parameters, &context, errors);
         Tool {
             krate,
@@ -255,8 +287,13 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            strict,
+            eager_input,
             is_blocking,
             timeout,
+            freeform,
+            programmatic: programmatic.map(|(_, is_only, span)| (is_only, span)),
+            examples,
             parameters,
             context,
             output,
@@ -353,8 +390,10 @@ fn owned_generics(block: &Block) -> Generics {
     let clause = block.generics.where_clause.to_token_stream();
     let clause = syn::parse2(with_self_replaced(clause, &own));
     generics.where_clause = clause.unwrap_or_default();
-    let bounds = &mut generics.make_where_clause().predicates;
-    bounds.push(syn::parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+    let bound = syn::parse_quote_spanned! {site()=>
+        #ty: ::core::marker::Send + ::core::marker::Sync + 'static
+    };
+    add_predicate(&mut generics, bound);
     generics
 }
 
@@ -412,6 +451,32 @@ fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
         }
     }
     tags
+}
+
+/// `example = r#"{"city":"Lisbon"}"#`, any number of times
+fn examples(keys: &mut Keys, errors: &mut Errors) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for literal in keys.texts("example", errors) {
+        let json = json::parse(&literal.value());
+        let text = json.as_ref().map(Json::text).unwrap_or_default();
+        match json {
+            Ok(Json::Object(_)) if examples.iter().any(|other| other.text == text) => {
+                errors.at(&literal, "duplicate example; remove one of the two");
+            }
+            Ok(Json::Object(arguments)) => examples.push(Example {
+                literal,
+                arguments,
+                text,
+            }),
+            Ok(_) => errors.at(
+                &literal,
+                "an example must be a JSON object with the arguments of a call; write \
+                 `example = r#\"{\"key\": \"value\"}\"#`",
+            ),
+            Err(problem) => errors.at(&literal, problem),
+        }
+    }
+    examples
 }
 
 fn handler(keys: &mut Keys, function: &Function, errors: &mut Errors) -> Option<Ident> {
@@ -522,13 +587,14 @@ fn parameters(
             );
         }
         let passing = Passing::of(ty);
+        let (erased, ends) = erased(passing.inner());
         parameters.push(Parameter {
-            key: renamed.unwrap_or_else(|| LitStr::new(&name, ident.span())),
+            key: renamed.map_or_else(|| Text::new(name, ident.span()), Text::from),
             ident: ident.clone(),
             cfgs: cfgs(&written.attrs),
             description: own.or(listed.map(|listed| Description::Text(listed.text.clone()))),
-            erased: without_lifetimes(passing.inner()),
-            ends: ends(passing.inner()),
+            erased,
+            ends,
             passing,
             ty: (**ty).clone(),
             constraints,

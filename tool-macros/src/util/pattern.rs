@@ -34,6 +34,44 @@ pub(crate) fn is_match(ecma: &str, text: &str) -> bool {
         .is_none_or(|regex| regex.is_match(text))
 }
 
+/// Returns an expression that matches whole texts only.
+pub(crate) fn anchored(ecma: String) -> String {
+    let inside = ecma
+        .strip_prefix('^')
+        .and_then(|rest| rest.strip_suffix('$'));
+    // A choice or an escaped `$` would be anchored in part.
+    if inside.is_some_and(|inside| !inside.ends_with('\\') && !inside.contains('|')) {
+        ecma
+    } else {
+        format!("^(?:{ecma})$")
+    }
+}
+
+/// Returns `true` if a quantifier is lazy, such as `+?`.
+pub(crate) fn is_lazy(ecma: &str) -> bool {
+    let (mut is_class, mut is_quantified) = (false, false);
+    let mut characters = ecma.chars();
+    while let Some(character) = characters.next() {
+        let was_quantified = std::mem::take(&mut is_quantified);
+        match character {
+            '\\' => {
+                characters.next();
+            }
+            '[' => is_class = true,
+            ']' => is_class = false,
+            _ if is_class => {}
+            '?' if was_quantified => return true,
+            // A group such as `(?:`.
+            '(' if characters.as_str().starts_with('?') => {
+                characters.next();
+            }
+            '*' | '+' | '?' | '}' => is_quantified = true,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Without the feature the result is unknown.
 #[cfg(not(feature = "regex"))]
 pub(crate) fn is_match(_: &str, _: &str) -> bool {
@@ -74,6 +112,32 @@ fn replace_differences(rust: &str) -> String {
 #[cfg(all(test, feature = "regex"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_anchored_expression_matches_whole_texts() {
+        for (pattern, yes, no) in [
+            ("[0-9]+", "17", "a17"),
+            ("^[0-9]+$", "17", "17a"),
+            ("^a|b$", "b", "ab"),
+            (r"^a\$", "a$", "a"),
+            ("a|b", "a", "ab"),
+        ] {
+            let pattern = anchored(pattern.into());
+            assert!(is_match(&pattern, yes), "{pattern} does not match {yes:?}");
+            assert!(!is_match(&pattern, no), "{pattern} matches {no:?}");
+        }
+        assert_eq!(anchored("^a$".into()), "^a$");
+    }
+
+    #[test]
+    fn lazy_quantifiers_are_found() {
+        for lazy in ["a+?", "a*?b", "a??", "a{2,}?", "(?:a)+?", r"\]+?"] {
+            assert!(is_lazy(lazy), "{lazy}");
+        }
+        for eager in ["a?", "(?:a)?", "[+?]", r"\+?", "a+", "[a]?", "(a)?(?:b)"] {
+            assert!(!is_lazy(eager), "{eager}");
+        }
+    }
 
     #[test]
     fn differences_of_the_dialects_are_rejected_or_replaced() {

@@ -2,6 +2,8 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::punctuated::Punctuated;
+use syn::{Generics, Token, WhereClause, WherePredicate};
 
 use super::json;
 use super::literal::Literal;
@@ -9,10 +11,11 @@ use super::site::{code, site, string};
 
 /// `"text"` as a `Text`, with its JSON form if that differs.
 pub(crate) fn text(text: &str) -> TokenStream {
-    let mut escaped = json::escape(text);
-    if escaped == text {
-        escaped.clear();
-    }
+    let escaped = if json::is_same(text) {
+        String::new()
+    } else {
+        json::escape(text)
+    };
     let (text, escaped) = (string(text), string(&escaped));
     code!(__tool_core::text(#text, #escaped))
 }
@@ -47,4 +50,16 @@ pub(crate) fn respanned(value: impl ToTokens) -> TokenStream {
         tree
     };
     value.into_token_stream().into_iter().map(respan).collect()
+}
+
+/// Adds a bound whose comma and `where` have the span of generated tokens.
+pub(crate) fn add_predicate(generics: &mut Generics, predicate: WherePredicate) {
+    let clause = generics.where_clause.get_or_insert_with(|| WhereClause {
+        where_token: Token![where](site()),
+        predicates: Punctuated::new(),
+    });
+    if !clause.predicates.empty_or_trailing() {
+        clause.predicates.push_punct(Token![,](site()));
+    }
+    clause.predicates.push_value(predicate);
 }

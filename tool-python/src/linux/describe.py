@@ -17,7 +17,8 @@ prefixes = {sys.prefix, sys.base_prefix}
 reads = set(sys.path)
 config = os.path.join(home, "pyvenv.cfg")
 if os.path.exists(config):
-    reads.add(config)
+    # Debian's `getsitepackages` doesn't know virtual environments without `site`.
+    reads.update((config, os.path.join(home, "lib"), os.path.join(home, "lib64")))
     prefixes.add(home)
     with open(config) as lines:
         settings = dict(line.lower().replace(" ", "").strip().split("=", 1) for line in lines if "=" in line)

@@ -18,6 +18,9 @@ use crate::{Error, File, Policy};
 /// A path of more parts than this exceeds the limit on files.
 const DEEPEST: usize = 32;
 
+/// Where libraries keep what they need again. Its files are not results.
+pub(super) const CACHE: &str = ".cache";
+
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -96,18 +99,18 @@ impl RunFolder {
         Ok(bytes)
     }
 
-    /// Lists the regular files, sorted by path, at most `most` of them.
+    /// Lists the regular files that are not in the cache, sorted by path, at most `most` of them.
     pub(super) fn files(&self, most: usize) -> Vec<File> {
         let mut files = Vec::new();
         let mut usage = Usage::default();
-        self.scan(
+        scan(
             &self.dir,
             Path::new(""),
             0,
             most,
             &mut usage,
             &mut |path, stat| {
-                if FileType::from_raw_mode(stat.st_mode).is_file() {
+                if FileType::from_raw_mode(stat.st_mode).is_file() && !path.starts_with(CACHE) {
                     files.push(File {
                         path: path.to_owned(),
                         bytes: u64::try_from(stat.st_size).unwrap_or(0),
@@ -124,7 +127,7 @@ impl RunFolder {
     pub(super) fn usage(&self, pid: u32, most: usize, file: u64) -> Usage {
         let mut usage = Usage::default();
         let mut bytes = 0;
-        self.scan(
+        scan(
             &self.dir,
             Path::new(""),
             0,
@@ -134,35 +137,6 @@ impl RunFolder {
         );
         usage.bytes = bytes + deleted(pid, file);
         usage
-    }
-
-    fn scan(
-        &self,
-        dir: &OwnedFd,
-        path: &Path,
-        depth: usize,
-        most: usize,
-        usage: &mut Usage,
-        visit: &mut dyn FnMut(&Path, &rustix::fs::Stat),
-    ) {
-        for name in names(dir) {
-            if usage.files > most {
-                return;
-            }
-            let Ok(stat) = rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW) else {
-                continue;
-            };
-            usage.files += 1;
-            let path = path.join(OsStr::from_bytes(name.as_bytes()));
-            visit(&path, &stat);
-            if FileType::from_raw_mode(stat.st_mode).is_dir() {
-                if depth + 1 >= DEEPEST {
-                    usage.is_too_deep = true;
-                } else if let Ok(inner) = open_folder(dir, &name) {
-                    self.scan(&inner, &path, depth + 1, most, usage, visit);
-                }
-            }
-        }
     }
 
     /// Deletes everything inside. Folders are moved up before they are emptied, so neither depth nor the length of
@@ -217,6 +191,35 @@ impl Drop for RunFolder {
     }
 }
 
+/// Visits everything below a folder, until `usage` has more than `most` files.
+fn scan(
+    dir: &OwnedFd,
+    path: &Path,
+    depth: usize,
+    most: usize,
+    usage: &mut Usage,
+    visit: &mut dyn FnMut(&Path, &rustix::fs::Stat),
+) {
+    for name in names(dir) {
+        if usage.files > most {
+            return;
+        }
+        let Ok(stat) = rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        usage.files += 1;
+        let path = path.join(OsStr::from_bytes(name.as_bytes()));
+        visit(&path, &stat);
+        if FileType::from_raw_mode(stat.st_mode).is_dir() {
+            if depth + 1 >= DEEPEST {
+                usage.is_too_deep = true;
+            } else if let Ok(inner) = open_folder(dir, &name) {
+                scan(&inner, &path, depth + 1, most, usage, visit);
+            }
+        }
+    }
+}
+
 fn names(dir: &OwnedFd) -> Vec<CString> {
     let Ok(entries) = Dir::read_from(dir) else {
         return Vec::new();
@@ -263,10 +266,12 @@ fn deleted(pid: u32, file: u64) -> u64 {
         .flatten()
         .flatten()
     {
-        if let Ok(data) = fs::metadata(entry.path()) {
-            if data.is_file() && data.nlink() == 0 && seen.insert(data.ino()) {
-                bytes += data.blocks() * 512;
-            }
+        if let Ok(data) = fs::metadata(entry.path())
+            && data.is_file()
+            && data.nlink() == 0
+            && seen.insert(data.ino())
+        {
+            bytes += data.blocks() * 512;
         }
     }
     // A mapping keeps a file whose descriptor is closed. Only root may ask for its length; otherwise it counts as the

@@ -372,7 +372,7 @@ mod tests {
 
     const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
     const EPERM: u32 = libc::SECCOMP_RET_ERRNO | 1;
-    const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | 38;
+    const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | 0x26;
     const ARCHES: [(TargetArch, u32); 2] = [
         (TargetArch::x86_64, 0xC000_003E),
         (TargetArch::aarch64, 0xC000_00B7),
@@ -460,7 +460,7 @@ mod tests {
                 match call.only {
                     Only::Always | Only::Zero(_) => {}
                     Only::OneOf(argument, values) => {
-                        arguments[usize::from(argument)] = u64::from(values[0])
+                        arguments[usize::from(argument)] = u64::from(values[0]);
                     }
                     Only::Masked(fields) => {
                         for &(argument, _, value) in fields {

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock, PoisonError, Weak, mpsc};
 use std::thread;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::Shared;
-use super::disk::RunFolder;
+use super::disk::{CACHE, RunFolder};
 use crate::Error;
 
 /// A Python library on a slow disk takes seconds to load the first time.
@@ -130,7 +131,7 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
         .env_clear()
         .env("HOME", folder.path())
         .env("TMPDIR", folder.path())
-        .env("MPLCONFIGDIR", folder.path())
+        .env("MPLCONFIGDIR", folder.path().join(CACHE))
         .env("MPLBACKEND", "agg")
         .env("LANG", "C.UTF-8")
         .env("OPENSSL_CONF", "/dev/null")
@@ -237,7 +238,7 @@ impl Process {
             .reads
             .iter()
             .chain(&shared.policy.reads)
-            .map(|path| path.as_path());
+            .map(PathBuf::as_path);
         for path in system.chain(all) {
             if !reads.is_empty() {
                 reads.push(0);

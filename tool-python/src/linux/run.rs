@@ -387,9 +387,9 @@ impl Run<'_> {
 
     /// Reads messages and handles them. Returns `false` at the end of the channel, and an error if the run ends.
     fn read_messages(&mut self) -> Result<bool, EndedBy> {
-        let mut chunk = [0; 1 << 16];
+        let mut chunk = [0; 1 << 14];
         // A process that sends without end must not keep the limits from being checked.
-        for _ in 0..16 {
+        for _ in 0..64 {
             let read = match self.process.channel.read(&mut chunk) {
                 Ok(0) => return Ok(false),
                 Ok(read) => read,

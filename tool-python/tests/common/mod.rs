@@ -21,15 +21,14 @@ pub(crate) fn is_root() -> bool {
 /// An interpreter that other users can read: `TOOL_PYTHON`, or that of the system, or that of the `PATH`.
 pub(crate) fn python() -> PathBuf {
     let system = Path::new("/usr/bin/python3");
-    std::env::var_os("TOOL_PYTHON")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| {
-            if system.exists() {
-                system.to_owned()
-            } else {
-                "python3".into()
-            }
-        })
+    let usual = || {
+        if system.exists() {
+            system.to_owned()
+        } else {
+            "python3".into()
+        }
+    };
+    std::env::var_os("TOOL_PYTHON").map_or_else(usual, PathBuf::from)
 }
 
 pub(crate) fn policy() -> Policy {

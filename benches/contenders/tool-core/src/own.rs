@@ -20,6 +20,8 @@ pub const CASES: &[&str] = &[
     "look up 10",
     "look up 1000",
     "look up 10000",
+    "request 10",
+    "request 1000",
     "render 10",
     "render 1000",
     "render 10000",
@@ -42,6 +44,13 @@ pub fn work(case: &str) -> Work {
                 for name in &names {
                     black_box(registry.get(name)).expect("a known tool");
                 }
+            })
+        }
+        ("request", Ok(size)) => {
+            let registry = many::registry(size);
+            Work::new(size, move || {
+                let request = registry.request(&Mcp::default()).build();
+                black_box(request).expect("no setting names a tool");
             })
         }
         ("render", Ok(size)) => {

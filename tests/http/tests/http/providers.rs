@@ -2,8 +2,11 @@
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tool_core::HostedTool;
 use tool_core::agent::{Agent, Event, HttpModel, Response};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::{
+    Anthropic, Bedrock, Dialect, Gemini, OpenAiChat, OpenAiResponses, ToolChoice,
+};
 use tool_core::run::{Run, RunOutcome};
 
 use crate::recorded::{Case, cases};
@@ -404,4 +407,68 @@ fn the_query_of_a_base_url_is_kept() {
     ask(&dialect, &model).unwrap();
     let path = &server.received()[0].path;
     assert_eq!(path, "/v1beta/models/m:generateContent?tenant=7");
+}
+
+/// Returns the request of an agent that is asked once.
+fn sent(dialect: impl Dialect + 'static, model: impl Fn(HttpModel) -> HttpModel) -> Received {
+    let server = Server::start([json(&json!({}))]);
+    let http = HttpModel::new(&dialect, "m")
+        .base_url(&server.url)
+        .without_key();
+    let registry = registry();
+    registry.add_hosted(HostedTool::new(
+        json!({"type": "mcp_toolset", "mcp_server_name": "docs"}),
+    ));
+    let agent = Agent::new(registry, dialect, model(http))
+        .tool_choice(ToolChoice::Required)
+        .parallel(false)
+        .cached();
+    let _ = agent.ask_blocking("What is 2 + 3?");
+    server.received().remove(0)
+}
+
+#[test]
+fn requests_have_the_fields_and_headers_of_the_tools() {
+    let anthropic = sent(Anthropic::default(), |model| {
+        model.header(
+            "anthropic-beta",
+            "context-1m-2025-08-07, mcp-client-2025-11-20",
+        )
+    });
+    assert_eq!(
+        anthropic.body["tool_choice"],
+        json!({"type": "any", "disable_parallel_tool_use": true})
+    );
+    assert!(
+        anthropic
+            .text
+            .contains(r#""cache_control":{"type":"ephemeral"}}]"#)
+    );
+    // The application's values stay, and none is there twice.
+    assert_eq!(
+        anthropic.header("anthropic-beta"),
+        Some("context-1m-2025-08-07,mcp-client-2025-11-20")
+    );
+    let anthropic = sent(Anthropic::default(), |model| {
+        model.field("tool_choice", json!({"type": "auto"}))
+    });
+    assert_eq!(anthropic.body["tool_choice"], json!({"type": "auto"}));
+    assert_eq!(
+        anthropic.header("anthropic-beta"),
+        Some("mcp-client-2025-11-20")
+    );
+
+    let bedrock = sent(Bedrock::default(), |model| {
+        model.field("toolConfig", json!({"own": 1}))
+    });
+    let config = &bedrock.body["toolConfig"];
+    assert_eq!(config["own"], 1);
+    assert_eq!(config["toolChoice"], json!({"any": {}}));
+    let last = config["tools"].as_array().unwrap().last();
+    assert_eq!(last, Some(&json!({"cachePoint": {"type": "default"}})));
+
+    let openai = sent(OpenAiResponses::default(), |model| model);
+    assert_eq!(openai.body["tool_choice"], "required");
+    assert_eq!(openai.body["parallel_tool_calls"], false);
+    assert_eq!(openai.header("anthropic-beta"), None);
 }

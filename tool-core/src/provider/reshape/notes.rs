@@ -33,7 +33,12 @@ impl Notes {
 
     /// Returns the notes of a property: its own description, and its default and example.
     pub(crate) fn member(property: &Property, subset: &Subset) -> Notes {
-        let mut all = Notes::of(property.schema, subset);
+        Notes::as_member(property, property.schema, subset)
+    }
+
+    /// Returns the notes of a property with another schema.
+    pub(crate) fn as_member(property: &Property, schema: &Schema, subset: &Subset) -> Notes {
+        let mut all = Notes::of(schema, subset);
         all.description = property.description();
         match property.default {
             "" => {}
@@ -60,13 +65,19 @@ impl Notes {
         self.description == description && self.sentences.is_empty() && self.default.is_empty()
     }
 
-    /// Writes `description` and `default`.
-    pub(crate) fn write(&self, out: &mut JsonWriter) {
+    /// Returns the text of the description.
+    pub(crate) fn text(&self) -> String {
         let sentences = self.sentences.join(" ");
         let parts = [self.description, self.meanings, &sentences];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        if !parts.is_empty() {
-            out.word("description").string(&parts.join("\n"));
+        parts.join("\n")
+    }
+
+    /// Writes `description` and `default`.
+    pub(crate) fn write(&self, out: &mut JsonWriter) {
+        let text = self.text();
+        if !text.is_empty() {
+            out.word("description").string(&text);
         }
         if !self.default.is_empty() {
             out.word("default").raw(self.default);

@@ -199,7 +199,8 @@ impl Chunks {
             let id = piece(delta, "id");
             let is_other =
                 id.is_some_and(|id| call.value.get("id").is_some_and(|known| known != id));
-            is_other && piece(&delta["function"], "name").is_some()
+            let has_name = |key| piece(&delta[key], "name").is_some();
+            is_other && (has_name("function") || has_name("custom"))
         };
         let known = match index {
             Some(_) => calls.iter().rposition(|call| call.index == index),
@@ -223,7 +224,10 @@ impl Chunks {
         }
         let format = self.format;
         let call = &mut self.choices[place.0].messages[place.1].calls[at];
-        let arguments = &delta["function"]["arguments"];
+        let arguments = match &delta["custom"]["input"] {
+            Value::Null => &delta["function"]["arguments"],
+            input => input,
+        };
         if call.is_emitted
             && arguments
                 .as_str()
@@ -249,14 +253,23 @@ impl Chunks {
             });
             self.started += 1;
             // Including what came before the name.
-            piece = match &value["function"]["arguments"] {
+            let arguments = if format.is_custom(&value) {
+                &value["custom"]["input"]
+            } else {
+                &value["function"]["arguments"]
+            };
+            piece = match arguments {
                 Value::String(text) => text.clone(),
                 Value::Null => String::new(),
                 arguments => arguments.to_string(),
             };
         }
         if let (Some(index), false) = (call.started, piece.is_empty()) {
-            out.push(StreamEvent::Arguments { index, piece });
+            out.push(if call.value.get("custom").is_some_and(Value::is_object) {
+                StreamEvent::Freeform { index, piece }
+            } else {
+                StreamEvent::Arguments { index, piece }
+            });
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl ResponseStream {
         if !is_done {
             self.calls.release(out);
         }
-        if is_type(item, "function_call") {
+        if is_type(item, "function_call") || self.format.is_custom(item) {
             let call = self.format.call(self.items.len(), item)?;
             let index = self.start(place, &call, out);
             if is_done && !std::mem::replace(&mut self.started[index].1, true) {
@@ -88,9 +88,9 @@ impl ResponseStream {
         }
         let whole = Value::Object(response);
         let items = self.format.array(&whole, "output")?;
-        let calls = self
-            .format
-            .calls(&whole, items, |item| is_type(item, "function_call"))?;
+        let calls = self.format.calls(&whole, items, |item| {
+            is_type(item, "function_call") || self.format.is_custom(item)
+        })?;
         let last = calls.last().is_some_and(ToolCall::is_truncated);
         self.calls.stop(last, out);
         for call in calls {
@@ -132,12 +132,16 @@ impl StreamFormat for ResponseStream {
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
                 out.extend(delta().map(StreamEvent::Reasoning));
             }
-            "response.function_call_arguments.delta" => {
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 let place = event["output_index"].as_u64();
                 let mut started = self.started.iter();
                 let index = started.position(|(known, _)| Some(*known) == place);
                 if let (Some(index), Some(piece)) = (index, delta()) {
-                    out.push(StreamEvent::Arguments { index, piece });
+                    out.push(if kind == "response.custom_tool_call_input.delta" {
+                        StreamEvent::Freeform { index, piece }
+                    } else {
+                        StreamEvent::Arguments { index, piece }
+                    });
                 }
             }
             "response.output_item.added" if event["item"].is_object() => {

@@ -46,7 +46,7 @@ pub(crate) struct Incremental {
     is_rejected: bool,
     /// The end of the last value or opening bracket.
     complete: usize,
-    /// What unions have used of the budgets that the length of the text gives.
+    /// The part of the budgets that unions have used; the length of the text sets the budgets.
     used: [usize; 2],
     deepest_union: usize,
 }
@@ -73,7 +73,7 @@ enum State {
     Malformed,
 }
 
-/// What the next value must match.
+/// The expectation for the next value.
 #[derive(Clone, Copy)]
 struct Expected {
     /// `None` for a value that is skipped, because its place is wrong already.

@@ -1,7 +1,13 @@
 //! A JSON parser. `serde_json` would have to be compiled a second time, for the host.
 
+use crate::util::json;
+
+/// The deepest nesting, which equals that of `serde_json`.
+const DEPTH: usize = 127;
+
 /// A JSON value. Numbers are text, and objects keep their order.
-pub(super) enum Json {
+#[derive(Clone)]
+pub(crate) enum Json {
     Null,
     Boolean(bool),
     Number(String),
@@ -10,8 +16,11 @@ pub(super) enum Json {
     Object(Vec<(String, Json)>),
 }
 
-pub(super) fn parse(text: &str) -> Result<Json, String> {
-    let mut reader = Reader { rest: text };
+pub(crate) fn parse(text: &str) -> Result<Json, String> {
+    let mut reader = Reader {
+        rest: text,
+        depth: 0,
+    };
     let json = reader.value()?;
     match reader.next() {
         None => Ok(json),
@@ -19,8 +28,54 @@ pub(super) fn parse(text: &str) -> Result<Json, String> {
     }
 }
 
+impl Json {
+    /// Returns the text without white space, with the escapes of a schema's texts.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) {
+        let quoted = |text: &str, out: &mut String| {
+            out.push('"');
+            out.push_str(&json::escape(text));
+            out.push('"');
+        };
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Boolean(truth) => out.push_str(if *truth { "true" } else { "false" }),
+            Json::Number(number) => out.push_str(number),
+            Json::String(text) => quoted(text, out),
+            Json::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                out.push('{');
+                for (at, (key, value)) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    quoted(key, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
 struct Reader<'t> {
     rest: &'t str,
+    depth: usize,
 }
 
 impl Reader<'_> {
@@ -50,6 +105,16 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Json, String> {
+        if self.depth > DEPTH {
+            return Err(format!("invalid JSON: nested deeper than {DEPTH} levels"));
+        }
+        self.depth += 1;
+        let value = self.value_inside();
+        self.depth -= 1;
+        value
+    }
+
+    fn value_inside(&mut self) -> Result<Json, String> {
         match self.next() {
             Some('{') => self.object(),
             Some('[') => self.array(),
@@ -59,9 +124,10 @@ impl Reader<'_> {
                 let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
                 let (number, rest) = self.rest.split_at(end);
                 self.rest = rest;
-                match number.parse::<f64>() {
-                    Ok(_) => Ok(Json::Number(number.into())),
-                    Err(_) => Err(format!("invalid JSON: `{number}` is not a number")),
+                if is_number(number) {
+                    Ok(Json::Number(number.into()))
+                } else {
+                    Err(format!("invalid JSON: `{number}` is not a number"))
                 }
             }
             _ if self.eat("true") => Ok(Json::Boolean(true)),
@@ -114,6 +180,12 @@ impl Reader<'_> {
                 None => return Err("invalid JSON: a string has no closing quote".into()),
                 Some('"') => break,
                 Some('\\') => text.push(escape(&mut characters)?),
+                Some(control) if control < ' ' => {
+                    return Err(
+                        "invalid JSON: a control character in a string; escape it, as in `\\n`"
+                            .into(),
+                    );
+                }
                 Some(other) => text.push(other),
             }
         }
@@ -132,11 +204,85 @@ fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
         'r' => '\r',
         't' => '\t',
         'u' => {
-            let digits: String = characters.by_ref().take(4).collect();
-            let code = u32::from_str_radix(&digits, 16).map_err(|_| unknown())?;
-            // Surrogate pairs are not supported; the character itself can be written.
-            char::from_u32(code).ok_or_else(unknown)?
+            let mut code = hex(characters).ok_or_else(unknown)?;
+            if (0xd800..0xdc00).contains(&code) {
+                let pair = characters.next() == Some('\\') && characters.next() == Some('u');
+                let low = hex(characters).filter(|low| pair && (0xdc00..0xe000).contains(low));
+                let low = low.ok_or("invalid JSON: an unpaired surrogate in a string")?;
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            }
+            char::from_u32(code).ok_or("invalid JSON: an unpaired surrogate in a string")?
         }
         _ => return Err(unknown()),
     })
+}
+
+/// Reads four hexadecimal digits.
+fn hex(characters: &mut std::str::Chars<'_>) -> Option<u32> {
+    let digits: String = characters.by_ref().take(4).collect();
+    let is_hex = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u32::from_str_radix(&digits, 16).ok().filter(|_| is_hex)
+}
+
+/// Returns `true` for a number of JSON that is not too large for a float.
+fn is_number(text: &str) -> bool {
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    all_digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && all_digits(fraction)
+        && all_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_written_in_one_form() {
+        for (text, written) in [
+            (
+                " { \"a\" : [ 1 , 2.50 , -3e+2 , null ] , \"b\" : { } } ",
+                r#"{"a":[1,2.50,-3e+2,null],"b":{}}"#,
+            ),
+            (r#""\u00e9\ud83e\udd80\u000a\/""#, r#""é🦀\n/""#),
+            ("true", "true"),
+        ] {
+            assert_eq!(parse(text).map(|json| json.text()), Ok(written.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_rejected() {
+        let deep = "[".repeat(200);
+        for text in [
+            "",
+            "{",
+            "{,}",
+            "[1,]",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "1e999",
+            "'a'",
+            "\"\n\"",
+            r#""\ud800""#,
+            r#""\x""#,
+            r#""\u00g0""#,
+            "tru",
+            "1 2",
+            "NaN",
+            "{\"a\":1,\"a\":2}",
+            &deep,
+        ] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
+    }
 }

@@ -1,0 +1,318 @@
+//! Asks the user a question while a tool runs.
+//!
+//! A tool calls [`CallContext::elicit`](crate::CallContext::elicit). Whoever makes the call says how the
+//! user is asked: with [`ToolCall::elicit_with`](crate::ToolCall::elicit_with). A server of the Model Context
+//! Protocol (the crate `tool-mcp`) does that with its client.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use serde::Deserialize;
+//! use tool_core::elicit::{Elicit, ElicitError, ElicitRequest, Elicited, Elicitor};
+//! use tool_core::{BoxFuture, CallContext, Registry, ToolCall, ToolType, tool, tools};
+//!
+//! /// The seat of a passenger.
+//! #[derive(Deserialize, ToolType)]
+//! struct Seat {
+//!     /// The row.
+//!     row: u8,
+//! }
+//!
+//! /// Books a seat.
+//! #[tool]
+//! async fn book_seat(call: &CallContext) -> Result<String, ElicitError> {
+//!     let question = Elicit::<Seat>::form("Where do you want to sit?");
+//!     Ok(match call.elicit("seat", question).await? {
+//!         Elicited::Accepted(seat) => format!("booked in row {}", seat.row),
+//!         Elicited::Declined | Elicited::Dismissed => "booked any seat".into(),
+//!     })
+//! }
+//!
+//! /// Always chooses row 7.
+//! struct Row7;
+//!
+//! impl Elicitor for Row7 {
+//!     fn elicit(&self, _: &str, _: ElicitRequest) -> BoxFuture<Result<Elicited, ElicitError>> {
+//!         Box::pin(async { Ok(Elicited::Accepted(serde_json::json!({ "row": 7 }))) })
+//!     }
+//! }
+//!
+//! let registry = Registry::builder().tools(tools![book_seat]).build()?;
+//! let call = ToolCall::new("call_1", "book_seat", "").elicit_with(Arc::new(Row7));
+//! assert_eq!(registry.call_blocking(call).content(), "booked in row 7");
+//! # Ok::<(), tool_core::RegistryError>(())
+//! ```
+//!
+//! # A tool may run again
+//!
+//! Some protocols have no connection that stays open for an answer: the call ends with the question, and the
+//! client makes it again with the answer. The tool then runs from its start, and
+//! [`elicit`](crate::CallContext::elicit) returns the answer at once. So:
+//!
+//! - Use a fixed key for each question. A key has one answer in a call.
+//! - What the tool does before a question happens once for each run: it must be harmless to repeat, or be
+//!   remembered with [`CallContext::keep`](crate::CallContext::keep).
+//! - The future of the tool is dropped at the question. Other work of the same tool is dropped with it.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::runtime::BoxFuture;
+use crate::schema::validate::{Options, ValidateError, normalise};
+use crate::types::ToolType;
+
+/// A question to the user, whose answer is read as a `T`.
+#[derive(Debug)]
+pub struct Elicit<T = Value> {
+    request: ElicitRequest,
+    read: fn(Value) -> Result<T, ElicitError>,
+}
+
+impl<T> Clone for Elicit<T> {
+    fn clone(&self) -> Elicit<T> {
+        Elicit {
+            request: self.request.clone(),
+            read: self.read,
+        }
+    }
+}
+
+impl<T: ToolType + DeserializeOwned> Elicit<T> {
+    /// Asks for the fields of a struct. They should be strings, numbers, booleans, enums of strings or lists
+    /// of such enums: clients show a form without nesting.
+    pub fn form(message: impl Into<String>) -> Elicit<T> {
+        Elicit {
+            request: ElicitRequest::form(message.into(), T::SCHEMA.to_json()),
+            read: |answer| {
+                let options = Options {
+                    is_rounded: true,
+                    ..Options::default()
+                };
+                match normalise(T::SCHEMA, &answer.to_string(), options) {
+                    Ok(normalised) => {
+                        serde_json::from_str(&normalised.text).map_err(ElicitError::invalid)
+                    }
+                    Err(ValidateError::NotJson(problem)) => Err(ElicitError::invalid(problem)),
+                    Err(ValidateError::Invalid(violations)) => {
+                        let (listed, _) = violations.into_parts();
+                        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
+                        Err(ElicitError::invalid(listed.join("; ")))
+                    }
+                }
+            },
+        }
+    }
+}
+
+impl Elicit<()> {
+    /// Asks to accept or decline something.
+    pub fn confirm(message: impl Into<String>) -> Elicit<()> {
+        let schema = r#"{"type":"object","properties":{}}"#.into();
+        Elicit {
+            request: ElicitRequest::form(message.into(), schema),
+            read: |_| Ok(()),
+        }
+    }
+
+    /// Asks to visit a page, such as to log in or to pay. What the user enters there does not pass through
+    /// the client. An accepted answer means that the user agreed to open the page.
+    pub fn visit(message: impl Into<String>, url: impl Into<String>) -> Elicit<()> {
+        Elicit {
+            request: ElicitRequest {
+                message: message.into(),
+                mode: ElicitMode::Url(url.into()),
+            },
+            read: |_| Ok(()),
+        }
+    }
+}
+
+impl Elicit {
+    /// Asks for what a JSON Schema describes: JSON text or a `Value`. The answer is not validated.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::elicit::Elicit;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    /// let question = Elicit::with_schema("What is your name?", schema);
+    /// assert_eq!(question.request().message, "What is your name?");
+    /// ```
+    pub fn with_schema(message: impl Into<String>, schema: impl ToString) -> Elicit {
+        Elicit {
+            request: ElicitRequest::form(message.into(), schema.to_string()),
+            read: Ok,
+        }
+    }
+}
+
+impl<T> Elicit<T> {
+    /// Returns the question.
+    pub fn request(&self) -> &ElicitRequest {
+        &self.request
+    }
+
+    pub(crate) async fn ask(
+        self,
+        elicitor: Option<Arc<dyn Elicitor>>,
+        key: String,
+    ) -> Result<Elicited<T>, ElicitError> {
+        let Some(elicitor) = elicitor else {
+            return Err(ElicitError::unsupported("the call has nobody to ask"));
+        };
+        let answer = elicitor.elicit(&key, self.request).await?;
+        Ok(match answer {
+            Elicited::Accepted(value) => Elicited::Accepted((self.read)(value)?),
+            Elicited::Declined => Elicited::Declined,
+            Elicited::Dismissed => Elicited::Dismissed,
+        })
+    }
+}
+
+/// A question to the user, as an [`Elicitor`] gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ElicitRequest {
+    /// The text for the user.
+    pub message: String,
+    /// The way to answer.
+    pub mode: ElicitMode,
+}
+
+impl ElicitRequest {
+    fn form(message: String, schema: String) -> ElicitRequest {
+        ElicitRequest {
+            message,
+            mode: ElicitMode::Form(schema),
+        }
+    }
+}
+
+/// The way to answer a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ElicitMode {
+    /// A form. Contains the JSON Schema of the answer, an object, as JSON text.
+    Form(String),
+    /// A page to visit. Contains its URL.
+    Url(String),
+}
+
+/// The answer of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elicited<T = Value> {
+    /// The user accepted, and gave this.
+    Accepted(T),
+    /// The user declined.
+    Declined,
+    /// The user closed the question without an answer.
+    Dismissed,
+}
+
+impl<T> Elicited<T> {
+    /// Returns what the user gave, if the user accepted.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Elicited::Accepted(value) => Some(value),
+            Elicited::Declined | Elicited::Dismissed => None,
+        }
+    }
+}
+
+/// The reason why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ElicitError {
+    /// The user can't be asked.
+    Unsupported(String),
+    /// The answer does not match the question.
+    Invalid(String),
+    /// The question got lost, such as with the connection.
+    Failed(String),
+}
+
+impl ElicitError {
+    /// Creates the error of a user who can't be asked.
+    pub fn unsupported(reason: impl Into<String>) -> ElicitError {
+        ElicitError::Unsupported(reason.into())
+    }
+
+    /// Creates the error of an answer that does not match the question.
+    pub fn invalid(problem: impl fmt::Display) -> ElicitError {
+        ElicitError::Invalid(problem.to_string())
+    }
+
+    /// Creates the error of a question that got lost.
+    pub fn failed(problem: impl fmt::Display) -> ElicitError {
+        ElicitError::Failed(problem.to_string())
+    }
+}
+
+impl fmt::Display for ElicitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, why) = match self {
+            ElicitError::Unsupported(why) => ("the user can't be asked", why),
+            ElicitError::Invalid(why) => ("the user's answer is invalid", why),
+            ElicitError::Failed(why) => ("the user could not be asked", why),
+        };
+        write!(f, "{what}: {why}")
+    }
+}
+
+impl Error for ElicitError {}
+
+/// Asks the user, on behalf of the tools of a call.
+pub trait Elicitor: Send + Sync {
+    /// Asks a question. `key` identifies it within the call: the same key has the same answer.
+    ///
+    /// A future that never resolves, and is dropped with the call, is fine: the call may be made again with
+    /// the answer.
+    fn elicit(&self, key: &str, request: ElicitRequest)
+    -> BoxFuture<Result<Elicited, ElicitError>>;
+
+    /// Keeps JSON text for a later run of the same call; see
+    /// [`CallContext::keep`](crate::CallContext::keep). Does nothing by default, for calls that run once.
+    fn keep(&self, key: &str, json: String) {
+        let _ = (key, json);
+    }
+
+    /// Returns the JSON text that an earlier run of the same call kept.
+    fn kept(&self, key: &str) -> Option<String> {
+        let _ = key;
+        None
+    }
+}
+
+/// Asks on behalf of a nested call, whose keys are its own.
+pub(crate) struct NestedElicitor {
+    pub(crate) outer: Arc<dyn Elicitor>,
+    /// The id of the nested call.
+    pub(crate) call_id: String,
+}
+
+impl NestedElicitor {
+    fn key(&self, key: &str) -> String {
+        format!("{}/{key}", self.call_id)
+    }
+}
+
+impl Elicitor for NestedElicitor {
+    fn elicit(
+        &self,
+        key: &str,
+        request: ElicitRequest,
+    ) -> BoxFuture<Result<Elicited, ElicitError>> {
+        self.outer.elicit(&self.key(key), request)
+    }
+
+    fn keep(&self, key: &str, json: String) {
+        self.outer.keep(&self.key(key), json);
+    }
+
+    fn kept(&self, key: &str) -> Option<String> {
+        self.outer.kept(&self.key(key))
+    }
+}

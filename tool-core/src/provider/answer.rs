@@ -1,0 +1,268 @@
+//! [`TypedAnswer`]: asks for a final answer of a type, and reads it.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::provider::check;
+use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::reshape;
+use crate::provider::rules::Target;
+use crate::provider::subset::Subset;
+use crate::schema::decode_check::rejection;
+use crate::schema::messages::shorten;
+use crate::schema::validate::{Options, ValidateError, normalise};
+use crate::schema::violation::{Violation, Violations};
+use crate::schema::{Kind, Property, Schema, Text};
+use crate::spec::{Annotations, Details, DynamicParts, Location, OutputValues, Parts, ToolSpec};
+use crate::tool::{LiveTool, StaticSpec, ToolEntry};
+use crate::types::ToolType;
+
+/// The name of the schema in a request.
+pub(crate) const NAME: &str = "answer";
+
+/// The tool by which a model answers, where the provider has no structured output.
+pub(crate) const TOOL: &str = "final_answer";
+
+/// The form of a final answer; see [`RequestOptions::answer`](crate::dialect::RequestOptions::answer).
+#[derive(Clone, Copy)]
+pub struct AnswerFormat {
+    /// An object.
+    schema: &'static Schema,
+    is_wrapped: bool,
+}
+
+impl AnswerFormat {
+    /// Returns the form of a type.
+    pub fn of<T: ToolType + ?Sized>() -> AnswerFormat {
+        match T::SCHEMA.kind {
+            Kind::Object(_) => AnswerFormat {
+                schema: T::SCHEMA,
+                is_wrapped: false,
+            },
+            _ => AnswerFormat {
+                schema: Wrapped::<T>::SCHEMA,
+                is_wrapped: true,
+            },
+        }
+    }
+
+    /// Returns the schema: that of the type if it is an object, and otherwise an object with the value
+    /// under `answer`.
+    pub fn schema(&self) -> &'static Schema {
+        self.schema
+    }
+
+    /// Writes the schema in a subset. Returns what the target rejects.
+    pub(crate) fn reduced(&self, target: Target, subset: &Subset) -> Result<String, String> {
+        check::check(self.schema, target)?;
+        let mut out = JsonWriter::new();
+        reshape::write(self.schema, subset, &mut out);
+        Ok(out.into_string())
+    }
+
+    /// Returns the tool by which a model answers.
+    pub(crate) fn tool(&self) -> ToolEntry {
+        let parts = DynamicParts {
+            parameters: self.schema.to_json(),
+            output: String::new(),
+            output_values: OutputValues::Any,
+            portable: None,
+            is_reduced: false,
+            unusual_keys: Vec::new(),
+            source: None,
+            is_untrusted: false,
+            details: Details::EMPTY,
+        };
+        ToolEntry::from_live(LiveTool {
+            spec: ToolSpec {
+                name: TOOL.into(),
+                description: "Gives the final answer. Call it alone, once the task is done.".into(),
+                annotations: Annotations::default(),
+                location: Location::EMPTY,
+                parameters: None,
+                output: None,
+                parts: Parts::Dynamic(Arc::new(parts)),
+            },
+            invoke: StaticSpec::EMPTY.invoke,
+            receiver: None,
+            group: None,
+            validate_answer: None,
+        })
+    }
+}
+
+impl fmt::Debug for AnswerFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnswerFormat")
+            .field(&self.schema.to_json())
+            .finish()
+    }
+}
+
+/// The object around a value that is not one. Providers accept no other schema at the root.
+struct Wrapped<T: ?Sized>(PhantomData<T>);
+
+impl<T: ToolType + ?Sized> Wrapped<T> {
+    const SCHEMA: &'static Schema = &Schema::object(Self::PROPERTIES);
+    const PROPERTIES: &'static [Property] =
+        &[Property::new(Text::new(NAME), Text::EMPTY, T::SCHEMA)];
+}
+
+/// Reads the final answer of a type that a request [asked](crate::dialect::RequestOptions::answer) for.
+///
+/// ```
+/// use serde::Deserialize;
+/// use serde_json::json;
+/// use tool_core::dialect::{Anthropic, TypedAnswer};
+/// use tool_core::{Registry, ToolType};
+///
+/// #[derive(Debug, PartialEq, Deserialize, ToolType)]
+/// struct Forecast {
+///     city: String,
+///     #[param(range = -90..=60)]
+///     high: i8,
+/// }
+///
+/// let dialect = Anthropic::default();
+/// let request = Registry::new().request(&dialect).answer::<Forecast>().build()?;
+/// assert_eq!(json!(request.fields())["output_config"]["format"]["type"], "json_schema");
+///
+/// let response = json!({"role": "assistant", "content": [
+///     {"type": "text", "text": "{\"city\":\"Lisbon\",\"high\":21}"},
+/// ]});
+/// let forecast = TypedAnswer::<Forecast>::read(&dialect, &response)?;
+/// assert_eq!(forecast, Forecast { city: "Lisbon".into(), high: 21 });
+///
+/// // All violations are reported at once.
+/// let error = TypedAnswer::<Forecast>::parse(r#"{"city":1,"high":100}"#).unwrap_err();
+/// assert_eq!(error.violations().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TypedAnswer<T>(PhantomData<T>);
+
+impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
+    /// Reads the answer in a whole response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the response is not one of this provider, if it has calls of tools in place
+    /// of an answer, or if the answer does not match the schema of the type.
+    pub fn read(dialect: &(impl Dialect + ?Sized), response: &Value) -> Result<T, AnswerError> {
+        let calls = dialect.calls(response);
+        let calls = calls.map_err(|error| AnswerError::other(error.to_string()))?;
+        match calls.iter().find(|call| call.name == TOOL) {
+            Some(call) => {
+                let options = Options {
+                    is_rounded: call.arguments.is_rounded(),
+                    ..Options::default()
+                };
+                Self::parse_with(&call.arguments.clone().into_text(), options)
+            }
+            None if calls.is_empty() => Self::parse(&dialect.text(response)),
+            None => Err(AnswerError::other("the response has calls and no answer")),
+        }
+    }
+
+    /// Reads the answer in the text of a response. A code fence around it is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not JSON or does not match the schema of the type.
+    pub fn parse(text: &str) -> Result<T, AnswerError> {
+        Self::parse_with(without_fence(text), Options::default())
+    }
+
+    fn parse_with(text: &str, options: Options) -> Result<T, AnswerError> {
+        let format = AnswerFormat::of::<T>();
+        let normalised = normalise(format.schema, text, options);
+        let normalised = normalised.map_err(|error| match error {
+            ValidateError::NotJson(problem) => AnswerError::other(format!(
+                "the answer is not valid JSON: {problem}: {}",
+                shorten(text)
+            )),
+            ValidateError::Invalid(violations) => AnswerError::invalid(violations),
+        })?;
+        let decoded = if format.is_wrapped {
+            unwrap(&normalised.text)
+        } else {
+            serde_json::from_str(&normalised.text)
+        };
+        decoded.map_err(|error| {
+            let problem = rejection(&error.to_string(), None);
+            AnswerError::invalid(Violations::one(String::new(), &problem))
+        })
+    }
+}
+
+/// Decodes the only member of an object. It may be absent if the type accepts `null`.
+fn unwrap<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    let mut members: BTreeMap<String, T> = serde_json::from_str(text)?;
+    match members.remove(NAME) {
+        Some(answer) => Ok(answer),
+        None => serde_json::from_str("null"),
+    }
+}
+
+/// Removes a Markdown code fence around a text.
+fn without_fence(text: &str) -> &str {
+    let text = text.trim();
+    let inside = text
+        .strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"));
+    match inside.and_then(|inside| inside.split_once('\n')) {
+        Some((_, inside)) => inside.trim(),
+        None => text,
+    }
+}
+
+/// The error of an answer that can't be read.
+#[derive(Clone, Debug)]
+pub struct AnswerError {
+    message: String,
+    violations: Vec<Violation>,
+}
+
+impl AnswerError {
+    fn other(message: impl Into<String>) -> AnswerError {
+        AnswerError {
+            message: message.into(),
+            violations: Vec::new(),
+        }
+    }
+
+    fn invalid(violations: Violations) -> AnswerError {
+        let (listed, more) = violations.into_parts();
+        let mut message = "the answer is not valid:".to_owned();
+        for violation in &listed {
+            message.push_str("\n- ");
+            message.push_str(violation.as_str());
+        }
+        if more > 0 {
+            message.push_str(&format!("\n- and {more} more"));
+        }
+        AnswerError {
+            message,
+            violations: listed,
+        }
+    }
+
+    /// Returns everything that is wrong with an answer that is JSON, at most 20 violations.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+}
+
+/// The text can be sent to the model, so that it corrects the answer.
+impl fmt::Display for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for AnswerError {}

@@ -1,0 +1,896 @@
+//! [`ToolRequest`]: the fields of a request that belong to its tools.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::provider::answer::{self, AnswerFormat};
+use crate::provider::dialect::{Dialect, JsonWriter, Rendered};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::rules::Target;
+use crate::provider::subset::Subset;
+use crate::schema::messages::{self, nearest};
+use crate::tool::ToolEntry;
+use crate::types::ToolType;
+
+/// Which tools the model may or must call.
+///
+/// ```
+/// use tool_core::dialect::ToolChoice;
+///
+/// assert_eq!(ToolChoice::tool("add"), ToolChoice::Tool("add".to_owned()));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// The model calls tools or answers. The default of every provider.
+    #[default]
+    Auto,
+    /// The model calls at least one tool.
+    Required,
+    /// The model calls no tool.
+    None,
+    /// The model calls the tool with this name.
+    Tool(String),
+}
+
+impl ToolChoice {
+    /// Requires a call of the tool with this name.
+    pub fn tool(name: impl Into<String>) -> ToolChoice {
+        ToolChoice::Tool(name.into())
+    }
+}
+
+/// The settings of a [`ToolRequest`]. The default sends the tools and nothing else.
+///
+/// [`Registry::request`](crate::Registry::request) has the same methods. Use this type to apply the
+/// same settings to several requests, such as those of an agent.
+#[derive(Clone, Debug, Default)]
+pub struct RequestOptions {
+    choice: Option<ToolChoice>,
+    only: Option<Vec<String>>,
+    parallel: Option<bool>,
+    is_cached: bool,
+    has_hosted_results: bool,
+    answer: Option<AnswerFormat>,
+}
+
+impl RequestOptions {
+    /// Creates the default settings.
+    pub fn new() -> RequestOptions {
+        RequestOptions::default()
+    }
+
+    /// Sets which tools the model may or must call.
+    pub fn choice(mut self, choice: ToolChoice) -> Self {
+        self.choice = Some(choice);
+        self
+    }
+
+    /// Allows only the tools with these names, which may be those of [hosted tools](HostedTool).
+    ///
+    /// Where the provider can restrict calls, the list of tools does not change, so that a cached
+    /// prompt stays valid. Elsewhere the other tools are left out, and [`ToolRequest::notes`] says so.
+    pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Allows or forbids several calls in one response. By default, the provider decides.
+    pub fn parallel(mut self, is_allowed: bool) -> Self {
+        self.parallel = Some(is_allowed);
+        self
+    }
+
+    /// Marks the end of the tools as the end of a prefix that the provider should cache, where it
+    /// needs such a mark. Other providers cache by themselves.
+    pub fn cached(mut self) -> Self {
+        self.is_cached = true;
+        self
+    }
+
+    /// Asks for what [hosted tools](HostedTool) found and wrote, where the provider sends it only on
+    /// request (OpenAI's `include`).
+    pub fn hosted_results(mut self) -> Self {
+        self.has_hosted_results = true;
+        self
+    }
+
+    /// Asks for a final answer of a type, in the provider's form of structured output. Read it with
+    /// [`TypedAnswer`](crate::dialect::TypedAnswer), which validates it against the schema of the type.
+    ///
+    /// A type that is not an object is sent as an object with the value under `answer`. What the
+    /// provider's subset of JSON Schema can't express goes into descriptions. If it rejects the schema,
+    /// or has no structured output, the model is required to call a tool named `final_answer` with the
+    /// answer as arguments, and [`ToolRequest::notes`] says so.
+    pub fn answer<T: ToolType + ?Sized>(mut self) -> Self {
+        self.answer = Some(AnswerFormat::of::<T>());
+        self
+    }
+
+    /// Returns `true` if the settings ask for an answer of a type.
+    #[cfg(feature = "agent")]
+    pub(crate) fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Returns the settings for a request after the required calls were made: the model may answer.
+    #[cfg(feature = "agent")]
+    pub(crate) fn without_required_choice(&self) -> Cow<'_, RequestOptions> {
+        match self.choice {
+            Some(ToolChoice::Required | ToolChoice::Tool(_)) => Cow::Owned(RequestOptions {
+                choice: Some(ToolChoice::Auto),
+                ..self.clone()
+            }),
+            _ => Cow::Borrowed(self),
+        }
+    }
+}
+
+/// A tool of a request that a setting names.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum NamedTool<'r> {
+    /// A tool of the registry.
+    Function(&'r ToolEntry),
+    /// A tool that the provider runs.
+    Hosted(&'r HostedTool),
+}
+
+/// A [`ToolChoice`] with its tool.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Choice<'r> {
+    /// [`ToolChoice::Auto`].
+    Auto,
+    /// [`ToolChoice::Required`].
+    Required,
+    /// [`ToolChoice::None`].
+    None,
+    /// [`ToolChoice::Tool`].
+    Tool(NamedTool<'r>),
+}
+
+/// What a request is made of, for [`Dialect::write_request`].
+///
+/// The tools that the dialect rejects are left out already, and names are replaced by their tools.
+#[derive(Clone, Debug)]
+pub struct RequestParts<'r> {
+    tools: Cow<'r, [ToolEntry]>,
+    hosted: Cow<'r, [HostedTool]>,
+    choice: Option<Choice<'r>>,
+    only: Option<Vec<NamedTool<'r>>>,
+    /// The tool for the final answer, if one is asked for. Most providers need none.
+    answer_tool: Option<&'r ToolEntry>,
+    options: &'r RequestOptions,
+}
+
+impl<'r> RequestParts<'r> {
+    /// Returns the tools of the registry, sorted by name.
+    pub fn tools(&self) -> &[ToolEntry] {
+        &self.tools
+    }
+
+    /// Returns the hosted tools that the dialect knows.
+    pub fn hosted(&self) -> &[HostedTool] {
+        &self.hosted
+    }
+
+    /// Returns `true` if there are neither tools nor hosted tools.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.hosted.is_empty()
+    }
+
+    /// Returns which tools the model may or must call, if that is set.
+    pub fn choice(&self) -> Option<Choice<'r>> {
+        self.choice
+    }
+
+    /// Returns the allowed tools, if they are restricted. Not empty.
+    pub fn only(&self) -> Option<&[NamedTool<'r>]> {
+        self.only.as_deref()
+    }
+
+    /// Returns `true` if several calls in one response are allowed, if that is set.
+    pub fn parallel(&self) -> Option<bool> {
+        self.options.parallel
+    }
+
+    /// Returns `true` if the provider should cache the tools.
+    pub fn is_cached(&self) -> bool {
+        self.options.is_cached
+    }
+
+    /// Returns `true` if the request asks for the results of hosted tools.
+    pub fn has_hosted_results(&self) -> bool {
+        self.options.has_hosted_results
+    }
+
+    /// Returns the form of the final answer, if one is asked for.
+    pub fn answer(&self) -> Option<AnswerFormat> {
+        self.options.answer
+    }
+
+    /// Returns the schema of the answer in a subset. Without one that the target accepts, the parts have
+    /// a tool for the answer.
+    pub(crate) fn structured(
+        &self,
+        target: Target,
+        subset: &Subset,
+        out: &mut RequestWriter,
+    ) -> (Cow<'_, RequestParts<'r>>, Option<String>) {
+        let Some(format) = self.answer() else {
+            return (Cow::Borrowed(self), None);
+        };
+        match format.reduced(target, subset) {
+            Ok(schema) => (Cow::Borrowed(self), Some(schema)),
+            Err(problem) => {
+                let reason = format!("does not accept the schema of the answer ({problem})");
+                (Cow::Owned(self.with_answer_tool(&reason, out)), None)
+            }
+        }
+    }
+
+    /// Returns the parts with a tool for the final answer, for a provider without structured output. The
+    /// model must call it or another tool. Notes the reason.
+    pub(crate) fn with_answer_tool(
+        &self,
+        reason: &str,
+        out: &mut RequestWriter,
+    ) -> RequestParts<'r> {
+        let mut parts = self.clone();
+        let Some(tool) = self.answer_tool else {
+            return parts;
+        };
+        let provider = out.provider;
+        out.note(format!(
+            "{provider} {reason}; the model answers with a call of the tool `{}`",
+            answer::TOOL
+        ));
+        parts.tools.to_mut().push(tool.clone());
+        parts.choice = match self.choice {
+            None | Some(Choice::Auto | Choice::Required) => Some(Choice::Required),
+            Some(Choice::None) => Some(Choice::Tool(NamedTool::Function(tool))),
+            Some(Choice::Tool(tool)) => Some(Choice::Tool(tool)),
+        };
+        if let Some(only) = &mut parts.only {
+            only.push(NamedTool::Function(tool));
+        }
+        parts
+    }
+
+    /// Returns the parts with no other tools than the [allowed](RequestParts::only) ones, for a
+    /// provider that can't restrict calls. Notes it, unless all tools are allowed.
+    ///
+    /// A choice of one tool is not affected.
+    pub fn filtered(&self, out: &mut RequestWriter) -> RequestParts<'_> {
+        let mut parts = RequestParts {
+            tools: Cow::Borrowed(&self.tools),
+            hosted: Cow::Borrowed(&self.hosted),
+            choice: self.choice,
+            only: None,
+            answer_tool: self.answer_tool,
+            options: self.options,
+        };
+        let Some(only) = &self.only else {
+            return parts;
+        };
+        if only.len() == self.tools.len() + self.hosted.len() {
+            return parts;
+        }
+        parts.keep(only);
+        out.left_out(&parts);
+        let provider = out.provider;
+        out.note(format!(
+            "{provider} can't restrict calls to some of the tools; the other tools are left out of \
+             the request, which changes the prompt that it caches"
+        ));
+        parts
+    }
+
+    /// Returns the parts with one tool alone, for a provider that can require a call but can't name its
+    /// tool. Notes it.
+    pub(crate) fn with_only<'p>(
+        &'p self,
+        tool: NamedTool<'p>,
+        out: &mut RequestWriter,
+    ) -> RequestParts<'p> {
+        let mut parts = RequestParts {
+            tools: Cow::Borrowed(&self.tools),
+            hosted: Cow::Borrowed(&self.hosted),
+            choice: Some(Choice::Required),
+            only: None,
+            answer_tool: self.answer_tool,
+            options: self.options,
+        };
+        if self.tools.len() + self.hosted.len() > 1 {
+            parts.keep(&[tool]);
+            out.left_out(&parts);
+            let provider = out.provider;
+            out.note(format!(
+                "{provider} can't require a call of one tool among several; the other tools are left \
+                 out of the request, which changes the prompt that it caches"
+            ));
+        }
+        parts
+    }
+
+    /// Returns the parts without tools, for a provider that can't forbid calls. Notes it.
+    pub(crate) fn without_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
+        let parts = RequestParts {
+            tools: Cow::Borrowed(&[]),
+            hosted: Cow::Borrowed(&[]),
+            choice: None,
+            only: None,
+            answer_tool: self.answer_tool,
+            options: self.options,
+        };
+        if !self.is_empty() {
+            out.left_out(&parts);
+            let provider = out.provider;
+            out.note(format!(
+                "{provider} can't forbid calls; the tools are left out of the request, which it may \
+                 reject if the conversation has calls"
+            ));
+        }
+        parts
+    }
+
+    /// Removes all other tools.
+    fn keep(&mut self, only: &[NamedTool<'_>]) {
+        let has = |tool: &ToolEntry| {
+            only.iter()
+                .any(|other| matches!(other, NamedTool::Function(other) if other.is_same(tool)))
+        };
+        let has_hosted = |tool: &HostedTool| {
+            only.iter()
+                .any(|other| matches!(other, NamedTool::Hosted(other) if *other == tool))
+        };
+        let tools = self.tools.iter().filter(|tool| has(tool)).cloned();
+        self.tools = tools.collect();
+        let hosted = self.hosted.iter().filter(|tool| has_hosted(tool)).cloned();
+        self.hosted = hosted.collect();
+    }
+}
+
+/// Collects the fields of a request; see [`Dialect::write_request`].
+#[derive(Debug)]
+pub struct RequestWriter {
+    provider: &'static str,
+    tools: Option<String>,
+    fields: RequestFields,
+    notes: Vec<String>,
+    /// The tools that are sent, if some are left out.
+    sent: Option<(Vec<ToolEntry>, Vec<HostedTool>)>,
+}
+
+impl RequestWriter {
+    /// Writes the tools at a path of the request, such as `["tools"]`.
+    ///
+    /// An empty array is left out of the request: providers reject it.
+    pub fn tools(
+        &mut self,
+        path: &'static [&'static str],
+        parts: &RequestParts<'_>,
+        write: impl FnOnce(&mut JsonWriter),
+    ) {
+        let mut json = JsonWriter::with_capacity(Rendered::capacity(parts.tools()));
+        write(&mut json);
+        self.fields.tools = path;
+        self.tools = Some(json.into_string());
+    }
+
+    /// Writes a field at a path of the request, such as `["toolConfig", "toolChoice"]`.
+    pub fn field(&mut self, path: &'static [&'static str], write: impl FnOnce(&mut JsonWriter)) {
+        let mut json = JsonWriter::new();
+        write(&mut json);
+        self.fields.others.push((path, json.into_string()));
+    }
+
+    /// Adds a header of the request. Several values of one header are joined with commas.
+    pub fn header(&mut self, name: &'static str, value: &str) {
+        self.fields.headers.add(name, value);
+    }
+
+    /// Adds a note about a setting that the provider lacks; see [`ToolRequest::notes`].
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// Notes the settings that are not the default, for a provider that has none of them.
+    pub(crate) fn ignores(&mut self, parts: &RequestParts<'_>) {
+        match parts.choice() {
+            None | Some(Choice::Auto) => {}
+            Some(_) => self.lacks("tool choice"),
+        }
+        self.ignores_parallel(parts);
+        if parts.answer().is_some() {
+            self.lacks("structured output");
+        }
+    }
+
+    /// Notes that the provider can't allow or forbid several calls in a response.
+    pub(crate) fn ignores_parallel(&mut self, parts: &RequestParts<'_>) {
+        if parts.parallel() == Some(false) {
+            self.lacks("setting that forbids several calls in a response");
+        }
+    }
+
+    /// Notes that a request without tools has neither a choice nor a setting for parallel calls.
+    pub(crate) fn ignores_without_tools(&mut self, parts: &RequestParts<'_>) {
+        if let Some(Choice::Required) = parts.choice() {
+            self.note("there are no tools, so that no call can be required");
+        }
+    }
+
+    /// Notes that the provider rejects the schema of the answer, also as that of a tool.
+    pub(crate) fn rejects_answer(&mut self, problem: &str) {
+        let provider = self.provider;
+        self.note(format!(
+            "{provider} does not accept the schema of the answer ({problem}); it is left out: \
+             describe the answer in the prompt"
+        ));
+    }
+
+    /// Notes that the provider can't require a call of a hosted tool.
+    pub(crate) fn cannot_require(&mut self, tool: &HostedTool) {
+        let (provider, tool) = (self.provider, tool.to_string());
+        let tool = messages::shorten(&tool);
+        self.note(format!(
+            "{provider} can't require a call of the hosted tool {tool}; the choice is left out"
+        ));
+    }
+
+    fn lacks(&mut self, what: &str) {
+        let provider = self.provider;
+        self.note(format!("{provider} has no {what}; it is left out"));
+    }
+
+    /// Remembers the tools that are sent, because others are left out.
+    fn left_out(&mut self, parts: &RequestParts<'_>) {
+        self.sent = Some((parts.tools.to_vec(), parts.hosted.to_vec()));
+    }
+}
+
+/// The fields of a request that belong to its tools, for one provider.
+///
+/// Created by [`Registry::request`](crate::Registry::request).
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{OpenAiChat, ToolChoice};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let request = registry
+///     .request(&OpenAiChat::default())
+///     .choice(ToolChoice::tool("add"))
+///     .parallel(false)
+///     .build()?;
+/// let fields = json!(request.fields());
+/// assert_eq!(fields["tools"][0]["function"]["name"], "add");
+/// assert_eq!(fields["tool_choice"], json!({"type": "function", "function": {"name": "add"}}));
+/// assert_eq!(fields["parallel_tool_calls"], false);
+///
+/// // The body of the request, in which the tools are as the dialect wrote them.
+/// let body = request.body(json!({"model": "…", "messages": []}));
+/// assert!(body.contains(request.tools().as_str()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ToolRequest {
+    tools: Rendered,
+    fields: RequestFields,
+    notes: Vec<String>,
+}
+
+impl ToolRequest {
+    /// Writes a request. The tools are those of the registry, sorted by name.
+    pub(crate) fn new(
+        dialect: &(impl Dialect + ?Sized),
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        options: &RequestOptions,
+    ) -> Result<ToolRequest, RequestError> {
+        let (tools, mut refused) = hosted_tool::accepted(dialect, tools);
+        let (hosted, refused_hosted) = hosted_tool::select(dialect, &tools, hosted);
+        refused.extend(refused_hosted);
+        let find = |name: &str| find(name, &tools, &hosted);
+        let choice = match &options.choice {
+            None => None,
+            Some(ToolChoice::Auto) => Some(Choice::Auto),
+            Some(ToolChoice::Required) => Some(Choice::Required),
+            Some(ToolChoice::None) => Some(Choice::None),
+            Some(ToolChoice::Tool(name)) => Some(Choice::Tool(find(name)?)),
+        };
+        let only = match &options.only {
+            None => None,
+            Some(names) if names.is_empty() => {
+                return Err(RequestError::new(
+                    "`only` has no names; to forbid calls, use `ToolChoice::None`",
+                ));
+            }
+            Some(names) => {
+                let mut only: Vec<NamedTool<'_>> = Vec::with_capacity(names.len());
+                for name in names {
+                    let tool = find(name)?;
+                    if !only.iter().any(|other| other.is_same(tool)) {
+                        only.push(tool);
+                    }
+                }
+                Some(only)
+            }
+        };
+        if let (Some(Choice::Tool(tool)), Some(only)) = (choice, &only)
+            && !only.iter().any(|other| other.is_same(tool))
+        {
+            let name = messages::name(tool.name());
+            return Err(RequestError::new(format!(
+                "the request requires a call of {name}, which is not among the tools of `only`"
+            )));
+        }
+        let answer_tool = options.answer.map(|format| format.tool());
+        if answer_tool.is_some() && find(answer::TOOL).is_ok() {
+            return Err(RequestError::new(format!(
+                "the name `{}` is reserved for the answer; rename the tool",
+                answer::TOOL
+            )));
+        }
+        let mut out = RequestWriter {
+            provider: dialect.provider(),
+            tools: None,
+            fields: RequestFields::default(),
+            notes: Vec::new(),
+            sent: None,
+        };
+        let parts = RequestParts {
+            tools: Cow::Borrowed(&tools),
+            hosted: Cow::Borrowed(&hosted),
+            choice,
+            only,
+            answer_tool: answer_tool.as_ref(),
+            options,
+        };
+        dialect.write_request(&parts, &mut out);
+        let json = out.tools.unwrap_or_else(|| "[]".to_owned());
+        let broken = match &out.sent {
+            Some((tools, hosted)) => dialect.broken_rules(tools, hosted),
+            None => dialect.broken_rules(&tools, &hosted),
+        };
+        Ok(ToolRequest {
+            tools: Rendered::from_parts(json, broken, refused),
+            fields: out.fields,
+            notes: out.notes,
+        })
+    }
+
+    /// Returns the tools, with the rules that they break and the tools that are left out.
+    pub fn tools(&self) -> &Rendered {
+        &self.tools
+    }
+
+    /// Returns the top-level fields of the request as JSON. Without tools, there is no field for them.
+    ///
+    /// The values keep the text that the dialect wrote. Those of a field that the application sets
+    /// too, such as `generationConfig` of Gemini, have to be merged; [`body`](ToolRequest::body) does
+    /// that.
+    pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
+        self.fields.top_level(self.tools.as_str())
+    }
+
+    /// Returns the headers that the request needs beyond those of every request, such as
+    /// `anthropic-beta`.
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.fields.headers.iter()
+    }
+
+    /// Returns what the provider lacks, in words for the developer: settings that are left out, or
+    /// replaced by something else.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Gemini;
+    ///
+    /// let request = Registry::new().request(&Gemini::default()).parallel(false).build()?;
+    /// assert_eq!(
+    ///     request.notes()[0],
+    ///     "Gemini has no setting that forbids several calls in a response; it is left out"
+    /// );
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Returns the JSON text of a request's body: the application's fields, merged with those of the
+    /// tools. Objects are merged; of two other values, that of the application stays.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
+    /// assert_eq!(request.body(json!({"model": "…"})), r#"{"model":"…"}"#);
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn body(&self, own: impl Into<Value>) -> String {
+        self.fields.body(self.tools.as_str(), own.into())
+    }
+
+    /// Returns the tools and the other fields.
+    #[cfg(feature = "agent")]
+    pub(crate) fn into_parts(self) -> (Rendered, RequestFields) {
+        (self.tools, self.fields)
+    }
+}
+
+impl NamedTool<'_> {
+    /// Returns the name that the setting has.
+    fn name(&self) -> &str {
+        match self {
+            NamedTool::Function(tool) => &tool.name,
+            NamedTool::Hosted(tool) => hosted_tool::names(tool)
+                .first()
+                .copied()
+                .unwrap_or_default(),
+        }
+    }
+
+    fn is_same(self, other: NamedTool<'_>) -> bool {
+        match (self, other) {
+            (NamedTool::Function(one), NamedTool::Function(other)) => one.is_same(other),
+            (NamedTool::Hosted(one), NamedTool::Hosted(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// Finds the tool that a setting names.
+fn find<'r>(
+    name: &str,
+    tools: &'r [ToolEntry],
+    hosted: &'r [HostedTool],
+) -> Result<NamedTool<'r>, RequestError> {
+    if let Ok(at) = tools.binary_search_by(|tool| (*tool.name).cmp(name)) {
+        return Ok(NamedTool::Function(&tools[at]));
+    }
+    if let Some(tool) = tools.iter().find(|tool| tool.source_name() == name) {
+        return Ok(NamedTool::Function(tool));
+    }
+    let is_named = |tool: &&HostedTool| hosted_tool::names(tool).contains(&name);
+    if let Some(tool) = hosted.iter().find(is_named) {
+        return Ok(NamedTool::Hosted(tool));
+    }
+    let functions = tools.iter().map(|tool| &*tool.name);
+    let hosted_names = hosted.iter().flat_map(hosted_tool::names);
+    let hint = match nearest(name, functions.chain(hosted_names)) {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => String::new(),
+    };
+    let name = messages::name(name);
+    Err(RequestError::new(format!(
+        "the request has no tool {name}{hint}"
+    )))
+}
+
+/// A path of keys in the body of a request.
+type FieldPath = &'static [&'static str];
+
+/// The fields of a request apart from its tools, and its headers.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestFields {
+    /// The path of the tools.
+    tools: FieldPath,
+    /// Each with its JSON text.
+    others: Vec<(FieldPath, String)>,
+    headers: Headers,
+}
+
+impl Default for RequestFields {
+    fn default() -> RequestFields {
+        RequestFields {
+            tools: &["tools"],
+            others: Vec::new(),
+            headers: Headers::default(),
+        }
+    }
+}
+
+impl RequestFields {
+    /// Returns all fields with their JSON texts.
+    fn all<'f>(&'f self, tools: &'f str) -> Vec<Field<'f>> {
+        self.all_at(self.tools, tools)
+    }
+
+    /// Returns all fields, with the tools at this path.
+    pub(crate) fn all_at<'f>(&'f self, path: FieldPath, tools: &'f str) -> Vec<Field<'f>> {
+        let others = self.others.iter();
+        let others = others.map(|(path, json)| (*path, json.as_str()));
+        let tools = (tools != "[]").then_some((path, tools));
+        let all = tools.into_iter().chain(others);
+        all.filter(|(path, _)| !path.is_empty()).collect()
+    }
+
+    /// Returns the top-level fields.
+    pub(crate) fn top_level(&self, tools: &str) -> BTreeMap<String, Box<RawValue>> {
+        let all = self.all(tools);
+        let mut fields = BTreeMap::new();
+        for (path, json) in &all {
+            if fields.contains_key(path[0]) {
+                continue;
+            }
+            let text = if path.len() > 1 {
+                let same = below(&all, path[0], 0);
+                let mut out = JsonWriter::new();
+                out.object(|out| write_others(&Map::new(), &same, 1, out));
+                out.into_string()
+            } else {
+                (*json).to_owned()
+            };
+            // A dialect of the application may write anything.
+            if let Ok(value) = RawValue::from_string(text) {
+                fields.insert(path[0].to_owned(), value);
+            }
+        }
+        fields
+    }
+
+    /// Returns the JSON text of a body.
+    pub(crate) fn body(&self, tools: &str, own: Value) -> String {
+        let own = match own {
+            Value::Object(own) => own,
+            _ => Map::new(),
+        };
+        let mut out = JsonWriter::with_capacity(tools.len() + 1024);
+        out.object(|out| write_merged(&own, &self.all(tools), 0, out));
+        out.into_string()
+    }
+
+    /// Returns the headers.
+    #[cfg(feature = "agent")]
+    pub(crate) fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.headers.iter()
+    }
+}
+
+/// A field of a request with its JSON text.
+pub(crate) type Field<'f> = (FieldPath, &'f str);
+
+/// Writes the members of an object: those of the application, merged with fields. `depth` is the number
+/// of keys in the paths that lead to the object.
+fn write_merged(
+    own: &Map<String, Value>,
+    fields: &[Field<'_>],
+    depth: usize,
+    out: &mut JsonWriter,
+) {
+    write_own(own, fields, depth, out);
+    write_others(own, fields, depth, out);
+}
+
+/// Returns the fields below a member of an object.
+fn below<'f>(fields: &[Field<'f>], key: &str, depth: usize) -> Vec<Field<'f>> {
+    let is_below = |path: FieldPath| path[depth] == key && path.len() > depth + 1;
+    let fields = fields.iter().copied();
+    fields.filter(|(path, _)| is_below(path)).collect()
+}
+
+/// Writes the members that the application sets.
+pub(crate) fn write_own(
+    own: &Map<String, Value>,
+    fields: &[Field<'_>],
+    depth: usize,
+    out: &mut JsonWriter,
+) {
+    for (key, value) in own {
+        let same = below(fields, key, depth);
+        match value {
+            Value::Object(own) if !same.is_empty() => {
+                out.key(key)
+                    .object(|out| write_merged(own, &same, depth + 1, out));
+            }
+            _ => {
+                out.key(key).raw(&value.to_string());
+            }
+        }
+    }
+}
+
+/// Writes the members that the application does not set.
+pub(crate) fn write_others(
+    own: &Map<String, Value>,
+    fields: &[Field<'_>],
+    depth: usize,
+    out: &mut JsonWriter,
+) {
+    for (at, (path, json)) in fields.iter().enumerate() {
+        let key = path[depth];
+        let is_written = own.contains_key(key)
+            || fields[..at]
+                .iter()
+                .any(|(earlier, _)| earlier[depth] == key);
+        if is_written {
+            continue;
+        }
+        if path.len() == depth + 1 {
+            out.key(key).raw(json);
+        } else {
+            let same = below(fields, key, depth);
+            out.key(key)
+                .object(|out| write_others(&Map::new(), &same, depth + 1, out));
+        }
+    }
+}
+
+/// Headers with their values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Headers(Vec<(&'static str, String)>);
+
+impl Headers {
+    /// Adds a value, unless the header has it.
+    fn add(&mut self, name: &'static str, value: &str) {
+        match self.0.iter_mut().find(|(other, _)| *other == name) {
+            None => self.0.push((name, value.to_owned())),
+            Some((_, values)) => {
+                if values.split(',').all(|other| other != value) {
+                    values.push(',');
+                    values.push_str(value);
+                }
+            }
+        }
+    }
+
+    fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+/// The settings of a request contradict each other or the tools.
+///
+/// ```
+/// use tool_core::dialect::{Anthropic, ToolChoice};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let request = registry.request(&Anthropic::default()).choice(ToolChoice::tool("ad"));
+/// let error = request.build().unwrap_err();
+/// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    message: String,
+}
+
+impl RequestError {
+    fn new(message: impl Into<String>) -> RequestError {
+        RequestError {
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for RequestError {}

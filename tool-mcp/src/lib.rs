@@ -1,0 +1,32 @@
+//! The Model Context Protocol for [`tool_core`], both ways.
+//!
+//! - [`Server`] serves the tools of a registry over standard input and output and over streamable HTTP, to
+//!   clients of protocol version 2026-07-28 (stateless) and of the versions before it (`initialize`).
+//! - `Import` adds the tools of another server to a registry.
+//!
+//! # Layers
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `server` | [`Server`]: lists, calls, progress, cancellation, questions to the user, tasks |
+//! | `server::http` | streamable HTTP: the listener, its limits, the router |
+//! | `import` | `Import`: connections to other servers, their tools, restarts |
+//!
+//! Messages, sessions and transports are those of [`rmcp`]. Its types appear only where an application
+//! joins a handler of its own ([`Server::with_handler`]).
+//!
+//! # `serde_json/preserve_order`
+//!
+//! This crate turns on the feature `preserve_order` of `serde_json`, because `rmcp` holds schemas as
+//! `serde_json::Map`, which would otherwise sort the parameters of a tool. The feature applies to the whole
+//! build: every `serde_json::Map` and `Value` of the application then keeps the order of its keys.
+
+#[cfg(feature = "client")]
+pub mod import;
+#[cfg(feature = "server")]
+pub mod server;
+
+#[cfg(feature = "client")]
+pub use import::Import;
+#[cfg(feature = "server")]
+pub use server::Server;

@@ -1,0 +1,388 @@
+//! [`Server`]: the tools of a registry, for clients of the Model Context Protocol.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `handler` | the methods of the protocol, as `rmcp` calls them |
+//! | `lines` | messages as lines, read fast |
+//! | `list` | the list of tools, kept until the registry changes |
+//! | `call` | one call: context, progress, cancellation, result |
+//! | `ask` | questions to the user, in each lifecycle |
+//! | `state` | `requestState`: what a call must know when it is made again |
+//! | `tasks` | calls that continue after their response |
+//! | `request` | what an application sees of a request |
+//! | `http` | streamable HTTP |
+
+mod ask;
+mod call;
+mod handler;
+#[cfg(feature = "server-http")]
+pub mod http;
+mod lines;
+mod list;
+mod request;
+mod state;
+mod tasks;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
+use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
+use rmcp::{Peer, ServerHandler};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tool_core::{ChangeListener, Registry, ToolCall, ToolEntry};
+
+use self::lines::LineTransport;
+use self::list::ListCache;
+use self::state::StateCodec;
+use self::tasks::TaskStore;
+
+pub use self::call::ProtocolError;
+pub use self::handler::{Handler, NoHandler};
+pub use self::request::{Refusal, Request, UserId};
+pub use self::tasks::TaskPolicy;
+
+/// Serves the tools of a registry.
+///
+/// Clients of protocol version 2026-07-28 (stateless, `server/discover`) and of 2025-11-25 and earlier
+/// (`initialize`) are served alike. The list of tools follows the registry: clients are notified of changes.
+///
+/// ```no_run
+/// use tool_core::{Registry, tool};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let registry = Registry::linked()?;
+///     tool_mcp::Server::new(registry).name("sums", "1.0.0").stdio().await?;
+///     Ok(())
+/// }
+/// ```
+///
+/// # Results
+///
+/// A result that is JSON is structured content, repeated as text. [Parts](tool_core::Content) become content
+/// blocks. Failures and invalid arguments are results with `isError`, which the model reads; an unknown tool
+/// is a protocol error, and so is a [`ProtocolError`] that a tool returns.
+///
+/// # Questions to the user
+///
+/// [`CallContext::elicit`](tool_core::CallContext::elicit) asks the user of the client. Before 2026-07-28,
+/// that is a request to the client, within the session; a client without a session can't be asked, which is
+/// an error at once. Since 2026-07-28, the call ends with the question and the client makes it again with the
+/// answer: the tool [runs again](tool_core::elicit#a-tool-may-run-again). A call that a hook
+/// [holds](tool_core::Gate::hold) asks in the same way whether to run it.
+///
+/// What the server must know when a call is made again goes through the client, signed and bound to the tool,
+/// its arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
+pub struct Server<H = NoHandler> {
+    registry: Registry,
+    options: Options,
+    handler: H,
+}
+
+type Identity = dyn Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync;
+type Policies = dyn Fn(&ToolEntry) -> TaskPolicy + Send + Sync;
+
+struct Options {
+    implementation: Option<Implementation>,
+    instructions: Option<String>,
+    identity: Option<Box<Identity>>,
+    policies: Option<Box<Policies>>,
+    page_size: usize,
+    cache_for: Duration,
+    state_key: Option<Vec<u8>>,
+    state_lifetime: Duration,
+}
+
+impl Server {
+    /// Creates a server of the tools of a registry.
+    pub fn new(registry: Registry) -> Server {
+        Server {
+            registry,
+            options: Options {
+                implementation: None,
+                instructions: None,
+                identity: None,
+                policies: None,
+                page_size: 1000,
+                cache_for: Duration::from_secs(60),
+                state_key: None,
+                state_lifetime: Duration::from_secs(600),
+            },
+            handler: NoHandler,
+        }
+    }
+}
+
+impl<H: ServerHandler> Server<H> {
+    /// Sets the name and version that clients show.
+    pub fn name(mut self, name: impl Into<String>, version: impl Into<String>) -> Server<H> {
+        self.options.implementation = Some(Implementation::new(name, version));
+        self
+    }
+
+    /// Sets the text that tells a model how to use the tools together.
+    pub fn instructions(mut self, text: impl Into<String>) -> Server<H> {
+        self.options.instructions = Some(text.into());
+        self
+    }
+
+    /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
+    /// [`UserId`] belongs to that user, and so do its tasks and its questions.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::UserId;
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).identity(|request, call| {
+    ///     let token = request.bearer().ok_or("a token is missing")?;
+    ///     // Look the token up.
+    ///     Ok(call.with(UserId::new(token)))
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn identity(
+        mut self,
+        identity: impl Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync + 'static,
+    ) -> Server<H> {
+        self.options.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Lets calls of tools continue as tasks, after their response. Clients poll for the result. Without
+    /// this, no call is a task.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::TaskPolicy;
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).tasks(|tool| {
+    ///     if tool.tags().any(|tag| tag == "slow") {
+    ///         TaskPolicy::Optional
+    ///     } else {
+    ///         TaskPolicy::Never
+    ///     }
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn tasks(
+        mut self,
+        policy: impl Fn(&ToolEntry) -> TaskPolicy + Send + Sync + 'static,
+    ) -> Server<H> {
+        self.options.policies = Some(Box::new(policy));
+        self
+    }
+
+    /// Sets the most tools in one page of the list. The default is 1,000.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is 0.
+    pub fn page_size(mut self, tools: usize) -> Server<H> {
+        assert!(tools > 0, "a page must have room for a tool");
+        self.options.page_size = tools;
+        self
+    }
+
+    /// Sets how long clients may keep the list without asking again. The default is a minute. Clients that
+    /// listen are notified of changes sooner.
+    pub fn cache_for(mut self, time: Duration) -> Server<H> {
+        self.options.cache_for = time;
+        self
+    }
+
+    /// Sets the key that signs what goes through the client while the user is asked. By default, each
+    /// process has a random key. Servers with several processes need the same key in all.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the key has fewer than 32 bytes.
+    pub fn state_key(mut self, key: impl Into<Vec<u8>>) -> Server<H> {
+        let key = key.into();
+        assert!(key.len() >= 32, "the key must have at least 32 bytes");
+        self.options.state_key = Some(key);
+        self
+    }
+
+    /// Sets how long the user may take for an answer, since protocol version 2026-07-28. The default is ten
+    /// minutes.
+    pub fn state_lifetime(mut self, time: Duration) -> Server<H> {
+        self.options.state_lifetime = time;
+        self
+    }
+
+    /// Joins a handler of your own, which has resources, prompts and everything else of the protocol but
+    /// tools. Its name, version and instructions are used unless the server has them.
+    pub fn with_handler<J: ServerHandler>(self, handler: J) -> Server<J> {
+        Server {
+            registry: self.registry,
+            options: self.options,
+            handler,
+        }
+    }
+
+    /// Returns a handler for the transports of `rmcp`. Clones share everything.
+    pub fn into_handler(self) -> Handler<H> {
+        let info = self.options.info(self.handler.get_info());
+        Handler::new(
+            Core::new(self.registry, self.options),
+            info,
+            Arc::new(self.handler),
+        )
+    }
+
+    /// Serves one client over standard input and output, until it closes standard input. Nothing else may
+    /// write to standard output: log to standard error.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the client breaks the protocol before the first request.
+    pub async fn stdio(self) -> Result<(), ServeError> {
+        let (stdin, stdout) = rmcp::transport::stdio();
+        self.serve_stream(stdin, stdout).await
+    }
+
+    /// Serves one client over a pair of streams, such as those of a socket, until it closes its side. One
+    /// message a line.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the client breaks the protocol before the first request.
+    pub async fn serve_stream(
+        self,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), ServeError> {
+        let transport = LineTransport::new(input, output);
+        match serve_server(self.into_handler(), transport).await {
+            Ok(running) => match running.waiting().await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(ServeError(error.to_string())),
+            },
+            // The client left before its first request.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(ServeError(error.to_string())),
+        }
+    }
+}
+
+impl<H> fmt::Debug for Server<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("registry", &self.registry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Adds what the server has to what a handler says of itself.
+    fn info(&self, mut info: InitializeResult) -> InitializeResult {
+        if let Some(implementation) = &self.implementation {
+            info.server_info = implementation.clone();
+        }
+        if let Some(instructions) = &self.instructions {
+            info.instructions = Some(instructions.clone());
+        }
+        let own = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed();
+        let own = if self.policies.is_some() {
+            own.enable_tasks().build()
+        } else {
+            own.build()
+        };
+        info.capabilities.tools = own.tools;
+        if let Some(extensions) = own.extensions {
+            let all = info.capabilities.extensions.get_or_insert_default();
+            all.extend(extensions);
+        }
+        info
+    }
+}
+
+/// What all connections of a server share.
+struct Core {
+    registry: Registry,
+    options: Options,
+    list: ListCache,
+    states: StateCodec,
+    tasks: TaskStore,
+    /// Counts the changes of the registry.
+    changes: watch::Sender<u64>,
+    /// The clients to notify of changes, since they have initialized.
+    clients: Mutex<Vec<Client>>,
+    listener: Mutex<Option<ChangeListener>>,
+}
+
+impl Core {
+    fn new(registry: Registry, options: Options) -> Arc<Core> {
+        let core = Arc::new(Core {
+            list: ListCache::default(),
+            states: StateCodec::new(options.state_key.as_deref(), options.state_lifetime),
+            tasks: TaskStore::default(),
+            changes: watch::Sender::new(0),
+            clients: Mutex::default(),
+            listener: Mutex::default(),
+            registry,
+            options,
+        });
+        let weak = Arc::downgrade(&core);
+        let listener = core.registry.on_change(move |_, _| {
+            if let Some(core) = weak.upgrade() {
+                core.changes.send_modify(|count| *count += 1);
+                core.notify_clients();
+            }
+        });
+        *core.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        core
+    }
+
+    /// Adds a client to those that are notified of changes.
+    fn add_client(&self, peer: Peer<RoleServer>) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only when the vector would grow, so that many connections cost little.
+        if clients.len() == clients.capacity() {
+            clients.retain(|client| !client.peer.is_transport_closed());
+        }
+        let runtime = tokio::runtime::Handle::current();
+        clients.push(Client { peer, runtime });
+    }
+
+    fn notify_clients(&self) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|client| !client.peer.is_transport_closed());
+        for client in &*clients {
+            let peer = client.peer.clone();
+            client.runtime.spawn(async move {
+                let _ = peer.notify_tool_list_changed().await;
+            });
+        }
+    }
+}
+
+/// A client that has initialized.
+struct Client {
+    peer: Peer<RoleServer>,
+    /// The registry may change on a thread without a runtime.
+    runtime: tokio::runtime::Handle,
+}
+
+/// The error of a server that can't go on.
+#[derive(Debug)]
+pub struct ServeError(String);
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ServeError {}

@@ -1,0 +1,377 @@
+//! One call: context, progress, cancellation, result.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
+    ErrorCode, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, Peer};
+use serde_json::Value;
+use tokio::sync::Notify;
+use tool_core::dialect::{Dialect, Mcp};
+use tool_core::{Arguments, Progress, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+
+use super::Core;
+use super::ask::{Asker, ToolElicitor};
+use super::lines::RawArguments;
+use super::request::{Request, UserId};
+use super::state::Binding;
+use super::tasks::TaskPolicy;
+
+/// An error that a tool returns to end its call with an error of the protocol, in place of a result that the
+/// model reads.
+///
+/// ```
+/// use tool_core::tool;
+/// use tool_mcp::server::ProtocolError;
+///
+/// /// Reads a file.
+/// #[tool]
+/// fn read_file(path: &str) -> Result<String, ProtocolError> {
+///     Err(ProtocolError::new(-32002, format!("{path} does not exist")))
+/// }
+/// # let _ = read_file;
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProtocolError {
+    code: i32,
+    message: String,
+    data: Option<Value>,
+}
+
+impl ProtocolError {
+    /// Creates an error with a code of JSON-RPC or MCP, such as -32602 for invalid parameters.
+    pub fn new(code: i32, message: impl Into<String>) -> ProtocolError {
+        ProtocolError {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// Adds data.
+    pub fn data(mut self, data: Value) -> ProtocolError {
+        self.data = Some(data);
+        self
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ProtocolError {}
+
+/// The end of a call.
+pub(super) enum Finished {
+    Result(Box<CallToolResult>),
+    /// An error of the protocol.
+    Error(ErrorData),
+}
+
+impl Core {
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        mut request: CallToolRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.registry.get(&request.name) else {
+            return Err(self.unknown_tool(&request.name));
+        };
+        let asks = tool.has_context() || self.registry.has_before_hooks();
+        let is_modern = context
+            .protocol_version()
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let arguments = match (context.extensions.remove(), request.arguments.take()) {
+            (Some(RawArguments(text)), _) => Arguments::from(text),
+            (None, Some(arguments)) => Arguments::from(arguments),
+            (None, None) => Arguments::from(""),
+        };
+        // A call that may end with a question is made again with equal arguments.
+        let bound = (asks && is_modern).then(|| arguments.clone());
+        let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
+        let call = self.identify(&context, call)?;
+        let user = call.get::<UserId>().cloned();
+        if self.is_task(&tool, &context)? {
+            let capabilities = context.client_capabilities();
+            return self.tasks.start(self.clone(), call, user, capabilities);
+        }
+        let progress = context.meta.get_progress_token().map(|token| {
+            let reports = Arc::new(Reports::default());
+            (reports, token)
+        });
+        let call = match &progress {
+            Some((reports, _)) => {
+                let reports = reports.clone();
+                call.on_progress(move |progress| reports.push(progress))
+            }
+            None => call,
+        };
+        if !asks {
+            let running = async {
+                let result = self.registry.call(call).await;
+                finished(result, None)
+            };
+            return match until_end(running, progress, &context).await? {
+                Finished::Result(result) => Ok(CallToolResponse::Complete(*result)),
+                Finished::Error(error) => Err(error),
+            };
+        }
+        let asker = Arc::new(Asker::new(&context, is_modern));
+        let binding = || {
+            let user = user.as_ref().map(UserId::as_str);
+            Binding::new(&tool.name, bound.as_ref(), user)
+        };
+        if is_modern && let Some(state) = &request.request_state {
+            let state = self.states.open(state, &binding())?;
+            asker.resume(state, request.input_responses.take());
+        }
+        let running = async {
+            tokio::select! {
+                biased;
+                finished = run_call(self, call, &asker) => Some(finished),
+                () = asker.suspended() => None,
+            }
+        };
+        match until_end(running, progress, &context).await? {
+            Some(Finished::Result(result)) => Ok(CallToolResponse::Complete(*result)),
+            Some(Finished::Error(error)) => Err(error),
+            None => {
+                let (questions, state) = asker.take_questions();
+                let state = self.states.seal(state, &binding())?;
+                let result = InputRequiredResult::new(Some(questions), Some(state));
+                Ok(CallToolResponse::InputRequired(result))
+            }
+        }
+    }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        // With the nearest name.
+        let call = ToolCall::new("", name, "");
+        let message = match self.registry.validate(&call) {
+            Err(error) if error.kind() == ToolErrorKind::UnknownTool => error.message().to_owned(),
+            _ => format!("unknown tool {name}"),
+        };
+        ErrorData::invalid_params(message, None)
+    }
+
+    /// Attaches to a call what the application has for its request.
+    fn identify(
+        &self,
+        context: &RequestContext<RoleServer>,
+        call: ToolCall,
+    ) -> Result<ToolCall, ErrorData> {
+        match &self.options.identity {
+            Some(identity) => identity(&Request { context }, call)
+                .map_err(|refusal| ErrorData::invalid_request(refusal.0, None)),
+            None => Ok(call),
+        }
+    }
+
+    /// Returns the user of a request that is not a call.
+    pub(super) fn user(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<UserId>, ErrorData> {
+        let call = self.identify(context, ToolCall::new(context.id.to_string(), "", ""))?;
+        Ok(call.get::<UserId>().cloned())
+    }
+
+    fn is_task(
+        &self,
+        tool: &ToolEntry,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<bool, ErrorData> {
+        let policy = match &self.options.policies {
+            Some(policies) => policies(tool),
+            None => TaskPolicy::Never,
+        };
+        if policy == TaskPolicy::Never {
+            return Ok(false);
+        }
+        let is_supported = context
+            .client_capabilities()
+            .is_some_and(|capabilities| capabilities.supports_tasks());
+        if policy == TaskPolicy::Required && !is_supported {
+            return Err(ErrorData::missing_required_client_capability(
+                ClientCapabilities::builder().enable_tasks().build(),
+            ));
+        }
+        Ok(is_supported)
+    }
+}
+
+/// Runs a call to its end. Asks whether to run it if a hook holds it.
+pub(super) async fn run_call(core: &Core, call: ToolCall, asker: &Arc<Asker>) -> Finished {
+    let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
+    loop {
+        // Only calls with hooks are held.
+        let again = core.registry.has_before_hooks().then(|| call.clone());
+        let result = core.registry.call(call).await;
+        let hold = result.error().and_then(|error| error.hold()).cloned();
+        let (Some(again), Some(hold)) = (again, hold) else {
+            return finished(result, Some(asker));
+        };
+        match asker.decide(&hold).await {
+            Ok(decision) => call = again.decided(hold, decision),
+            // The result says that the call waits for approval.
+            Err(_) => return finished(result, Some(asker)),
+        }
+    }
+}
+
+/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns.
+async fn until_end<T>(
+    running: impl Future<Output = T>,
+    progress: Option<(Arc<Reports>, ProgressToken)>,
+    context: &RequestContext<RoleServer>,
+) -> Result<T, ErrorData> {
+    let cancelled = context.ct.cancelled();
+    // The client gets no response to a request that it has cancelled.
+    let no_response = || Err(ErrorData::internal_error("cancelled", None));
+    let Some((reports, token)) = progress else {
+        return tokio::select! {
+            biased;
+            ended = running => Ok(ended),
+            () = cancelled => no_response(),
+        };
+    };
+    let mut pump = pin!(reports.send_to(&context.peer, &token));
+    let ended = tokio::select! {
+        biased;
+        ended = running => ended,
+        () = cancelled => return no_response(),
+        () = &mut pump => unreachable!("reports are closed after the call"),
+    };
+    reports.close();
+    pump.await;
+    Ok(ended)
+}
+
+/// The most progress reports that wait to be sent. The newest replaces the last.
+const WAITING: usize = 1024;
+
+/// The progress reports of a call that are not sent yet.
+#[derive(Default)]
+struct Reports {
+    queue: Mutex<Queue>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Progress>,
+    /// The progress of the last report.
+    done: Option<f64>,
+    is_closed: bool,
+}
+
+impl Reports {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, progress: &Progress) {
+        let mut queue = self.lock();
+        // The progress must increase (2026-07-28, `basic/utilities/progress`).
+        let increases = queue.done.is_none_or(|done| progress.done > done);
+        if !progress.done.is_finite() || !increases || queue.is_closed {
+            return;
+        }
+        queue.done = Some(progress.done);
+        if queue.waiting.len() == WAITING {
+            queue.waiting.pop_back();
+        }
+        queue.waiting.push_back(progress.clone());
+        drop(queue);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Sends the reports, until they are closed and all are sent.
+    async fn send_to(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
+        loop {
+            let (next, is_closed) = {
+                let mut queue = self.lock();
+                (queue.waiting.pop_front(), queue.is_closed)
+            };
+            match next {
+                Some(progress) => {
+                    let mut params = ProgressNotificationParam::new(token.clone(), progress.done);
+                    params.total = progress.total.filter(|total| total.is_finite());
+                    params.message = progress.message;
+                    // Waits until it is sent.
+                    let _ = peer.notify_progress(params).await;
+                }
+                None if is_closed => return,
+                None => self.changed.notified().await,
+            }
+        }
+    }
+}
+
+/// Converts a result.
+fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
+    if let Some(error) = result.error() {
+        if let Some(error) = protocol_error(error) {
+            return Finished::Error(error);
+        }
+        if asker.is_some_and(|asker| asker.lacks_capability()) {
+            return Finished::Error(ErrorData::missing_required_client_capability(
+                ClientCapabilities::builder().enable_elicitation().build(),
+            ));
+        }
+        let text = ContentBlock::text(error.message());
+        return Finished::Result(Box::new(CallToolResult::error(vec![text])));
+    }
+    Finished::Result(Box::new(if result.parts().is_empty() {
+        let structured = result.structured();
+        let text = result.into_result().unwrap_or_default();
+        let mut wire = CallToolResult::success(vec![ContentBlock::text(text)]);
+        wire.structured_content = structured;
+        wire
+    } else {
+        with_parts(&result)
+    }))
+}
+
+/// Converts a result with images and the like, in the form of the dialect.
+fn with_parts(result: &ToolResult) -> CallToolResult {
+    let mut responses = Mcp::v2026_07_28().results(std::slice::from_ref(result));
+    let written = responses
+        .first_mut()
+        .map(|response| response["result"].take());
+    serde_json::from_value(written.unwrap_or_default()).unwrap_or_else(|error| {
+        tracing::error!(%error, "a result is not what MCP allows; its text is sent");
+        CallToolResult::success(vec![ContentBlock::text(result.content())])
+    })
+}
+
+/// Returns the error of the protocol that a tool asked for.
+fn protocol_error(error: &dyn Error) -> Option<ErrorData> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<ProtocolError>() {
+            let ProtocolError {
+                code,
+                message,
+                data,
+            } = error.clone();
+            return Some(ErrorData::new(ErrorCode(code), message, data));
+        }
+        source = error.source();
+    }
+    None
+}

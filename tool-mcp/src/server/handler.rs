@@ -1,0 +1,264 @@
+//! The methods of the protocol, as `rmcp` calls them.
+
+// Some methods of the protocol are deprecated, but a handler may have them.
+#![expect(deprecated)]
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+    CompleteRequestParams, CompleteResult, CustomNotification, CustomRequest, CustomResult,
+    DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceDirectoryRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, SubscriptionContext, SubscriptionSink,
+};
+use rmcp::{ErrorData, ServerHandler};
+use tokio::sync::watch;
+
+use super::Core;
+use super::list::cached;
+
+/// A handler without resources, prompts and the like.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHandler;
+
+impl ServerHandler for NoHandler {
+    fn get_info(&self) -> InitializeResult {
+        let mut info = InitializeResult::default();
+        info.server_info =
+            rmcp::model::Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        info
+    }
+}
+
+/// A [`Server`](crate::Server) as a handler of `rmcp`: tools are those of the registry, and everything else is
+/// that of the handler that it joined.
+pub struct Handler<H> {
+    core: Arc<Core>,
+    info: Arc<InitializeResult>,
+    inner: Arc<H>,
+}
+
+impl<H> Clone for Handler<H> {
+    fn clone(&self) -> Handler<H> {
+        Handler {
+            core: self.core.clone(),
+            info: self.info.clone(),
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl<H> fmt::Debug for Handler<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler")
+            .field("registry", &self.core.registry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<H> Handler<H> {
+    pub(super) fn new(core: Arc<Core>, info: InitializeResult, inner: Arc<H>) -> Handler<H> {
+        Handler {
+            core,
+            info: Arc::new(info),
+            inner,
+        }
+    }
+}
+
+type Context = RequestContext<RoleServer>;
+type Reply<T> = Result<T, ErrorData>;
+
+/// Writes methods that pass a request on.
+macro_rules! pass_on {
+    ($($method:ident($params:ty) -> $reply:ty;)*) => {$(
+        async fn $method(&self, params: $params, context: Context) -> Reply<$reply> {
+            self.inner.$method(params, context).await
+        }
+    )*};
+}
+
+/// Writes methods that pass a notification on.
+macro_rules! notify {
+    ($($method:ident($params:ty);)*) => {$(
+        async fn $method(&self, params: $params, context: NotificationContext<RoleServer>) {
+            self.inner.$method(params, context).await;
+        }
+    )*};
+}
+
+impl<H: ServerHandler> ServerHandler for Handler<H> {
+    fn get_info(&self) -> InitializeResult {
+        InitializeResult::clone(&self.info)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.inner.supported_protocol_versions()
+    }
+
+    async fn discover(&self, context: Context) -> Reply<DiscoverResult> {
+        let mut result = self.inner.discover(context).await?;
+        result.capabilities = self.info.capabilities.clone();
+        result.instructions.clone_from(&self.info.instructions);
+        result.set_server_info(self.info.server_info.clone());
+        Ok(result)
+    }
+
+    async fn ping(&self, context: Context) -> Reply<()> {
+        self.inner.ping(context).await
+    }
+
+    async fn initialize(
+        &self,
+        params: InitializeRequestParams,
+        context: Context,
+    ) -> Reply<InitializeResult> {
+        let result = self.inner.initialize(params, context).await?;
+        Ok(InitializeResult::clone(&self.info).with_protocol_version(result.protocol_version))
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        context: Context,
+    ) -> Reply<CallToolResponse> {
+        self.core.call(params, context).await
+    }
+
+    async fn list_tools(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Reply<ListToolsResult> {
+        let core = &self.core;
+        let list = core.list.get(&core.registry, *core.changes.borrow());
+        let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
+        let page = list.page(cursor, core.options.page_size)?;
+        let is_modern = context
+            .protocol_version()
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok(if is_modern {
+            cached(page, core.options.cache_for)
+        } else {
+            page
+        })
+    }
+
+    /// Returns only what `rmcp` needs: a tool whose parameters are sent as headers too.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let core = &self.core;
+        let list = core.list.get(&core.registry, *core.changes.borrow());
+        list.with_headers(name).cloned()
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = self
+            .inner
+            .accepted_subscription_filter(requested)
+            .unwrap_or_default();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
+        let changes = self.core.changes.subscribe();
+        let sink = context.sink().clone();
+        let wants_tools = context.accepted().tools_list_changed == Some(true);
+        // The inner handler waits until the client leaves, or ends the subscription.
+        tokio::select! {
+            ended = self.inner.listen(context) => ended,
+            () = notify_changes(changes, sink), if wants_tools => Ok(()),
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.core.add_client(context.peer.clone());
+        self.inner.on_initialized(context).await;
+    }
+
+    async fn get_task(&self, params: GetTaskParams, context: Context) -> Reply<GetTaskResult> {
+        let user = self.core.user(&context)?;
+        let task = self.core.tasks.get(&params.task_id, user.as_ref())?;
+        Ok(GetTaskResult::new(task))
+    }
+
+    async fn update_task(&self, params: UpdateTaskParams, context: Context) -> Reply<()> {
+        let user = self.core.user(&context)?;
+        self.core
+            .tasks
+            .update(&params.task_id, user.as_ref(), params.input_responses)
+    }
+
+    async fn cancel_task(&self, params: CancelTaskParams, context: Context) -> Reply<()> {
+        let user = self.core.user(&context)?;
+        self.core.tasks.cancel(&params.task_id, user.as_ref())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Reply<CustomResult> {
+        // `rmcp` takes a request with wrong parameters for one of an unknown method.
+        const KNOWN: [&str; 5] = [
+            "tools/call",
+            "tools/list",
+            "tasks/get",
+            "tasks/update",
+            "tasks/cancel",
+        ];
+        if KNOWN.contains(&&*request.method) {
+            let message = format!("the parameters of {} are invalid", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        self.inner.on_custom_request(request, context).await
+    }
+
+    pass_on! {
+        complete(CompleteRequestParams) -> CompleteResult;
+        set_level(SetLevelRequestParams) -> ();
+        get_prompt(GetPromptRequestParams) -> GetPromptResponse;
+        list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult;
+        list_resources(Option<PaginatedRequestParams>) -> ListResourcesResult;
+        list_resource_templates(Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
+        read_resource(ReadResourceRequestParams) -> ReadResourceResponse;
+        subscribe(SubscribeRequestParams) -> ();
+        unsubscribe(UnsubscribeRequestParams) -> ();
+        list_skills(Option<PaginatedRequestParams>) -> ListSkillsResult;
+        get_skill(GetSkillRequestParams) -> GetSkillResult;
+        read_resource_directory(ReadResourceDirectoryRequestParams) -> ListResourcesResult;
+    }
+
+    notify! {
+        on_cancelled(CancelledNotificationParam);
+        on_progress(ProgressNotificationParam);
+        on_custom_notification(CustomNotification);
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.inner.on_roots_list_changed(context).await;
+    }
+}
+
+/// Notifies a subscriber of changes, until it leaves.
+async fn notify_changes(mut changes: watch::Receiver<u64>, sink: SubscriptionSink) {
+    while changes.changed().await.is_ok() {
+        if sink.notify_tool_list_changed().await.is_err() {
+            break;
+        }
+    }
+    // The subscription ends with the client, or with the server.
+}

@@ -1,0 +1,115 @@
+//! What an application sees of a request.
+
+use std::fmt;
+
+use rmcp::service::{RequestContext, RoleServer};
+
+/// A request of a client, as [`Server::identity`](crate::Server::identity) sees it.
+pub struct Request<'r> {
+    pub(super) context: &'r RequestContext<RoleServer>,
+}
+
+impl Request<'_> {
+    /// Returns the name and version of the client, as it says itself.
+    pub fn client(&self) -> Option<(String, String)> {
+        let client = self.context.client_info()?;
+        Some((client.name, client.version))
+    }
+
+    /// Returns the protocol version, such as `2026-07-28`.
+    pub fn protocol_version(&self) -> Option<String> {
+        let version = self.context.protocol_version()?;
+        Some(version.as_str().to_owned())
+    }
+
+    /// Returns an HTTP header. `None` over other transports, and if it is not text.
+    #[cfg(feature = "server-http")]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.http()?.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns the token of the `Authorization` header, if that has the scheme `Bearer`.
+    #[cfg(feature = "server-http")]
+    pub fn bearer(&self) -> Option<&str> {
+        let (scheme, token) = self.header("authorization")?.split_once(' ')?;
+        let token = token.trim();
+        (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    }
+
+    /// Returns a value that a layer of the HTTP server attached to the request.
+    #[cfg(feature = "server-http")]
+    pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<&T> {
+        self.http()?.extensions.get()
+    }
+
+    #[cfg(feature = "server-http")]
+    fn http(&self) -> Option<&::http::request::Parts> {
+        self.context.extensions.get()
+    }
+
+    /// Returns `true` if the request came over HTTP.
+    pub fn is_http(&self) -> bool {
+        is_http(self.context)
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No headers, which have secrets.
+        f.debug_struct("Request")
+            .field("client", &self.client())
+            .field("protocol_version", &self.protocol_version())
+            .field("is_http", &self.is_http())
+            .finish()
+    }
+}
+
+pub(super) fn is_http(context: &RequestContext<RoleServer>) -> bool {
+    #[cfg(feature = "server-http")]
+    return context.extensions.get::<::http::request::Parts>().is_some();
+    #[cfg(not(feature = "server-http"))]
+    {
+        let _ = context;
+        false
+    }
+}
+
+/// Returns `true` if requests can be made to the client: it is on the other end of a stream, or has a session.
+pub(super) fn has_connection(context: &RequestContext<RoleServer>) -> bool {
+    #[cfg(feature = "server-http")]
+    if let Some(http) = context.extensions.get::<::http::request::Parts>() {
+        return http.headers.contains_key("mcp-session-id");
+    }
+    let _ = context;
+    true
+}
+
+/// The user that a call is made for. [`Server::identity`](crate::Server::identity) attaches it to calls.
+///
+/// A task or a question of one user is unknown to another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UserId(String);
+
+impl UserId {
+    /// Creates the id of a user. It must be the same in all requests of the user.
+    pub fn new(id: impl Into<String>) -> UserId {
+        UserId(id.into())
+    }
+
+    /// Returns the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The reason to refuse a call. The client sees it.
+///
+/// Any error converts into it, and any text.
+#[derive(Debug)]
+pub struct Refusal(pub(super) String);
+
+impl<E: fmt::Display> From<E> for Refusal {
+    fn from(reason: E) -> Refusal {
+        Refusal(reason.to_string())
+    }
+}

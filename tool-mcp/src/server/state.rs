@@ -1,0 +1,227 @@
+//! `requestState`: what a call must know when it is made again.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::ErrorData;
+use rmcp::model::{ElicitResult, JsonObject, RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tool_core::Arguments;
+
+/// The most states that are remembered as used.
+const REMEMBERED: usize = 100_000;
+
+/// What a call must know when it is made again.
+#[derive(Default, Deserialize, Serialize)]
+pub(super) struct State {
+    /// Random, and different in each state.
+    pub(super) nonce: String,
+    /// The questions without an answer.
+    pub(super) asked: Vec<String>,
+    pub(super) answers: BTreeMap<String, ElicitResult>,
+    /// What the tool keeps, as JSON text.
+    pub(super) kept: BTreeMap<String, String>,
+}
+
+/// Signs states and checks them.
+pub(super) struct StateCodec {
+    codec: RequestStateCodec,
+    lifetime: Duration,
+    used: Mutex<Used>,
+}
+
+/// The nonces of the states that were used, until they expire.
+#[derive(Default)]
+struct Used {
+    nonces: HashSet<String>,
+    /// In the order of expiry.
+    order: VecDeque<(Instant, String)>,
+}
+
+impl StateCodec {
+    pub(super) fn new(key: Option<&[u8]>, lifetime: Duration) -> StateCodec {
+        let key = key.map_or_else(|| random::<32>().to_vec(), <[u8]>::to_vec);
+        StateCodec {
+            codec: RequestStateCodec::try_new(key).expect("the length of the key is checked"),
+            lifetime,
+            used: Mutex::default(),
+        }
+    }
+
+    pub(super) fn seal(&self, mut state: State, binding: &Binding) -> Result<String, ErrorData> {
+        state.nonce = hex(&random::<16>());
+        let options = SealOptions::new()
+            .associated_data(&binding.0)
+            .ttl(self.lifetime);
+        self.codec
+            .seal_json_with(&state, &options)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    /// Checks a state. It is accepted once.
+    pub(super) fn open(&self, sealed: &str, binding: &Binding) -> Result<State, ErrorData> {
+        // The same error in all cases, so that nobody learns what is wrong with a forgery.
+        let invalid = || ErrorData::invalid_params("the requestState is invalid or expired", None);
+        let state: State = self
+            .codec
+            .open_json_with(sealed, &binding.0)
+            .map_err(|error| {
+                tracing::debug!(%error, "rejected a requestState");
+                invalid()
+            })?;
+        let now = Instant::now();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((expiry, _)) = used.order.front()
+            && (*expiry <= now || used.order.len() >= REMEMBERED)
+        {
+            if let Some((_, nonce)) = used.order.pop_front() {
+                used.nonces.remove(&nonce);
+            }
+        }
+        if !used.nonces.insert(state.nonce.clone()) {
+            tracing::debug!("rejected a requestState that was used before");
+            return Err(invalid());
+        }
+        used.order
+            .push_back((now + self.lifetime, state.nonce.clone()));
+        Ok(state)
+    }
+}
+
+/// What a state is bound to: the tool, its arguments and the user.
+pub(super) struct Binding([u8; 32]);
+
+impl Binding {
+    pub(super) fn new(tool: &str, arguments: Option<&Arguments>, user: Option<&str>) -> Binding {
+        let mut hash = Sha256::new();
+        hash.update(b"tool-mcp tools/call 1");
+        for part in [tool, user.unwrap_or("")] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.update([u8::from(user.is_some())]);
+        let mut text = String::new();
+        match arguments.map(Arguments::to_object) {
+            Some(Ok(arguments)) => write_sorted_object(&arguments, &mut text),
+            // A client that sends such integers keeps them as they are.
+            Some(Err(_)) => text.push_str(&format!("{arguments:?}")),
+            None => {}
+        }
+        hash.update(text);
+        Binding(hash.finalize().into())
+    }
+}
+
+/// Writes a value with sorted keys, because a client may order them anew.
+fn write_sorted(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(object) => write_sorted_object(object, out),
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_sorted(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+fn write_sorted_object(object: &JsonObject, out: &mut String) {
+    let mut members: Vec<_> = object.iter().collect();
+    members.sort_unstable_by_key(|(key, _)| *key);
+    out.push('{');
+    for (key, value) in members {
+        out.push_str(&Value::from(key.as_str()).to_string());
+        out.push(':');
+        write_sorted(value, out);
+        out.push(',');
+    }
+    out.push('}');
+}
+
+/// Returns a short digest of texts.
+pub(super) fn digest(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text);
+    }
+    hex(&hash.finalize()[..16])
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system has random numbers");
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn binding(tool: &str, arguments: &Value, user: Option<&str>) -> Binding {
+        Binding::new(tool, Some(&Arguments::from(arguments.clone())), user)
+    }
+
+    #[test]
+    fn a_state_is_accepted_once_and_only_where_it_belongs() {
+        let codec = StateCodec::new(None, Duration::from_secs(60));
+        let arguments = json!({"id": 7, "deep": {"a": 1, "b": [2]}});
+        let own = binding("delete", &arguments, Some("ada"));
+        let sealed = codec.seal(State::default(), &own).unwrap();
+        let reordered = json!({"deep": {"b": [2], "a": 1}, "id": 7});
+        for other in [
+            binding("create", &arguments, Some("ada")),
+            binding("delete", &json!({"id": 8}), Some("ada")),
+            binding("delete", &arguments, Some("bob")),
+            binding("delete", &arguments, None),
+            binding("deletea", &arguments, Some("da")),
+        ] {
+            assert!(codec.open(&sealed, &other).is_err());
+        }
+        let other_key = StateCodec::new(None, Duration::from_secs(60));
+        assert!(other_key.open(&sealed, &own).is_err());
+        assert!(
+            codec
+                .open(&sealed, &binding("delete", &reordered, Some("ada")))
+                .is_ok()
+        );
+        assert!(codec.open(&sealed, &own).is_err());
+        for text in ["", "rs1.", "x", &sealed[..sealed.len() - 1]] {
+            assert!(codec.open(text, &own).is_err());
+        }
+    }
+
+    #[test]
+    fn an_expired_state_is_rejected() {
+        let codec = StateCodec::new(None, Duration::ZERO);
+        let own = binding("delete", &json!({}), None);
+        let sealed = codec.seal(State::default(), &own).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(codec.open(&sealed, &own).is_err());
+    }
+
+    #[test]
+    fn used_states_are_forgotten_once_they_are_too_many() {
+        let mut used = Used::default();
+        used.order.push_back((Instant::now(), "a".into()));
+        used.nonces.insert("a".into());
+        let codec = StateCodec::new(Some(&[7; 32]), Duration::from_secs(60));
+        *codec.used.lock().unwrap() = used;
+        let own = binding("delete", &json!({}), None);
+        let sealed = codec.seal(State::default(), &own).unwrap();
+        codec.open(&sealed, &own).unwrap();
+        assert_eq!(codec.used.lock().unwrap().nonces.len(), 1);
+    }
+}
