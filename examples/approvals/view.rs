@@ -379,7 +379,7 @@ fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
 
 fn text(arguments: &Arguments) -> String {
     match arguments {
-        Arguments::Text(text) => text.clone(),
+        Arguments::Text(text) | Arguments::Freeform(text) => text.clone(),
         Arguments::Json(value) => value.to_string(),
     }
 }

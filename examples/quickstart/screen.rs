@@ -51,7 +51,7 @@ pub(crate) fn calls(
     }
     for ((call, result), number) in calls.iter().zip(results).zip(1..) {
         let arguments = match &call.arguments {
-            Arguments::Text(text) => text.clone(),
+            Arguments::Text(text) | Arguments::Freeform(text) => text.clone(),
             Arguments::Json(Value::Null) => String::new(),
             Arguments::Json(value) => value.to_string(),
         };

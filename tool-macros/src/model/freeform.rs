@@ -128,3 +128,21 @@ impl Grammar {
         None
     }
 }
+
+#[cfg(all(test, not(feature = "regex")))]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    #[test]
+    fn a_regular_expression_requires_the_feature() {
+        let mut errors = Errors::default();
+        let keys = quote!(freeform, grammar = regex("[a-z]+"));
+        let mut keys = Keys::of_arguments("#[tool]", keys, &mut errors);
+        let freeform = Freeform::read(&mut keys, &mut errors).unwrap();
+        assert!(freeform.grammar.is_none());
+        let text = errors.into_tokens().to_string();
+        assert!(text.contains("requires the feature `regex`"), "{text}");
+    }
+}
