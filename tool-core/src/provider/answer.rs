@@ -92,6 +92,8 @@ impl AnswerFormat {
             invoke: StaticSpec::EMPTY.invoke,
             receiver: None,
             group: None,
+            group_description: None,
+            is_deferred: false,
             validate_answer: None,
         })
     }
