@@ -301,21 +301,21 @@ impl Anthropic {
             None
         };
         let program = program(hosted);
+        let has_programs = program.is_some();
         out.array(|out| {
             for (at, tool) in tools.iter().enumerate() {
-                // Strict mode rejects tools that programs call.
-                let program = program.filter(|_| is_callable(tool));
                 out.object(|out| {
                     write_head(tool, out);
-                    if self.is_strict(tool) && program.is_none() {
+                    // Strict mode rejects tools that programs call.
+                    if self.is_strict(tool) && !(has_programs && is_callable(tool)) {
                         let target = Target::AnthropicStrict;
                         let style = &STRICT;
                         strict_or_plain(tool, target, style, "input_schema", out);
                     } else {
                         out.word("input_schema").raw(tool.portable_json());
                     }
-                    if let Some(program) = program {
-                        write_callers(tool, program, out);
+                    if has_programs && is_callable(tool) {
+                        write_callers(tool, program.unwrap_or_default(), out);
                     }
                     if tool.has_examples() {
                         out.word("input_examples").array(|out| {
@@ -592,6 +592,7 @@ fn program(hosted: &[HostedTool]) -> Option<&str> {
 }
 
 /// Returns `true` if programs may call a tool: a recursive type makes the whole request fail.
+#[cold]
 fn is_callable(tool: &ToolSpec) -> bool {
     tool.programmatic().is_some() && !tool.portable_json().contains(r#""$ref":"#)
 }
