@@ -202,6 +202,10 @@ def anthropic(name, case):
         check(name, tool["name"], lambda: knows(ToolParam, tool))
         if tool.get("strict"):
             check(name, tool["name"], lambda: anthropic_strict(tool["input_schema"]))
+        for example in tool.get("input_examples", []):
+            check(name, tool["name"], lambda: accepts(tool["input_schema"], example))
+    examples = sum(len(tool.get("input_examples", [])) for tool in case["tools"])
+    check(name, "examples", lambda: None if examples >= 2 else f"only {examples}")
     check(name, "response", lambda: Message.model_validate(case["response"]) and None)
     for message in case["follow_up"]:
         check(name, "follow-up", lambda: takes(MessageParam, message))
@@ -231,6 +235,12 @@ def anthropic(name, case):
     for block in blocks:
         if block.get("source", {}).get("type") == "base64":
             check(name, "media", lambda: decodes(block["source"]["data"]))
+
+
+def accepts(schema, example):
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator(schema).validate(example)
 
 
 def anthropic_strict(schema):

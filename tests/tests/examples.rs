@@ -162,10 +162,6 @@ fn a_rejected_call_is_told_one_that_fits() {
     assert_eq!(error.violations().len(), 1);
 
     let mut reader = registry.arguments("get_weather").expect("the tool");
-    reader.push(r#"{"days":30"#);
-    let error = reader.error();
-    assert!(error.is_none() || error.is_some_and(|error| error.message().ends_with(FIRST)));
-    let mut reader = registry.arguments("get_weather").expect("the tool");
     reader.push(r#"{"days":300,"#);
     let error = reader.error().expect("300 days are too many");
     assert!(error.message().ends_with(FIRST), "{error}");

@@ -46,7 +46,7 @@ use crate::tool::ToolEntry;
 /// A catalogue of tools.
 ///
 /// It has an index by group and a section for each tool: its description, its parameters at every
-/// depth, a valid example call, and the provider limits that it exceeds.
+/// depth, its example calls or a generated one, and the provider limits that it exceeds.
 #[derive(Clone, Debug)]
 pub struct Docs {
     tools: Vec<ToolEntry>,

@@ -61,7 +61,7 @@ pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
 pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
-pub use output::{IntoOutput, Returned};
+pub use output::{AnyOutput, IntoOutput, Returned};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{

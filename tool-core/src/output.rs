@@ -22,7 +22,7 @@ use crate::schema::{Direction, Kind, Schema};
 use crate::types::{ToolType, WRITES_EXACTLY, WRITES_NULLS};
 
 pub(crate) use into::kind;
-pub use into::{IntoOutput, Returned};
+pub use into::{AnyOutput, IntoOutput, Returned};
 
 /// The outcome of a tool that ran.
 pub enum Outcome {

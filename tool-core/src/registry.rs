@@ -205,6 +205,50 @@ impl Registry {
         self.remove_where(|tool| tool.name == name).pop()
     }
 
+    /// Removes tools and adds others, in one step: no call and no listing sees a state in between.
+    /// Ignores tools to remove that the registry does not have. A tool that was renamed, because another
+    /// one had its name, is still the same tool.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// /// Tosses a coin.
+    /// #[tool]
+    /// fn toss_coin() -> bool {
+    ///     true
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// registry.exchange(&tools![roll_die], tools![toss_coin])?;
+    /// assert!(registry.get("roll_die").is_none());
+    /// assert!(registry.get("toss_coin").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a name is taken, or if a tool needs something that the registry does not
+    /// have. The registry is unchanged in that case.
+    pub fn exchange(
+        &self,
+        removed: &[ToolEntry],
+        added: impl IntoIterator<Item = ToolEntry>,
+    ) -> Result<(), RegistryError> {
+        let added: Vec<_> = added.into_iter().collect();
+        self.change(|current| {
+            let is_removed = |tool: &ToolEntry| removed.iter().any(|other| other.has_body_of(tool));
+            let kept = current.iter().filter(|tool| !is_removed(tool)).cloned();
+            // Cloned, so that rejected tools are dropped outside the lock.
+            (kept.chain(added.iter().cloned()).collect(), ())
+        })
+    }
+
     fn remove_where(&self, is_removed: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
         let removed = self.change(|current| {
             let (removed, kept) = current.iter().cloned().partition(|tool| is_removed(tool));

@@ -547,7 +547,7 @@ impl ToolSpec {
     }
 
     #[inline]
-    fn details(&self) -> Option<&Details> {
+    pub(crate) fn details(&self) -> Option<&Details> {
         match &self.parts {
             Parts::Static { details, .. } => *details,
             Parts::Dynamic(parts) => Some(&parts.details),

@@ -331,6 +331,15 @@ impl ToolEntry {
         }
     }
 
+    /// Returns `true` if both are clones of one entry, or if one is the other with another name.
+    pub(crate) fn has_body_of(&self, other: &ToolEntry) -> bool {
+        let receivers = self.receiver().zip(other.receiver());
+        // The tools of a toolset share a receiver.
+        let is_renamed = receivers.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
+            && self.source_name() == other.source_name();
+        is_renamed || self.is_same(other)
+    }
+
     /// Returns `true` if the tool was changed or built at run time, unseen by the macro's checks.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.0, Entry::Live(_))

@@ -12,10 +12,7 @@ fn forecast(city: &str) {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 struct forecast {}
 #[allow(
@@ -124,10 +121,7 @@ fn time() {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 struct time {}
 #[allow(

@@ -11,10 +11,7 @@ pub unsafe fn mistakes<T>((x, y): (f64, f64), value: impl Sized) -> T {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 pub struct mistakes {}
 #[cfg(unix)]

@@ -11,10 +11,7 @@ fn nap() {}
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 struct nap {}
 #[allow(

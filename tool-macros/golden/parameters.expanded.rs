@@ -31,10 +31,7 @@ pub(crate) fn parameters<'a>(
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 pub(crate) struct parameters {}
 #[allow(

@@ -30,10 +30,7 @@ pub async fn forecast(city: &str) -> Result<Forecast, WeatherError> {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 pub struct forecast {}
 #[allow(

@@ -4,6 +4,7 @@ mod block;
 mod function;
 mod keys;
 mod parameter;
+mod quick;
 
 pub(crate) use block::{Block, Member};
 pub(crate) use function::{Function, with_self_replaced};

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, GenericArgument, GenericParam, LitStr, PathArguments, Type};
+use syn::{Attribute, GenericArgument, GenericParam, PathArguments, Type};
 
 use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
 use crate::model::constraints::Constraints;
@@ -12,7 +12,7 @@ use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, reference};
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};
-use crate::util::literal::{Literal, value};
+use crate::util::literal::{Literal, Text};
 use crate::util::names::{is_one_of, plain};
 
 /// Checks a function and its tool.
@@ -63,7 +63,7 @@ fn freeform(tool: &Tool, errors: &mut Errors) {
 fn examples(tool: &Tool, errors: &mut Errors) {
     for example in &tool.examples {
         for (key, argument) in &example.arguments {
-            let parameter = tool.parameters.iter().find(|one| value(&one.key) == *key);
+            let parameter = tool.parameters.iter().find(|one| one.key.as_str() == *key);
             if let (Some(parameter), Json::String(text)) = (parameter, argument)
                 && let Some(pattern) = parameter.constraints.broken_pattern(text)
             {
@@ -241,8 +241,8 @@ fn nested_impl_trait(ty: &Type, errors: &mut Errors) {
 }
 
 fn tool_name(tool: &Tool, errors: &mut Errors) {
-    let name = value(&tool.name);
-    if let Some(error) = tool_name_error(&name) {
+    let name = tool.name.as_str();
+    if let Some(error) = tool_name_error(name) {
         let key = if name == plain(&tool.ident) {
             ", with `#[tool(name = \"…\")]`"
         } else {
@@ -254,8 +254,8 @@ fn tool_name(tool: &Tool, errors: &mut Errors) {
 
 fn keys(tool: &Tool, errors: &mut Errors) {
     for parameter in &tool.parameters {
-        let key = value(&parameter.key);
-        if let Some(error) = key_error(&key) {
+        let key = parameter.key.as_str();
+        if let Some(error) = key_error(key) {
             let rename = if key == plain(&parameter.ident) {
                 ", with `#[param(rename = \"…\")]`"
             } else {
@@ -270,7 +270,7 @@ fn keys(tool: &Tool, errors: &mut Errors) {
             format!(
                 "duplicate parameter key `{}`; rename one parameter, or give it another key with \
                  `#[param(rename = \"…\")]`",
-                key.value()
+                key.as_str()
             ),
         );
     }
@@ -278,12 +278,12 @@ fn keys(tool: &Tool, errors: &mut Errors) {
 
 /// The names that repeat an earlier one. Two under `#[cfg]` may exclude each other.
 fn duplicates<'n>(
-    names: impl Iterator<Item = (&'n LitStr, &'n Vec<Attribute>)>,
-) -> impl Iterator<Item = &'n LitStr> {
-    let mut seen: Vec<(String, bool)> = Vec::new();
+    names: impl Iterator<Item = (&'n Text, &'n Vec<Attribute>)>,
+) -> impl Iterator<Item = &'n Text> {
+    let mut seen: Vec<(&str, bool)> = Vec::new();
     names.filter_map(move |(name, cfgs)| {
-        let (text, has_cfg) = (value(name), !cfgs.is_empty());
-        let is_duplicate = |(other, cfg): &(String, bool)| *other == text && !(*cfg && has_cfg);
+        let (text, has_cfg) = (name.as_str(), !cfgs.is_empty());
+        let is_duplicate = |(other, cfg): &(&str, bool)| *other == text && !(*cfg && has_cfg);
         let duplicate = seen.iter().any(is_duplicate).then_some(name);
         seen.push((text, has_cfg));
         duplicate
@@ -314,7 +314,7 @@ pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
             format!(
                 "duplicate tool name `{}` in this toolset; rename one with \
                  `#[tool(name = \"…\")]`",
-                name.value()
+                name.as_str()
             ),
         );
     }

@@ -13,7 +13,7 @@ use crate::model::data::Data;
 use crate::model::tool::{Scope, Tool, Toolset};
 use crate::util::errors::Errors;
 use crate::util::names::is_one_of;
-use crate::util::site::set_site;
+use crate::util::site::{set_site, trees};
 use crate::{check, emit};
 
 /// `#[tool(arguments)] item`
@@ -28,12 +28,12 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let model = Tool::new(keys, &function, Scope::Module, &mut errors);
     check::tool(&function, &model, &mut errors);
     if errors.is_empty() {
-        let function = function.plain(&emit::page(&model));
+        let function = function.into_plain(emit::page(&model));
         let tool = emit::tool(&model);
-        quote!(#function #tool)
+        trees!(#function #tool).into()
     } else {
         let fallback = (!function.is_method()).then(|| emit::tool_fallback(&model));
-        let function = function.plain(&TokenStream::new());
+        let function = function.into_plain(TokenStream::new());
         let errors = errors.into_tokens();
         quote!(#function #fallback #errors)
     }

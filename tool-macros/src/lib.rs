@@ -10,6 +10,8 @@
 //! | `check` | the errors in a model, one function per rule |
 //! | `emit` | the generated code; it can't fail |
 
+#![recursion_limit = "256"]
+
 use proc_macro::TokenStream;
 
 mod attr;

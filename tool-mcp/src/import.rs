@@ -1,5 +1,677 @@
 //! Tools of other servers.
 
-/// Adds the tools of another server to a registry.
+mod backoff;
+mod call;
+mod connection;
+mod content;
+mod elicit;
+#[cfg(feature = "client-http")]
+mod http;
+mod listing;
+mod pins;
+mod process;
+mod report;
+mod request;
+mod secrets;
+mod supervisor;
+mod tools;
+mod transport;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::Command;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tool_core::elicit::Elicited;
+use tool_core::{CancellationToken, Registry, ToolEntry};
+
+use self::connection::{Live, Opener, Source, Stream};
+use self::elicit::Answerer;
+use self::secrets::Secrets;
+use self::supervisor::Supervisor;
+
+pub use self::backoff::Backoff;
+pub use self::connection::Protocol;
+pub use self::elicit::Elicitation;
+pub use self::report::{HeldTool, RefusedTool, Report, TakenTool};
+
+/// The tools of another server, as tools of a registry.
+///
+/// The tools stay in the registry as long as the value lives. Dropping it removes them, closes the
+/// connection and ends the process of the server.
+///
+/// ```no_run
+/// use tokio::process::Command;
+/// use tool_core::Registry;
+/// use tool_mcp::{Backoff, Import};
+///
+/// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::new();
+/// let mut command = Command::new("uvx");
+/// command.arg("mcp-server-git");
+/// let import = Import::command(command)
+///     .prefix("git_")
+///     .restart(Backoff::default())
+///     .connect(&registry)
+///     .await?;
+/// println!("{}", import.report());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Tools
+///
+/// Each tool becomes a [`DynamicTool::foreign`](tool_core::DynamicTool::foreign): names, keys and schemas
+/// that some provider rejects are repaired, and the [report](Import::report) lists the repairs. Calls are
+/// validated against the original schema, and results against the output schema. Images, audio, links
+/// and embedded resources stay [parts](tool_core::Content) of the result. Progress, cancellation and
+/// questions to the user are passed on.
+///
+/// When the server says that its tools have changed, they are listed again, and added, replaced and
+/// removed in one step.
+///
+/// # Away
+///
+/// If the server ends during a call, the call fails with an error that says so, and that is
+/// [retryable](tool_core::ToolError::is_retryable) if the server is [restarted](ImportBuilder::restart).
+/// While the server is away its tools stay listed, and their calls fail at once.
+///
+/// # Trust
+///
+/// What a server says is not trusted:
+///
+/// - Its annotations count only with [`trust_annotations`](ImportBuilder::trust_annotations).
+/// - With [`pin`](ImportBuilder::pin), a tool that changed is held back until a person
+///   [accepts](Import::accept) it.
+/// - Messages, lists, pages and times are bounded. What exceeds a bound is left out, and the report says
+///   so.
+/// - Errors, logs and `Debug` do not contain the values of environment variables set on the command, of
+///   inherited variables whose names look secret, of bearer tokens and headers, and of the query of the
+///   URL. Results are passed on as they are: a tool that prints its environment prints its secrets. With
+///   the level `TRACE`, `rmcp` logs whole messages.
+pub struct Import {
+    shared: Arc<Shared>,
+    commands: mpsc::Sender<supervisor::Command>,
+    supervisor: Option<JoinHandle<()>>,
+}
+
+/// Settings of an [`Import`].
+#[must_use = "an import does nothing until it is connected"]
+pub struct ImportBuilder {
+    source: Source,
+    settings: Settings,
+    secrets: Secrets,
+}
+
 #[derive(Debug)]
-pub struct Import(());
+struct Settings {
+    name: String,
+    prefix: String,
+    tags: Vec<String>,
+    protocol: Protocol,
+    trusts_annotations: bool,
+    pins: Option<PathBuf>,
+    backoff: Option<Backoff>,
+    answerer: Answerer,
+    connect_timeout: Duration,
+    list_timeout: Duration,
+    call_timeout: Duration,
+    grace: Duration,
+    max_tools: usize,
+    max_message: usize,
+}
+
+impl Settings {
+    fn new(name: String) -> Settings {
+        Settings {
+            name,
+            prefix: String::new(),
+            tags: Vec::new(),
+            protocol: Protocol::default(),
+            trusts_annotations: false,
+            pins: None,
+            backoff: None,
+            answerer: Answerer::default(),
+            connect_timeout: Duration::from_secs(60),
+            list_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(120),
+            grace: Duration::from_secs(2),
+            max_tools: 1000,
+            max_message: 16 << 20,
+        }
+    }
+}
+
+impl Import {
+    /// Imports the tools of a program that speaks over its standard input and output: a command of tokio
+    /// or std. It gets its own process group, which ends with the import.
+    ///
+    /// The program inherits the environment of this process, unless the command clears it.
+    pub fn command(command: impl Into<Command>) -> ImportBuilder {
+        let command = command.into();
+        let std = command.as_std();
+        let program = std.get_program().to_string_lossy();
+        let name = program
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(&program)
+            .to_owned();
+        let mut secrets = Secrets::default();
+        for (_, value) in std.get_envs() {
+            if let Some(value) = value {
+                secrets.add(&value.to_string_lossy());
+            }
+        }
+        secrets.add_inherited();
+        let source = Source::Command {
+            command: tokio::sync::Mutex::new(command),
+            inherits_stderr: false,
+        };
+        ImportBuilder::new(source, name, secrets)
+    }
+
+    /// Imports the tools of a server at a URL, by streamable HTTP. Redirects to another origin are not
+    /// followed.
+    ///
+    /// ```no_run
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let token = "";
+    /// let registry = tool_core::Registry::new();
+    /// let import = tool_mcp::Import::http("https://example.com/mcp")
+    ///     .bearer(token)
+    ///     .connect(&registry)
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "client-http")]
+    pub fn http(url: impl Into<String>) -> ImportBuilder {
+        let endpoint = http::Endpoint {
+            url: url.into(),
+            bearer: None,
+            headers: Vec::new(),
+        };
+        let name = endpoint.host().unwrap_or_else(|| "http".into());
+        ImportBuilder::new(Source::Http(endpoint), name, Secrets::default())
+    }
+
+    /// Imports the tools of a server behind any stream of lines, such as a socket. The closure opens the
+    /// stream, and is called again for each restart.
+    pub fn stream<F, R, S>(connect: F) -> ImportBuilder
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let source = Source::Io(Box::new(move || {
+            let connecting = connect();
+            Box::pin(async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) })
+        }));
+        ImportBuilder::new(source, "stream".into(), Secrets::default())
+    }
+
+    /// Returns what became of the tools when they were last listed.
+    pub fn report(&self) -> Arc<Report> {
+        self.shared
+            .report
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Returns the state of the connection.
+    pub fn status(&self) -> Status {
+        self.shared.link().status()
+    }
+
+    /// Waits until the server is connected, such as after a restart.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the server is away and not restarted again.
+    pub async fn connected(&self) -> Result<(), ImportError> {
+        let mut link = self.shared.link.subscribe();
+        let settled = link.wait_for(|link| !matches!(link, Link::Away { restarts: true, .. }));
+        let status = match settled.await {
+            Ok(link) => link.status(),
+            Err(_) => Status::Closed,
+        };
+        match status {
+            Status::Connected => Ok(()),
+            status => Err(ImportError::new(ImportErrorKind::Away, status.to_string())),
+        }
+    }
+
+    /// Lists the tools of the server again. Needed only for a server that does not say when they change.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the server is away, or if the new tools can't replace the old ones, which
+    /// stay then.
+    pub async fn refresh(&self) -> Result<(), ImportError> {
+        self.send(supervisor::Command::Refresh).await
+    }
+
+    /// Accepts a tool of [`Report::held`], as it was listed there: a person has looked at it. Writes it to
+    /// the [file](ImportBuilder::pin) and adds it to the registry.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tool has changed again, or if the file can't be written.
+    pub async fn accept(&self, tool: &HeldTool) -> Result<(), ImportError> {
+        let tool = Box::new(tool.clone());
+        self.send(|sender| supervisor::Command::Accept(tool, sender))
+            .await
+    }
+
+    async fn send(
+        &self,
+        command: impl FnOnce(oneshot::Sender<Result<(), ImportError>>) -> supervisor::Command,
+    ) -> Result<(), ImportError> {
+        let (sender, receiver) = oneshot::channel();
+        let closed = || ImportError::new(ImportErrorKind::Away, Status::Closed.to_string());
+        self.commands
+            .send(command(sender))
+            .await
+            .map_err(|_| closed())?;
+        receiver.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Removes the tools, closes the connection, and waits until the process has ended.
+    pub async fn close(mut self) {
+        self.shared.shut_down();
+        if let Some(supervisor) = self.supervisor.take() {
+            // The supervisor bounds each of its steps.
+            let _ = timeout(
+                self.shared.settings.grace * 3 + Duration::from_secs(10),
+                supervisor,
+            )
+            .await;
+        }
+    }
+}
+
+impl Drop for Import {
+    fn drop(&mut self) {
+        self.shared.shut_down();
+    }
+}
+
+impl fmt::Debug for Import {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Import")
+            .field("name", &self.shared.settings.name)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ImportBuilder {
+    fn new(source: Source, name: String, secrets: Secrets) -> ImportBuilder {
+        ImportBuilder {
+            source,
+            settings: Settings::new(name),
+            secrets,
+        }
+    }
+
+    /// Sets the name of the server in errors, logs and questions. The default is the program or the host.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// Puts a prefix before the names of the tools.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.settings.prefix = prefix.into();
+        self
+    }
+
+    /// Adds tags to all tools, which an application uses to
+    /// [select](tool_core::Registry::select_tags) them.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.settings.tags.extend(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// Restarts the server, or connects again, when the connection is lost. Without it the tools stay
+    /// listed, and their calls fail.
+    pub fn restart(mut self, backoff: Backoff) -> Self {
+        self.settings.backoff = Some(backoff);
+        self
+    }
+
+    /// Chooses the version of the protocol. The default is the newest.
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.settings.protocol = protocol;
+        self
+    }
+
+    /// Trusts what the server says about the effects of its tools: their annotations become those of the
+    /// tools in the registry. Without it, the tools have no annotations.
+    pub fn trust_annotations(mut self) -> Self {
+        self.settings.trusts_annotations = true;
+        self
+    }
+
+    /// Keeps hashes of the descriptions, schemas and annotations of the tools in a JSON file, by name. The
+    /// first connection accepts all tools and writes the file. Later, a tool that is new or changed is
+    /// not added to the registry, and removed from it, until a person [accepts](Import::accept) it. Each
+    /// server needs its own file.
+    ///
+    /// A file that can't be read is an error, and accepts nothing.
+    pub fn pin(mut self, file: impl Into<PathBuf>) -> Self {
+        self.settings.pins = Some(file.into());
+        self
+    }
+
+    /// Sets the handler of the questions that the server asks the user. Without one, they are declined.
+    ///
+    /// The clock of a call stops while the user is asked.
+    ///
+    /// ```no_run
+    /// use tool_core::elicit::Elicited;
+    /// use tool_mcp::Import;
+    ///
+    /// # fn build(command: tokio::process::Command) {
+    /// let import = Import::command(command).on_elicit(async |question| {
+    ///     println!("{} asks: {}", question.server, question.request.message);
+    ///     Elicited::Declined
+    /// });
+    /// # }
+    /// ```
+    pub fn on_elicit<F, R>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicitation) -> R + Send + Sync + 'static,
+        R: Future<Output = Elicited> + Send + 'static,
+    {
+        self.settings.answerer = Answerer::new(answer);
+        self
+    }
+
+    /// Sets the timeout of a connection, including the start of the program. One minute by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.settings.connect_timeout = limit;
+        self
+    }
+
+    /// Sets the timeout of listing the tools, with all pages. 30 seconds by default.
+    pub fn list_timeout(mut self, limit: Duration) -> Self {
+        self.settings.list_timeout = limit;
+        self
+    }
+
+    /// Sets the timeout of a call. Two minutes by default. Each progress report starts it again, until the
+    /// call has taken ten times as long. It does not run while the user is asked.
+    pub fn call_timeout(mut self, limit: Duration) -> Self {
+        self.settings.call_timeout = limit;
+        self
+    }
+
+    /// Sets how long a program may take to end: after its standard input is closed, and again after
+    /// it is asked to end. Then it is killed. Two seconds by default.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.settings.grace = grace;
+        self
+    }
+
+    /// Sets the maximum number of tools. Further ones are left out. 1,000 by default.
+    pub fn max_tools(mut self, count: usize) -> Self {
+        self.settings.max_tools = count;
+        self
+    }
+
+    /// Sets the maximum size of a message, and of the list of tools, in bytes. A call whose result is
+    /// larger fails. 16 MiB by default.
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.settings.max_message = bytes;
+        self
+    }
+
+    /// Passes the standard error of the program on to that of this process. Without it, the last lines
+    /// are part of the error if the program can't be started, with secrets redacted.
+    pub fn inherit_stderr(mut self) -> Self {
+        if let Source::Command {
+            inherits_stderr, ..
+        } = &mut self.source
+        {
+            *inherits_stderr = true;
+        }
+        self
+    }
+
+    /// Sends a bearer token with each request to a server at a URL.
+    #[cfg(feature = "client-http")]
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        if let Source::Http(endpoint) = &mut self.source {
+            endpoint.bearer = Some(token.into());
+        }
+        self
+    }
+
+    /// Sends a header with each request to a server at a URL.
+    #[cfg(feature = "client-http")]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Source::Http(endpoint) = &mut self.source {
+            endpoint.headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Connects, and adds the tools to a registry. Must be called in a runtime of tokio, which the
+    /// connection and the calls run on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the program can't be started, if the handshake fails, if the tools can't be
+    /// listed, or if the registry rejects them for another reason than a name that is taken.
+    pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
+        #[cfg_attr(not(feature = "client-http"), allow(unused_mut))]
+        let mut secrets = self.secrets;
+        #[cfg(feature = "client-http")]
+        if let Source::Http(endpoint) = &self.source {
+            endpoint.add_secrets(&mut secrets);
+        }
+        let away = Link::Away {
+            reason: "it is not connected yet".into(),
+            restarts: true,
+        };
+        let shared = Arc::new(Shared {
+            settings: self.settings,
+            secrets,
+            runtime: Handle::current(),
+            registry: registry.clone(),
+            link: watch::Sender::new(away),
+            report: Mutex::default(),
+            owned: Mutex::new(Some(HashMap::new())),
+            shutdown: CancellationToken::new(),
+        });
+        let (commands, receiver) = mpsc::channel(16);
+        let opener = Opener {
+            source: self.source,
+            is_legacy: AtomicBool::new(false),
+        };
+        // Removes the tools if this future is dropped.
+        let mut import = Import {
+            shared: shared.clone(),
+            commands,
+            supervisor: None,
+        };
+        let mut supervisor = Supervisor::new(shared, opener, receiver);
+        let connection = supervisor.connect().await?;
+        import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
+        Ok(import)
+    }
+}
+
+impl fmt::Debug for ImportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImportBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the import, its supervisor and its tools share.
+struct Shared {
+    settings: Settings,
+    secrets: Secrets,
+    runtime: Handle,
+    /// It has the tools, which have this: `remove_tools` breaks the cycle.
+    registry: Registry,
+    link: watch::Sender<Link>,
+    report: Mutex<Arc<Report>>,
+    /// The tools in the registry, by the name at the server. `None` once the import is closed.
+    owned: Mutex<Option<HashMap<String, ToolEntry>>>,
+    shutdown: CancellationToken,
+}
+
+impl Shared {
+    fn link(&self) -> Link {
+        self.link.borrow().clone()
+    }
+
+    fn set_link(&self, link: Link) {
+        self.link.send_replace(link);
+    }
+
+    fn owned(&self) -> MutexGuard<'_, Option<HashMap<String, ToolEntry>>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, report: Report) {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(report);
+    }
+
+    /// Adds a note to the report.
+    fn note(&self, note: &str) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = Arc::make_mut(&mut report);
+        if !report.notes.iter().any(|other| other == note) && report.notes.len() < 100 {
+            report.notes.push(note.to_owned());
+        }
+    }
+
+    fn shut_down(&self) {
+        self.shutdown.cancel();
+        self.remove_tools();
+    }
+}
+
+/// The state of a connection, for calls.
+#[derive(Clone)]
+enum Link {
+    Up(Arc<Live>),
+    Away { reason: String, restarts: bool },
+    Closed,
+}
+
+impl Link {
+    fn status(&self) -> Status {
+        match self {
+            Link::Up(_) => Status::Connected,
+            Link::Away { reason, restarts } => Status::Away {
+                reason: reason.clone(),
+                restarts: *restarts,
+            },
+            Link::Closed => Status::Closed,
+        }
+    }
+}
+
+/// The state of an import; see [`Import::status`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The server is connected.
+    Connected,
+    /// The connection is lost.
+    Away {
+        /// How it was lost, or why the last attempt to restart failed.
+        reason: String,
+        /// `true` if there will be another attempt.
+        restarts: bool,
+    },
+    /// The import is closed.
+    Closed,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Connected => f.write_str("the server is connected"),
+            Status::Away { reason, .. } => write!(f, "the server is away: {reason}"),
+            Status::Closed => f.write_str("the import is closed"),
+        }
+    }
+}
+
+/// Why an import failed. Its text contains no secrets.
+#[derive(Clone, Debug)]
+pub struct ImportError {
+    kind: ImportErrorKind,
+    text: String,
+}
+
+/// The kinds of failures of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ImportErrorKind {
+    /// The program can't be started, or the address is invalid.
+    Start,
+    /// The handshake failed.
+    Handshake,
+    /// The server requires authorization.
+    Unauthorized,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The tools can't be listed.
+    List,
+    /// The registry rejects the tools.
+    Registry,
+    /// The file of accepted tools can't be read or written, or a tool can't be accepted.
+    Pins,
+    /// The server is away, or the import is closed.
+    Away,
+}
+
+impl ImportError {
+    fn new(kind: ImportErrorKind, text: impl Into<String>) -> ImportError {
+        ImportError {
+            kind,
+            text: text.into(),
+        }
+    }
+
+    /// Adds what the program wrote to its standard error.
+    fn with_last_words(mut self, words: &str) -> ImportError {
+        if !words.is_empty() {
+            self.text.push_str("; it wrote:\n");
+            self.text.push_str(words);
+        }
+        self
+    }
+
+    /// Returns the kind of the failure.
+    pub fn kind(&self) -> ImportErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for ImportError {}

@@ -2,7 +2,7 @@
 //!
 //! - [`Server`] serves the tools of a registry over standard input and output and over streamable HTTP, to
 //!   clients of protocol version 2026-07-28 (stateless) and of the versions before it (`initialize`).
-//! - `Import` adds the tools of another server to a registry.
+//! - [`Import`] adds the tools of another server to a registry.
 //!
 //! # Layers
 //!
@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `server` | [`Server`]: lists, calls, progress, cancellation, questions to the user, tasks |
 //! | `server::http` | streamable HTTP: the listener, its limits, the router |
-//! | `import` | `Import`: connections to other servers, their tools, restarts |
+//! | `import` | [`Import`]: connections to other servers, their tools, restarts |
 //!
 //! Messages, sessions and transports are those of [`rmcp`]. Its types appear only where an application
 //! joins a handler of its own ([`Server::with_handler`]).
@@ -27,6 +27,9 @@ pub mod import;
 pub mod server;
 
 #[cfg(feature = "client")]
-pub use import::Import;
+pub use import::{
+    Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol,
+    RefusedTool, Report, Status, TakenTool,
+};
 #[cfg(feature = "server")]
 pub use server::Server;

@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `handler` | the methods of the protocol, as `rmcp` calls them |
+//! | `lines` | messages as lines, read fast |
 //! | `list` | the list of tools, kept until the registry changes |
 //! | `call` | one call: context, progress, cancellation, result |
 //! | `ask` | questions to the user, in each lifecycle |
@@ -16,6 +17,7 @@ mod call;
 mod handler;
 #[cfg(feature = "server-http")]
 pub mod http;
+mod lines;
 mod list;
 mod request;
 mod state;
@@ -27,12 +29,12 @@ use std::time::Duration;
 
 use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
-use rmcp::transport::IntoTransport;
 use rmcp::{Peer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_core::{ChangeListener, Registry, ToolCall, ToolEntry};
 
+use self::lines::LineTransport;
 use self::list::ListCache;
 use self::state::StateCodec;
 use self::tasks::TaskStore;
@@ -259,7 +261,7 @@ impl<H: ServerHandler> Server<H> {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
-        let transport = IntoTransport::<RoleServer, _, _>::into_transport((input, output));
+        let transport = LineTransport::new(input, output);
         match serve_server(self.into_handler(), transport).await {
             Ok(running) => match running.waiting().await {
                 Ok(_) => Ok(()),

@@ -3,6 +3,8 @@
 //! Only in a compiler does a token have hygiene, so this crate compiles the sources of the macros once
 //! more, beside a macro that looks at their output.
 
+#![recursion_limit = "256"]
+
 use std::path::Path;
 use std::{env, fs};
 

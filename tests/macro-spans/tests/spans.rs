@@ -3,8 +3,13 @@
 //! rustc hashes the hygiene of a macro call with the absolute position of the call. A token with it
 //! compiles its item again when another part of the file changes.
 
-/// The location of a tool, which does change with its position.
-const LOCATION: &str = "__tool_core :: location(:: core :: module_path! ())";
+/// The location of a tool, which does change with its position, and the struct of a handler, which
+/// lints must ignore.
+const EXCEPTIONS: [&str; 3] = [
+    "__tool_core :: location(:: core :: module_path! ())",
+    "struct",
+    "{}",
+];
 
 #[test]
 fn generated_tokens_have_the_hygiene_of_the_user() {
@@ -13,7 +18,7 @@ fn generated_tokens_have_the_hygiene_of_the_user() {
     let mut found = Vec::new();
     for (item, runs) in expansions {
         for run in *runs {
-            if *run != LOCATION {
+            if !EXCEPTIONS.contains(run) {
                 found.push(format!("{item}: {run}"));
             }
         }

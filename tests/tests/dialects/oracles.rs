@@ -3,6 +3,7 @@
 //! `TOOL_CORE_ORACLES=1` enables it. It needs Python 3 and a package registry: the packages of
 //! `tests/oracles/requirements.txt` are installed in a virtual environment below `target`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry};
+use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry, tool, tools};
 
 use super::{freeform, media, programmatic, registry, requests, sample_responses, streams, strict};
 
@@ -39,6 +40,21 @@ fn python() -> PathBuf {
     python
 }
 
+/// Draws a line.
+#[tool(
+    unlinked,
+    example = r#"{"points": [[0, 0], [3, 4.5]], "width": 2}"#,
+    example = r#"{"points": [], "colours": {"first": "é\"\n"}}"#
+)]
+fn draw_line(
+    points: Vec<(f64, f64)>,
+    #[param(range = 1..=9)] width: Option<u8>,
+    colours: Option<BTreeMap<String, String>>,
+) -> usize {
+    drop((width, colours));
+    points.len()
+}
+
 /// Returns all tools of the table of types, and those of this test.
 fn tools() -> Vec<ToolEntry> {
     let mut tools: Vec<_> = properties::table::rows()
@@ -47,6 +63,7 @@ fn tools() -> Vec<ToolEntry> {
         .collect();
     tools.extend(registry().specs());
     tools.extend(strict::tools());
+    tools.extend(tools![draw_line]);
     tools
 }
 

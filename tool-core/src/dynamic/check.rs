@@ -250,7 +250,7 @@ fn places(schema: &Value, matches: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
                 for (key, value) in members {
                     match value {
                         Value::String(text) if matches(key, text) => {
-                            found.push(pointer_below(&place, key))
+                            found.push(pointer_below(&place, key));
                         }
                         value => values.push((value, pointer_below(&place, key))),
                     }

@@ -1,6 +1,7 @@
 //! [`IntoOutput`]: what a tool, or an application in its place, can return.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -21,6 +22,7 @@ use crate::content::{Audio, Content, File, Image, ResourceLink};
 /// | `Vec<Content>` | these parts |
 /// | `(T, Vec<Content>)` | the value, and these parts |
 /// | [`Returned<T>`] | as `T`; the application also gets another value |
+/// | [`AnyOutput`] | as what it was made of |
 ///
 /// A function with `#[tool]` returns any of them, or a `Result` of any. Other places that take an output
 /// are [`Gate::answer`](crate::Gate::answer), [`Decision::answer`](crate::Decision::answer),
@@ -47,6 +49,8 @@ pub(crate) mod kind {
     pub enum ValueAndParts {}
     /// An output of this kind with a value for the application.
     pub struct ForApp<Kind>(std::marker::PhantomData<Kind>);
+    /// An output of any kind.
+    pub enum Any {}
 }
 
 impl<T: Serialize> IntoOutput<kind::Value> for T {
@@ -147,5 +151,49 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
             Some(app) => outcome.for_app(app),
             None => outcome,
         }
+    }
+}
+
+/// An output of any kind, for a tool that returns a text in one case and parts in another.
+///
+/// ```
+/// use tool_core::{AnyOutput, Content, Image, Registry, ToolCall, tool, tools};
+///
+/// /// Opens a file.
+/// #[tool]
+/// fn open(path: &str) -> AnyOutput {
+///     if path.ends_with(".png") {
+///         AnyOutput::new(Image::png(b"\x89PNG"))
+///     } else {
+///         AnyOutput::new("text of the file")
+///     }
+/// }
+///
+/// let registry = Registry::builder().tools(tools![open]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "open", r#"{"path":"a.png"}"#));
+/// assert!(matches!(result.parts(), [Content::Image(_)]));
+/// let result = registry.call_blocking(ToolCall::new("call_2", "open", r#"{"path":"a.txt"}"#));
+/// assert_eq!(result.content(), "text of the file");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+pub struct AnyOutput(Outcome);
+
+impl AnyOutput {
+    /// Converts a value that a tool can return; see [`IntoOutput`].
+    pub fn new<Kind>(output: impl IntoOutput<Kind>) -> AnyOutput {
+        AnyOutput(output.into_outcome())
+    }
+}
+
+impl IntoOutput<kind::Any> for AnyOutput {
+    fn into_outcome(self) -> Outcome {
+        self.0
+    }
+}
+
+/// Omits the contents, which may be many and personal.
+impl fmt::Debug for AnyOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyOutput").finish_non_exhaustive()
     }
 }

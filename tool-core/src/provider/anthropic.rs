@@ -246,11 +246,6 @@ impl Anthropic {
         self
     }
 
-    /// Returns `true` if a tool is sent as strict.
-    fn is_strict(self, tool: &ToolEntry) -> bool {
-        tool.strict().unwrap_or(self.is_strict)
-    }
-
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
     /// Ranges, lengths and similar constraints go into the description. A tool that strict mode
@@ -295,43 +290,27 @@ impl Anthropic {
         is_cached: bool,
         out: &mut JsonWriter,
     ) {
-        let marked = if is_cached && hosted.is_empty() {
-            tools.len().checked_sub(1)
-        } else {
-            None
+        let (marked, others) = match tools.split_last() {
+            Some((last, others)) if is_cached && hosted.is_empty() => (Some(last), others),
+            _ => (None, tools),
         };
         let program = program(hosted);
-        let has_programs = program.is_some();
+        let is_plain = !self.is_strict && !self.has_eager_input;
         out.array(|out| {
-            for (at, tool) in tools.iter().enumerate() {
-                out.object(|out| {
-                    write_head(tool, out);
-                    // Strict mode rejects tools that programs call.
-                    if self.is_strict(tool) && !(has_programs && is_callable(tool)) {
-                        let target = Target::AnthropicStrict;
-                        let style = &STRICT;
-                        strict_or_plain(tool, target, style, "input_schema", out);
-                    } else {
+            for tool in others {
+                let tool = tool.spec();
+                // Most tools, which must not pay for the settings of others.
+                if is_plain && tool.details().is_none() {
+                    out.object(|out| {
+                        write_head(tool, out);
                         out.word("input_schema").raw(tool.portable_json());
-                    }
-                    if has_programs && is_callable(tool) {
-                        write_callers(tool, program.unwrap_or_default(), out);
-                    }
-                    if tool.has_examples() {
-                        out.word("input_examples").array(|out| {
-                            for example in tool.examples() {
-                                out.raw(example);
-                            }
-                        });
-                    }
-                    let eager = self.has_eager_input.then_some(true);
-                    if let Some(is_eager) = tool.eager_input().or(eager) {
-                        out.word("eager_input_streaming").boolean(is_eager);
-                    }
-                    if Some(at) == marked {
-                        out.word("cache_control").raw(CACHED);
-                    }
-                });
+                    });
+                } else {
+                    self.write_tool(tool, program, false, out);
+                }
+            }
+            if let Some(tool) = marked {
+                self.write_tool(tool, program, true, out);
             }
             match hosted.split_last() {
                 Some((last, others)) if is_cached => {
@@ -339,6 +318,50 @@ impl Anthropic {
                     hosted_tool::write_with(last, "cache_control", CACHED, out);
                 }
                 _ => hosted_tool::write(hosted, out),
+            }
+        });
+    }
+
+    /// Returns `true` if a tool is sent as strict.
+    fn is_strict_tool(self, tool: &ToolSpec) -> bool {
+        tool.strict().unwrap_or(self.is_strict)
+    }
+
+    /// Writes a tool with its settings.
+    #[inline(never)]
+    fn write_tool(
+        self,
+        tool: &ToolSpec,
+        program: Option<&str>,
+        is_marked: bool,
+        out: &mut JsonWriter,
+    ) {
+        // Strict mode rejects tools that programs call.
+        let program = program.filter(|_| is_callable(tool));
+        out.object(|out| {
+            write_head(tool, out);
+            if self.is_strict_tool(tool) && program.is_none() {
+                let target = Target::AnthropicStrict;
+                strict_or_plain(tool, target, &STRICT, "input_schema", out);
+            } else {
+                out.word("input_schema").raw(tool.portable_json());
+            }
+            if let Some(program) = program {
+                write_callers(tool, program, out);
+            }
+            if tool.has_examples() {
+                out.word("input_examples").array(|out| {
+                    for example in tool.examples() {
+                        out.raw(example);
+                    }
+                });
+            }
+            let eager = self.has_eager_input.then_some(true);
+            if let Some(is_eager) = tool.eager_input().or(eager) {
+                out.word("eager_input_streaming").boolean(is_eager);
+            }
+            if is_marked {
+                out.word("cache_control").raw(CACHED);
             }
         });
     }
@@ -545,15 +568,14 @@ impl Dialect for Anthropic {
     /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
         let programs = program(hosted);
+        if !self.is_strict && tools.iter().all(|tool| tool.details().is_none()) {
+            return Vec::new();
+        }
         let is_called = |tool: &ToolEntry| programs.is_some() && is_callable(tool);
-        let is_strict = |tool: &ToolEntry| self.is_strict(tool) && !is_called(tool);
-        let mut all = if tools.iter().all(is_strict) {
-            broken(Target::AnthropicStrict, tools)
-        } else {
-            let strict = tools.iter().filter(|tool| is_strict(tool));
-            let strict: Vec<_> = strict.cloned().collect();
-            broken(Target::AnthropicStrict, &strict)
-        };
+        let is_strict = |tool: &ToolEntry| self.is_strict_tool(tool) && !is_called(tool);
+        let strict = tools.iter().filter(|tool| is_strict(tool));
+        let strict: Vec<_> = strict.cloned().collect();
+        let mut all = broken(Target::AnthropicStrict, &strict);
         if programs.is_none() {
             return all;
         }
@@ -568,7 +590,7 @@ impl Dialect for Anthropic {
                          type"
                     ),
                 });
-            } else if self.is_strict(tool) {
+            } else if self.is_strict_tool(tool) {
                 all.push(BrokenRule {
                     rule: &CALLERS_STRICT,
                     message: format!(

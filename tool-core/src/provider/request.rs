@@ -869,7 +869,8 @@ impl Headers {
 /// }
 ///
 /// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let request = registry.request(&Anthropic::default()).choice(ToolChoice::tool("ad"));
+/// let dialect = Anthropic::default();
+/// let request = registry.request(&dialect).choice(ToolChoice::tool("ad"));
 /// let error = request.build().unwrap_err();
 /// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
 /// # Ok::<(), tool_core::RegistryError>(())

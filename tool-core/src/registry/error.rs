@@ -23,6 +23,26 @@ impl RegistryError {
         &self.broken
     }
 
+    /// Returns the names that several tools have.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let error = registry.add(tools![roll_die]).unwrap_err();
+    /// assert_eq!(error.duplicate_names().collect::<Vec<_>>(), ["roll_die"]);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn duplicate_names(&self) -> impl Iterator<Item = &str> {
+        self.duplicates.iter().map(|duplicate| &*duplicate.name)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.duplicates.is_empty() && self.problems.is_empty() && self.broken.is_empty()
     }

@@ -59,7 +59,7 @@ impl<const N: usize> ConstString<N> {
         if high == 0 {
             return self.number(number as usize);
         }
-        self.integer(high as i128);
+        self.integer(high.cast_signed());
         let mut place = 10_u128.pow(8);
         while place > 0 {
             self.number((number / place % 10) as usize);

@@ -49,6 +49,23 @@ pub const fn check(tool: &str, parameters: &'static [Property], json: &str) {
 
 /// Returns the examples. Panics like [`check`] if one is rejected: the types of a generic toolset are
 /// known only where it is used.
+///
+/// ```compile_fail,E0080
+/// use tool_core::{Registry, tool, toolset};
+///
+/// struct Home<T>(T);
+///
+/// #[toolset]
+/// impl<T> Home<T> {
+///     /// Sets the light.
+///     #[tool(example = r#"{"on": "yes"}"#)]
+///     fn light(&self, on: bool) -> bool {
+///         on
+///     }
+/// }
+///
+/// let _ = Registry::builder().toolset("home", Home(3));
+/// ```
 pub const fn checked<T>(
     tool: &str,
     parameters: &'static [Property],
@@ -807,6 +824,12 @@ struct Decimal {
     is_exact: bool,
 }
 
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "exponents are compared before, and `From` is not constant"
+)]
 impl Decimal {
     /// The most digits that are kept. More would not fit into 128 bits.
     const DIGITS: u32 = 37;
@@ -979,17 +1002,22 @@ const fn write_expected<const N: usize>(schema: &Schema, line: &mut ConstString<
         Kind::Boolean => line.push("true or false"),
         Kind::Integer(range) => {
             line.push("an integer");
-            if range.shows_minimum {
-                line.push(" of at least ");
-                line.integer(range.minimum);
-            }
-            if range.shows_maximum {
-                line.push(if range.shows_minimum {
-                    " and at most "
-                } else {
-                    " of at most "
-                });
-                line.integer(range.maximum);
+            match (range.shows_minimum, range.shows_maximum) {
+                (true, true) => {
+                    line.push(" from ");
+                    line.integer(range.minimum);
+                    line.push(" to ");
+                    line.integer(range.maximum);
+                }
+                (true, false) => {
+                    line.push(" of at least ");
+                    line.integer(range.minimum);
+                }
+                (false, true) => {
+                    line.push(" of at most ");
+                    line.integer(range.maximum);
+                }
+                (false, false) => {}
             }
         }
         Kind::Number(_) => line.push("a number"),

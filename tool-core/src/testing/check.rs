@@ -27,7 +27,7 @@ use crate::registry::Registry;
 /// }
 /// ```
 ///
-/// Invalid examples and defaults in a schema are compile errors, so they need no test. If tools
+/// Examples and defaults that a schema rejects are compile errors, so they need no test. If tools
 /// borrow context values, build the registry with `Registry::builder().linked()` and those values.
 pub fn check(registry: &Registry) -> Check<'_> {
     Check {

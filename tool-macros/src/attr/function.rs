@@ -11,8 +11,9 @@ use syn::{
 };
 
 use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
+use super::quick;
 use crate::util::names::is_one_of;
-use crate::util::site::code;
+use crate::util::site::{Trees, code};
 
 /// A function item.
 #[derive(Clone)]
@@ -24,14 +25,27 @@ pub(crate) struct Function {
     pub(crate) asyncness: Option<Token![async]>,
     pub(crate) unsafety: Option<Token![unsafe]>,
     pub(crate) abi: Option<Token![extern]>,
-    fn_token: Token![fn],
+    pub(super) fn_token: Token![fn],
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
-    paren: token::Paren,
+    pub(super) paren: token::Paren,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) output: ReturnType,
     /// A block, or the semicolon of a function without one.
-    body: TokenTree,
+    pub(super) body: TokenTree,
+    /// Its tokens, if they need not be written anew.
+    pub(super) written: Option<Written>,
+}
+
+/// The tokens of a function without the attributes that only the macro reads.
+#[derive(Clone)]
+pub(crate) struct Written {
+    pub(super) attrs: Trees,
+    /// From its visibility to its name.
+    pub(super) head: Trees,
+    /// The list in parentheses.
+    pub(super) parameters: Group,
+    pub(super) tail: Trees,
 }
 
 impl Parse for Function {
@@ -92,6 +106,7 @@ impl Parse for Function {
             parameters,
             output,
             body: input.parse()?,
+            written: None,
         })
     }
 }
@@ -106,6 +121,9 @@ fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
 impl Function {
     /// Parses an item. Its body, whose tokens syn would visit, is left out and put back.
     pub(crate) fn new(item: TokenStream) -> syn::Result<Function> {
+        if let Some(function) = quick::function(item.clone()) {
+            return Ok(function);
+        }
         let mut trees: Vec<_> = item.into_iter().collect();
         let body = match trees.last_mut() {
             Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
@@ -140,6 +158,25 @@ impl Function {
         if let ReturnType::Type(_, ty) = &mut self.output {
             replace_self(ty, own);
         }
+    }
+
+    /// As [`Function::plain`].
+    pub(crate) fn into_plain(mut self, more: TokenStream) -> Trees {
+        let Some(written) = self.written.take() else {
+            return self.plain(&more).into();
+        };
+        let Written {
+            attrs,
+            head,
+            parameters,
+            tail,
+        } = written;
+        let mut plain = attrs;
+        plain.put(more);
+        plain.put(head);
+        plain.put(parameters);
+        plain.put(tail);
+        plain
     }
 
     /// Returns the function as written, without the attributes that only the macro reads, and with

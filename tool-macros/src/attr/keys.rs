@@ -173,6 +173,9 @@ impl Keys {
 
     /// Takes the key of this name, with any value.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Key> {
+        if self.found.is_empty() {
+            return None;
+        }
         if !self.known.contains(&name) {
             self.known.push(name);
         }

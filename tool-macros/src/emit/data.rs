@@ -96,7 +96,7 @@ fn implementation(
         #(#flattened)*
         #constants
     };
-    block(krate, &[], &implementation)
+    block(krate, &[], implementation).into()
 }
 
 // Input:  enum Unit { Celsius }
@@ -618,7 +618,7 @@ fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
 
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
-    let mut property = member.property();
+    let mut property = TokenStream::from(member.property());
     if field.has_default {
         property = code!(#property.optional());
     }
@@ -636,7 +636,7 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
         description: field.description.as_ref(),
-        ty: field.ty.to_token_stream(),
+        ty: field.ty.to_token_stream().into(),
         ends: ends(&field.ty),
         constraints: &field.constraints,
         constant: (data.generics.params.is_empty())

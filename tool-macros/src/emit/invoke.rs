@@ -3,10 +3,11 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 
-use super::with_cfgs;
+use super::tool::generics_of;
+use super::{commas, with_cfgs};
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, ends, result};
-use crate::util::site::{code, site};
+use crate::util::site::{Trees, code, site, trees, trees_at};
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
@@ -17,21 +18,23 @@ use crate::util::site::{code, site};
 //             }
 //             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
 //         }
-pub(super) fn function(tool: &Tool) -> TokenStream {
+pub(super) fn function(tool: &Tool) -> Trees {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let ty = slot_type(parameter);
         let slot = slot(at, parameter, parameter.ends.0);
         with_cfgs(
             &parameter.cfgs,
-            code!(let mut #slot = __tool_core::Slot::<#ty>::new();),
+            trees!(let mut #slot = __tool_core::Slot::<#ty>::new();),
         )
     });
+    let slots: Vec<_> = slots.collect();
     let slot_references = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         // With these spans, "can't be decoded" underlines the type.
         let (first, last) = parameter.ends;
         let slot = slot(at, parameter, last);
-        with_cfgs(&parameter.cfgs, quote_spanned!(first=> &mut #slot))
+        with_cfgs(&parameter.cfgs, trees_at!(first=> &mut #slot))
     });
+    let slot_references = commas(slot_references);
     let context = tool.context.iter().enumerate().map(|(at, parameter)| {
         let (local, ty) = (context_local(at, parameter), &parameter.ty);
         // With this span, "can't be shared between threads" underlines the type.
@@ -50,27 +53,28 @@ pub(super) fn function(tool: &Tool) -> TokenStream {
         };
         with_cfgs(&parameter.cfgs, code!(let #local = #value;))
     });
+    let context: Vec<_> = context.collect();
     let outcome = outcome(tool);
     let owner = tool.owner.as_ref();
-    let generics = owner.map(|owner| owner.generics.split_for_impl());
-    let (parameters, conditions) = generics.map(|(one, _, other)| (one, other)).unzip();
+    let generics = owner.map(|owner| &owner.generics);
+    let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
     let (returned, outcome) = if tool.is_async {
         // With this span, "is not `Send`" underlines the function's name.
-        let boxed = quote_spanned! {tool.ident.span()=>
+        let boxed = trees_at! {tool.ident.span()=>
             __tool_core::boxed(async move { #outcome })
         };
-        (code!(__tool_core::AsyncStart<'_>), boxed)
+        (trees!(__tool_core::AsyncStart<'_>), boxed)
     } else {
-        (code!(__tool_core::SyncResult), outcome)
+        (trees!(__tool_core::SyncResult), outcome)
     };
-    code! {
+    trees! {
         fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
-            #(#slots)*
+            #slots
             // Not `?`, whose tokens have the hygiene of an expansion; see `site`.
-            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [#(#slot_references),*]) {
+            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [#slot_references]) {
                 return __tool_core::Err(__tool_error);
             }
-            #(#context)*
+            #context
             __tool_core::Ok(#outcome)
         }
     }
@@ -89,20 +93,22 @@ fn unwrapped(result: &TokenStream) -> TokenStream {
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
 // Output: ReturnValue(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
-fn outcome(tool: &Tool) -> TokenStream {
+fn outcome(tool: &Tool) -> Trees {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
-        None => (code!(#ident), None),
+        None => (trees!(#ident), None),
         Some(Owner {
             ty,
             of_trait,
             has_receiver,
             ..
         }) => {
-            let receiver = code!(__tool_core::Input::receiver::<#ty>(__tool_input),);
-            let of_trait = of_trait.as_ref().map(|of_trait| code!(as #of_trait));
+            let ty = Trees::from(ty.to_token_stream());
+            let own = &ty;
+            let receiver = trees!(__tool_core::Input::receiver::<#own>(__tool_input),);
+            let of_trait = of_trait.clone().map(|of_trait| trees!(as #of_trait));
             (
-                code!(<#ty #of_trait>::#ident),
+                trees!(<#ty #of_trait>::#ident),
                 has_receiver.then_some(receiver),
             )
         }
@@ -114,11 +120,13 @@ fn outcome(tool: &Tool) -> TokenStream {
         .map(|(at, parameter)| with_cfgs(&parameter.cfgs, argument(at, parameter)))
         .collect();
     for (at, parameter) in tool.context.iter().enumerate() {
-        let local = context_local(at, parameter).into_token_stream();
+        let local = context_local(at, parameter);
+        let local = trees!(#local);
         // Each one shifts those after it.
         arguments.insert(parameter.before + at, with_cfgs(&parameter.cfgs, local));
     }
-    let wait = tool.is_async.then(|| code!(.await));
+    let arguments = commas(arguments.into_iter());
+    let wait = tool.is_async.then(|| trees!(.await));
     // With these spans, "can't be serialized" and "can't be displayed" underline the type.
     let (success, failure) = match &tool.output {
         Some(ty) => {
@@ -129,26 +137,26 @@ fn outcome(tool: &Tool) -> TokenStream {
     };
     let success = Ident::new("success", success);
     let outcome = Ident::new("outcome", failure);
-    code!(__tool_core::ReturnValue(#function(#receiver #(#arguments),*)#wait).#success().#outcome())
+    trees!(__tool_core::ReturnValue(#function(#receiver #arguments)#wait).#success().#outcome())
 }
 
 // Input:  city: &str
 // Output: BorrowArg::borrow(&__tool_0.take())
-fn argument(at: usize, parameter: &Parameter) -> TokenStream {
+fn argument(at: usize, parameter: &Parameter) -> Trees {
     // With this span, "has no default" underlines the type.
     let span = parameter.ends.0;
     let slot = slot(at, parameter, span);
     let value = if let WhenAbsent::OfType = parameter.when_absent {
         let ty = slot_type(parameter);
-        quote_spanned!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
+        trees_at!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
     } else {
-        code!(#slot.take())
+        trees!(#slot.take())
     };
     match parameter.passing {
         Passing::Owned(_) => value,
-        Passing::Borrowed(_) => code!(__tool_core::BorrowArg::borrow(&#value)),
+        Passing::Borrowed(_) => trees!(__tool_core::BorrowArg::borrow(&#value)),
         Passing::OptionallyBorrowed(_) => {
-            code!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
+            trees!(#value.as_ref().map(__tool_core::BorrowArg::borrow))
         }
     }
 }
@@ -160,12 +168,12 @@ fn context_local(at: usize, parameter: &ContextParameter) -> Ident {
 }
 
 /// The type that is decoded for a parameter.
-fn slot_type(parameter: &Parameter) -> TokenStream {
+fn slot_type(parameter: &Parameter) -> Trees {
     let (ty, span) = (&parameter.erased, parameter.ends.0);
     match parameter.passing {
         Passing::Owned(_) => ty.clone(),
-        Passing::Borrowed(_) => quote_spanned!(span=> __tool_core::OwnedArg<'_, #ty>),
-        Passing::OptionallyBorrowed(_) => quote_spanned! {span=>
+        Passing::Borrowed(_) => trees_at!(span=> __tool_core::OwnedArg<'_, #ty>),
+        Passing::OptionallyBorrowed(_) => trees_at! {span=>
             __tool_core::Option<__tool_core::OwnedArg<'_, #ty>>
         },
     }

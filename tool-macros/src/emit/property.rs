@@ -1,7 +1,7 @@
 //! The property of a parameter or a field.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::quote_spanned;
+use proc_macro2::{Delimiter, Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 
 use super::description;
 use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
@@ -9,7 +9,7 @@ use crate::model::description::Description;
 use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
-use crate::util::site::{code, string};
+use crate::util::site::{Trees, code, string, trees, trees_at};
 use crate::util::tokens::text;
 
 /// A parameter or a field.
@@ -17,7 +17,7 @@ pub(super) struct Member<'m> {
     pub(super) key: &'m str,
     pub(super) description: Option<&'m Description>,
     /// The type whose schema it has, unless the constraints override it.
-    pub(super) ty: TokenStream,
+    pub(super) ty: Trees,
     /// The spans of its first and its last token.
     pub(super) ends: (Span, Span),
     pub(super) constraints: &'m Constraints,
@@ -29,7 +29,7 @@ pub(super) struct Member<'m> {
     pub(super) is_optional: bool,
     /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
     /// accepts may break them.
-    pub(super) tool: Option<String>,
+    pub(super) tool: Option<&'m str>,
 }
 
 impl Member<'_> {
@@ -39,22 +39,21 @@ impl Member<'_> {
     //             parameter::<u8>("f", "days", "How many days."),
     //             inner(__TOOL_NARROW_0),
     //         )
-    pub(super) fn property(&self) -> TokenStream {
+    pub(super) fn property(&self) -> Trees {
         let name = self.key;
         let literal = match self.description {
             None => Some(""),
             Some(Description::Text(text)) => Some(&**text),
             Some(Description::Constant(_)) => None,
         };
-        let is_same_in_json = |text: &str| json::escape(text) == text;
-        let tool = self.tool.as_ref().map(|tool| string(tool));
-        let tool = tool.map(|tool| code!(#tool,));
+        let tool = self.tool.map(string);
+        let tool = tool.map(|tool| trees!(#tool,));
         let mut property = match self.base() {
             // Most texts are the same in JSON. This form is cheaper to compile.
-            Base::Type(ty) if is_same_in_json(name) && literal.is_some_and(is_same_in_json) => {
+            Base::Type(ty) if json::is_same(name) && literal.is_some_and(json::is_same) => {
                 let function = tool.as_ref().map_or("property", |_| "parameter");
                 let (name, literal) = (string(name), literal.map(string));
-                self.call(function, Some(&ty), code!(#tool #name, #literal))
+                self.call(function, Some(&ty), trees!(#tool #name, #literal))
             }
             base => {
                 let name = text(name);
@@ -62,33 +61,33 @@ impl Member<'_> {
                     None => text(""),
                     Some(description) => description::text(description),
                 };
-                let texts = code!(#name, #description);
+                let texts = trees!(#name, #description);
                 let (property, check, ty) = match base {
                     Base::Type(ty) => {
                         let property = self.call("property_of", Some(&ty), texts);
                         (property, "checked", Some(ty))
                     }
                     Base::Schema(schema) => {
-                        let property = code!(__tool_core::Property::new(#texts, #schema));
+                        let property = trees!(__tool_core::Property::new(#texts, #schema));
                         (property, "checked_schema", None)
                     }
                 };
                 match tool {
-                    Some(tool) => self.call(check, ty.as_ref(), code!(#tool #property)),
+                    Some(tool) => self.call(check, ty.as_ref(), trees!(#tool #property)),
                     None => property,
                 }
             }
         };
         if self.is_optional {
-            property = code!(__tool_core::optional(#property));
+            property = trees!(__tool_core::optional(#property));
         }
         if self.constraints.schema_override.is_some() {
             // Another type decodes the value.
-            property = code!(__tool_core::constrain::inexact(#property));
+            property = trees!(__tool_core::constrain::inexact(#property));
         }
         if !self.constraints.narrowings.is_empty() {
             let schema = self.schema();
-            property = code! {
+            property = trees! {
                 __tool_core::constrain::narrow(
                     #property,
                     __tool_core::constrain::inner(#schema),
@@ -96,19 +95,20 @@ impl Member<'_> {
             };
         }
         let annotations = self.constraints.annotations.iter();
-        annotations.fold(property, |property, one| constrained(&property, one))
+        annotations.fold(property, |property, one| {
+            constrained(&property.into_token_stream(), one).into()
+        })
     }
 
     /// A call that begins and ends where the type does, so that errors about its schema underline
     /// the type.
-    fn call(&self, name: &str, ty: Option<&TokenStream>, arguments: TokenStream) -> TokenStream {
+    fn call(&self, name: &str, ty: Option<&Trees>, arguments: Trees) -> Trees {
         let (first, last) = self.ends;
         let name = Ident::new(name, first);
-        let ty = ty.map(|ty| quote_spanned!(first=> ::<#ty>));
-        let function = quote_spanned!(first=> __tool_core::#name #ty);
-        let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
-        arguments.set_span(last);
-        code!(#function #arguments)
+        let ty = ty.map(|ty| trees_at!(first=> ::<#ty>));
+        let mut call = trees_at!(first=> __tool_core::#name #ty);
+        call.group(last, Delimiter::Parenthesis, arguments);
+        call
     }
 
     /// The schema of its values, of type `&'static Schema`.
@@ -180,7 +180,7 @@ impl Member<'_> {
 
     fn base(&self) -> Base {
         match &self.constraints.schema_override {
-            Some(SchemaOverride::Type(ty)) => Base::Type(code!(#ty)),
+            Some(SchemaOverride::Type(ty)) => Base::Type(ty.to_token_stream().into()),
             Some(SchemaOverride::Schema { schema, .. }) => {
                 let schema = json_schema(schema);
                 Base::Schema(code!(const { &#schema }))
@@ -195,7 +195,7 @@ impl Member<'_> {
 }
 
 enum Base {
-    Type(TokenStream),
+    Type(Trees),
     Schema(TokenStream),
 }
 

@@ -1,37 +1,37 @@
 //! The handler of a tool, its static data, and the list of a toolset.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{GenericParam, Generics};
 
 use super::data::mentions;
 use super::property::Member;
-use super::{block, description, invoke, with_cfgs};
+use super::{block, commas, description, invoke, with_cfgs};
 use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
 use crate::model::freeform::Grammar;
 use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
-use crate::util::site::{code, site, string};
+use crate::util::site::{Code, Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::{option, respanned};
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
 //         const _: () = { impl Tool for f; constants; fn __tool_invoke; the link }
-pub(crate) fn tool(tool: &Tool) -> TokenStream {
+pub(crate) fn tool(tool: &Tool) -> Trees {
     let handler = handler(tool);
     let implementation = implementation(tool, tool.handler());
     let link = link(tool);
-    let items = code! {
+    let items = trees! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
 
         #implementation
         #link
     };
-    let block = block(&tool.krate, &tool.cfgs, &items);
-    code!(#handler #block)
+    let block = block(&tool.krate, &tool.cfgs, items);
+    trees!(#handler #block)
 }
 
 /// The handler of a tool whose attribute has errors. Without it, every use of the handler would be
@@ -45,7 +45,7 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
             const LOCATION: __tool_core::Location = __tool_core::InvalidTool::LOCATION;
         }
     };
-    let block = block(&tool.krate, &tool.cfgs, &implementation);
+    let block = block(&tool.krate, &tool.cfgs, implementation);
     code!(#handler #block)
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
         #(#constants)*
         #implementation
     };
-    block(&set.krate, &set.cfgs, &items)
+    block(&set.krate, &set.cfgs, items).into()
 }
 
 /// Returns `true` if a block has generics.
@@ -129,7 +129,7 @@ fn is_generic(generics: &Generics) -> bool {
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
     let implementation = toolset_implementation(set, &code!(&[]), false);
-    block(&set.krate, &set.cfgs, &implementation)
+    block(&set.krate, &set.cfgs, implementation).into()
 }
 
 // Input:  #[toolset] impl Home
@@ -186,56 +186,66 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) 
 //
 // Input:  #[tool(handler = Greet)] pub fn f()
 // Output: pub struct Greet;
-fn handler(tool: &Tool) -> TokenStream {
+fn handler(tool: &Tool) -> Trees {
     let Tool {
         ident, cfgs, vis, ..
     } = tool;
-    let doc = format!("The handler of the tool `{}`.", value(&tool.name));
+    let doc = "The handler of the tool `".to_owned() + tool.name.as_str() + "`.";
     // A private function leaves its handler unused; a public one in a private module need not be
     // `pub(crate)`.
     match &tool.handler {
         Some(handler) => {
             // With this span, a duplicate definition underlines the name.
             let definition = quote_spanned!(handler.span()=> struct #handler;);
-            quote! {
+            let handler = quote! {
                 #(#cfgs)*
                 #[doc = #doc]
                 #[allow(dead_code, unreachable_pub)]
                 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
                 #vis #definition
-            }
+            };
+            handler.into()
         }
         // A struct with braces is not a value, so it does not clash with the function.
         None => {
-            // With the hygiene of the expansion, nobody wrote them to lints.
-            let attributes = quote! {
+            let doc = Literal::string(&doc);
+            let vis = vis.to_token_stream();
+            // With the hygiene of the expansion, lints that users may have enabled ignore it. To
+            // allow each of them costs more than to compile the struct again after an edit.
+            let handler = trees_at! {Span::call_site()=>
                 #[doc = #doc]
                 #[doc(hidden)]
-                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub, clippy::all, clippy::pedantic, clippy::restriction)]
-            };
-            code! {
-                #(#cfgs)*
-                #attributes
+                #[allow(non_camel_case_types, dead_code, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
                 #vis struct #ident {}
-            }
+            };
+            with_cfgs(cfgs, handler)
         }
     }
 }
 
-fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
+/// The parameters and the conditions of an implementation.
+pub(super) fn generics_of(generics: &Generics) -> (TokenStream, TokenStream) {
+    let (parameters, _, conditions) = generics.split_for_impl();
+    (
+        parameters.into_token_stream(),
+        conditions.into_token_stream(),
+    )
+}
+
+fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Trees {
     let (constants, checks) = (constants(tool), checks(tool));
     let source = source(tool);
     let invoke = invoke::function(tool);
     // In a toolset, each tool is located at its own attribute.
-    let location = quote_spanned! {tool.attribute_span=>
+    let location = trees_at! {tool.attribute_span=>
         __tool_core::location(::core::module_path!())
     };
     let details = details(tool);
     let examples = examples(tool, handler);
-    let generics = tool.owner.as_ref().map(|owner| owner.generics.clone());
-    let generics = generics.unwrap_or_default();
-    let (parameters, _, conditions) = generics.split_for_impl();
-    code! {
+    let generics = tool.owner.as_ref().map(|owner| &owner.generics);
+    let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
+    let handler = handler.clone();
+    trees! {
         #[automatically_derived]
         impl #parameters __tool_core::Tool for #handler #conditions {
             const SOURCE: __tool_core::StaticSpec = #source;
@@ -256,7 +266,7 @@ fn implementation(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 //
 // A constant for each, so that one build shows the errors of all. A constant cannot be generic.
 fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
-    if has_generics(tool) {
+    if tool.examples.is_empty() || has_generics(tool) {
         return TokenStream::new();
     }
     let name = string(&value(&tool.name));
@@ -313,8 +323,8 @@ fn example_texts(tool: &Tool) -> Option<TokenStream> {
 //             invoke: Invoke::Sync(__tool_invoke),
 //             ..StaticSpec::EMPTY
 //         }
-fn source(tool: &Tool) -> TokenStream {
-    let name = string(&value(&tool.name));
+fn source(tool: &Tool) -> Trees {
+    let name = string(tool.name.as_str());
     let description = description::string(&tool.description);
     let is_annotated = tool.annotations.iter().any(Option::is_some);
     let annotations = is_annotated.then(|| {
@@ -322,10 +332,11 @@ fn source(tool: &Tool) -> TokenStream {
         code!(annotations: [#(#annotations),*],)
     });
     let kind = match (tool.is_async, tool.is_blocking) {
-        (true, _) => code!(Async),
-        (false, false) => code!(Sync),
-        (false, true) => code!(Blocking),
+        (true, _) => "Async",
+        (false, false) => "Sync",
+        (false, true) => "Blocking",
     };
+    let kind = Ident::new(kind, site());
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
     let generics = generics.filter(|generics| is_generic(generics));
     let arguments = generics.map(|generics| {
@@ -333,8 +344,8 @@ fn source(tool: &Tool) -> TokenStream {
         code!(::#arguments)
     });
     let parameters = parameters(tool);
-    let output = output(tool).map(|output| code!(output: #output,));
-    code! {
+    let output = output(tool).map(|output| trees!(output: #output,));
+    trees! {
         __tool_core::StaticSpec {
             name: #name,
             description: #description,
@@ -360,20 +371,20 @@ fn source(tool: &Tool) -> TokenStream {
 // A constant reports its error even if that of another parameter fails too. rustc needs 276,000
 // instructions for one, so scalars, which follow every provider rule, have none. A plain
 // `&[…]` would be promoted to a constant of its own, which costs as much.
-fn parameters(tool: &Tool) -> TokenStream {
+fn parameters(tool: &Tool) -> Trees {
     if tool.parameters.is_empty() {
-        return code!(&[]);
+        return trees!(&[]);
     }
     let parameters = Ident::new("__tool_parameters", site());
     let properties = tool.parameters.iter().enumerate().map(|(at, parameter)| {
-        let key = value(&parameter.key);
-        let property = member(tool, at, parameter, &key, true).property();
+        let key = parameter.key.as_str();
+        let property = member(tool, at, parameter, key, true).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
-            WhenAbsent::OfType => code!(#property.optional()),
+            WhenAbsent::OfType => trees!(#property.optional()),
             WhenAbsent::Literal(literal, _) => {
                 let json = string(&literal.json());
-                code!(__tool_core::default(#property, #json))
+                trees!(__tool_core::default(#property, #json))
             }
         };
         let is_scalar =
@@ -381,14 +392,16 @@ fn parameters(tool: &Tool) -> TokenStream {
         let property = if is_scalar {
             property
         } else {
-            code!(const { #property })
+            trees!(const { #property })
         };
         with_cfgs(&parameter.cfgs, property)
     });
-    code! {
+    let properties = commas(properties);
+    let variable = parameters.clone();
+    trees! {
         &{
-            let #parameters = [#(#properties),*];
-            #parameters
+            let #parameters = [#properties];
+            #variable
         }
     }
 }
@@ -411,7 +424,7 @@ fn member<'m>(
         .then(|| format_ident!("__TOOL_NARROW_{at}", span = site())),
         is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
-        tool: is_checked.then(|| value(&tool.name)),
+        tool: is_checked.then(|| tool.name.as_str()),
     }
 }
 
@@ -430,7 +443,7 @@ fn is_generic_parameter(tool: &Tool, parameter: &Parameter) -> bool {
         Some(SchemaOverride::Type(ty)) => ty.to_token_stream(),
         _ => TokenStream::new(),
     };
-    mentions(parameter.erased.clone(), &names) || mentions(other, &names)
+    mentions(parameter.erased.to_token_stream(), &names) || mentions(other, &names)
 }
 
 // Input:  #[param(range = 1..=14, default = 5, example = 7)] days: u8
@@ -596,13 +609,13 @@ fn needs(tool: &Tool) -> Option<TokenStream> {
 
 // Input:  -> Result<Forecast, Error>
 // Output: <Output<Result<Forecast, Error>>>::SCHEMA
-fn output(tool: &Tool) -> Option<TokenStream> {
+fn output(tool: &Tool) -> Option<Trees> {
     match &tool.output {
         // A type without a name has no schema.
         None | Some(syn::Type::ImplTrait(_)) => None,
         Some(ty) => {
             let ty = without_lifetimes(ty);
-            Some(code!(<__tool_core::Output<#ty>>::SCHEMA))
+            Some(trees!(<__tool_core::Output<#ty>>::SCHEMA))
         }
     }
 }
@@ -614,24 +627,24 @@ fn entry(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
 }
 
 /// Adds the tool to `Registry::linked()`. An unlinked tool is only checked.
-fn link(tool: &Tool) -> TokenStream {
+fn link(tool: &Tool) -> Trees {
     let handler = tool.handler();
     if tool.unlinked {
         let entry = entry(tool, handler);
-        return code!(const _: &__tool_core::StaticTool = #entry;);
+        return trees!(const _: &__tool_core::StaticTool = #entry;);
     }
     // With this span, a provider limit that the whole tool exceeds underlines its name.
-    let link = quote_spanned!(tool.ident.span()=> __tool_core::link::<#handler>());
-    let symbol = symbol(&value(&tool.name));
+    let link = trees_at!(tool.ident.span()=> __tool_core::link::<#handler>());
+    let symbol = Literal::string(&symbol(tool.name.as_str()));
     // With the hygiene of the expansion, these are not the user's unsafe code to lints.
-    let attributes = quote! {
+    let attributes = trees_at! {Span::call_site()=>
         #[used]
         #[unsafe(link_section = __tool_core::link_section!())]
         // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
         // may link a crate twice: as itself and as a dependency.
         #[cfg_attr(not(test), unsafe(export_name = #symbol))]
     };
-    code! {
+    trees! {
         #attributes
         static __TOOL_LINK: __tool_core::LinkedTool = #link;
     }

@@ -13,11 +13,11 @@ use serde_derive_internals::attr::TagType;
 use serde_derive_internals::name::{MultiName, Name};
 use serde_derive_internals::{Ctxt, Derive};
 use syn::spanned::Spanned;
-use syn::{DeriveInput, GenericArgument, Generics, Path, PathArguments, Type, parse_quote_spanned};
+use syn::{DeriveInput, GenericArgument, Generics, PathArguments, Type, parse_quote_spanned};
 
 use super::constraints::Constraints;
 use super::description::Description;
-use super::krate;
+use super::{Krate, krate};
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
@@ -25,7 +25,7 @@ use crate::util::site::site;
 
 /// A struct or an enum that derives `ToolType`.
 pub(crate) struct Data {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
     pub(crate) description: Option<Description>,

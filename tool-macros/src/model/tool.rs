@@ -6,35 +6,35 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Generics, LitInt, LitStr, Path, ReturnType, Token, Type, Visibility};
+use syn::{Attribute, Generics, LitInt, LitStr, ReturnType, Token, Type, Visibility};
 
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
 use super::freeform::Freeform;
 use super::json_schema::json::{self, Json};
-use super::krate;
-use super::types::{Passing, ends, peel, reference, without_lifetimes};
+use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
+use super::{Krate, krate};
 use crate::attr::{
     Block, Function, Keys, Member, ParameterKind, TextOrConstant, with_self_replaced,
 };
 use crate::util::docs;
 use crate::util::errors::Errors;
 use crate::util::grammar::tag_error;
-use crate::util::literal::Literal;
+use crate::util::literal::{Literal, Text};
 use crate::util::names::plain;
-use crate::util::site::site;
+use crate::util::site::{Trees, site};
 use crate::util::tokens::add_predicate;
 
 /// A function with `#[tool]`.
 pub(crate) struct Tool {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ident: Ident,
     pub(crate) vis: Visibility,
     /// The `#[cfg]`s of the function, for everything that is generated.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) is_async: bool,
-    pub(crate) name: LitStr,
+    pub(crate) name: Text,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Description,
     pub(crate) when_to_use: Option<Description>,
@@ -83,7 +83,7 @@ pub(crate) struct Example {
 
 /// An `impl` block with `#[toolset]`.
 pub(crate) struct Toolset {
-    pub(crate) krate: Path,
+    pub(crate) krate: Krate,
     pub(crate) ty: Type,
     /// The generics of the implementations for it; empty if the block has none.
     pub(crate) generics: Generics,
@@ -106,7 +106,7 @@ pub(crate) enum Scope<'s> {
     Module,
     /// An `impl` block with `#[toolset]`.
     Toolset {
-        krate: &'s Path,
+        krate: &'s Krate,
         block: &'s Block,
         generics: &'s Generics,
         attribute_span: Span,
@@ -127,12 +127,12 @@ pub(crate) struct Owner {
 pub(crate) struct Parameter {
     pub(crate) ident: Ident,
     pub(crate) cfgs: Vec<Attribute>,
-    pub(crate) key: LitStr,
+    pub(crate) key: Text,
     pub(crate) description: Option<Description>,
     pub(crate) ty: Type,
     pub(crate) passing: Passing,
     /// The type behind the borrow, without the lifetimes of the function.
-    pub(crate) erased: TokenStream,
+    pub(crate) erased: Trees,
     /// The spans of the first and the last token of that type.
     pub(crate) ends: (Span, Span),
     pub(crate) constraints: Constraints,
@@ -214,9 +214,10 @@ impl Tool {
                 (krate.clone(), Some(owner), attribute_span)
             }
         };
-        let name = keys
-            .text("name", errors)
-            .unwrap_or_else(|| LitStr::new(&plain(&function.ident), function.ident.span()));
+        let name = keys.text("name", errors).map_or_else(
+            || Text::new(plain(&function.ident), function.ident.span()),
+            Text::from,
+        );
         let title = keys.text("title", errors);
         let described = described(&mut keys, owner.as_ref(), errors);
         let tags = tags(&mut keys, errors);
@@ -586,13 +587,14 @@ fn parameters(
             );
         }
         let passing = Passing::of(ty);
+        let (erased, ends) = erased(passing.inner());
         parameters.push(Parameter {
-            key: renamed.unwrap_or_else(|| LitStr::new(&name, ident.span())),
+            key: renamed.map_or_else(|| Text::new(name, ident.span()), Text::from),
             ident: ident.clone(),
             cfgs: cfgs(&written.attrs),
             description: own.or(listed.map(|listed| Description::Text(listed.text.clone()))),
-            erased: without_lifetimes(passing.inner()),
-            ends: ends(passing.inner()),
+            erased,
+            ends,
             passing,
             ty: (**ty).clone(),
             constraints,

@@ -4,7 +4,7 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
-use crate::util::site::site;
+use crate::util::site::{Trees, site};
 
 /// The form in which a function takes a parameter.
 pub(crate) enum Passing {
@@ -122,31 +122,37 @@ pub(crate) fn ends(ty: &Type) -> (Span, Span) {
     (first, spans.last().unwrap_or(first))
 }
 
+/// Returns the tokens of a type without lifetimes and the spans of [`ends`].
+pub(crate) fn erased(ty: &Type) -> (Trees, (Span, Span)) {
+    let trees: Vec<_> = ty.to_token_stream().into_iter().collect();
+    let span = |tree: Option<&TokenTree>| tree.map_or_else(site, TokenTree::span);
+    let ends = (span(trees.first()), span(trees.last()));
+    (Trees::from_iter(erase(trees)), ends)
+}
+
 /// Returns the tokens of a type with every lifetime but `'static` inferred. The lifetimes of the
 /// function are not in scope where its parameters are decoded.
 pub(crate) fn without_lifetimes(ty: &impl ToTokens) -> TokenStream {
-    erase(ty.to_token_stream())
+    erase(ty.to_token_stream()).collect()
 }
 
-fn erase(tokens: TokenStream) -> TokenStream {
+fn erase(tokens: impl IntoIterator<Item = TokenTree>) -> impl Iterator<Item = TokenTree> {
     let mut after_quote = false;
-    tokens
-        .into_iter()
-        .map(|tree| match tree {
-            TokenTree::Ident(ident) if after_quote && ident != "static" => {
-                after_quote = false;
-                TokenTree::Ident(proc_macro2::Ident::new("_", ident.span()))
-            }
-            TokenTree::Group(group) => {
-                after_quote = false;
-                let mut erased = Group::new(group.delimiter(), erase(group.stream()));
-                erased.set_span(group.span());
-                TokenTree::Group(erased)
-            }
-            other => {
-                after_quote = matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'');
-                other
-            }
-        })
-        .collect()
+    tokens.into_iter().map(move |tree| match tree {
+        TokenTree::Ident(ident) if after_quote && ident != "static" => {
+            after_quote = false;
+            TokenTree::Ident(proc_macro2::Ident::new("_", ident.span()))
+        }
+        TokenTree::Group(group) => {
+            after_quote = false;
+            let inside: Vec<_> = erase(group.stream()).collect();
+            let mut erased = Group::new(group.delimiter(), inside.into_iter().collect());
+            erased.set_span(group.span());
+            TokenTree::Group(erased)
+        }
+        other => {
+            after_quote = matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'');
+            other
+        }
+    })
 }

@@ -36,11 +36,18 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
         while let Expr::Group(group) = value {
             value = &group.expr;
         }
-        let text = match value {
+        let (value, span) = match value {
             Expr::Lit(ExprLit {
                 lit: Lit::Str(text),
                 ..
-            }) => text,
+            }) => (literal::text_of(text), text.span()),
+            Expr::Lit(ExprLit {
+                lit: Lit::Verbatim(text),
+                ..
+            }) => match literal::simple(&text.to_string()) {
+                Some(value) => (value.to_owned(), text.span()),
+                None => continue,
+            },
             Expr::Macro(_) => {
                 lines.push(Line {
                     text: String::new(),
@@ -57,7 +64,6 @@ pub(crate) fn lines(attrs: &[Attribute]) -> Vec<Line> {
             constant: None,
         };
         // Only the source distinguishes `/** … */` from an attribute whose text has stars.
-        let (value, span) = (literal::value(text), text.span());
         let starred = value.contains('\n')
             && (attr.span().source_text()).is_some_and(|source| source.starts_with("/**"));
         if value.is_empty() {

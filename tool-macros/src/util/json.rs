@@ -2,6 +2,12 @@
 
 use std::fmt::Write;
 
+/// Returns `true` if a text is the same in a JSON string.
+pub(crate) fn is_same(text: &str) -> bool {
+    let is_escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    !text.bytes().any(is_escaped)
+}
+
 /// Escapes a text for a JSON string. The quotes are not included.
 pub(crate) fn escape(text: &str) -> String {
     let mut json = String::with_capacity(text.len());

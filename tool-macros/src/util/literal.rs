@@ -1,6 +1,7 @@
 //! Literals of the source, as JSON text and as constant data.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token, bracketed, token};
@@ -9,17 +10,59 @@ use super::json::escape;
 use super::site::{code, string};
 use super::tokens::respanned;
 
-/// Returns the text of a string literal. `LitStr::value` reads character by character, which was a
-/// tenth of the macro's time, unoptimised as it is.
-pub(crate) fn value(literal: &LitStr) -> String {
-    let source = literal.token().to_string();
-    let inner = source
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
-    match inner {
-        Some(text) if !text.contains(['\\', '\r']) => text.to_owned(),
-        _ => literal.value(),
+/// A name: a string literal, or the text of an identifier.
+#[derive(Clone)]
+pub(crate) struct Text {
+    value: String,
+    span: Span,
+}
+
+impl Text {
+    pub(crate) fn new(value: String, span: Span) -> Text {
+        Text { value, span }
     }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.value
+    }
+}
+
+impl From<LitStr> for Text {
+    fn from(literal: LitStr) -> Text {
+        Text::new(literal.value(), literal.span())
+    }
+}
+
+/// As a string literal.
+impl ToTokens for Text {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        LitStr::new(&self.value, self.span).to_tokens(tokens);
+    }
+}
+
+/// Returns the text of a name.
+pub(crate) fn value(name: &Text) -> String {
+    name.value.clone()
+}
+
+/// Returns the text of a string literal.
+pub(crate) fn text_of(literal: &LitStr) -> String {
+    match simple(&literal.token().to_string()) {
+        Some(text) => text.to_owned(),
+        None => literal.value(),
+    }
+}
+
+/// Returns the text of a string token, or `None` if only `LitStr` can read it. `LitStr::value` reads
+/// character by character, which was a tenth of the macro's time, unoptimised as it is.
+pub(crate) fn simple(source: &str) -> Option<&str> {
+    let bytes = source.as_bytes();
+    let is_simple = bytes.len() >= 2
+        && bytes[0] == b'"'
+        && bytes[bytes.len() - 1] == b'"'
+        && !bytes.contains(&b'\\')
+        && !bytes.contains(&b'\r');
+    is_simple.then(|| &source[1..source.len() - 1])
 }
 
 /// A string, a character, a number, a boolean, or a list of these in brackets.

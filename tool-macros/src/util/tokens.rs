@@ -11,10 +11,11 @@ use super::site::{code, site, string};
 
 /// `"text"` as a `Text`, with its JSON form if that differs.
 pub(crate) fn text(text: &str) -> TokenStream {
-    let mut escaped = json::escape(text);
-    if escaped == text {
-        escaped.clear();
-    }
+    let escaped = if json::is_same(text) {
+        String::new()
+    } else {
+        json::escape(text)
+    };
     let (text, escaped) = (string(text), string(&escaped));
     code!(__tool_core::text(#text, #escaped))
 }

@@ -19,6 +19,7 @@ use tool_core::{Arguments, Progress, ToolCall, ToolEntry, ToolErrorKind, ToolRes
 
 use super::Core;
 use super::ask::{Asker, ToolElicitor};
+use super::lines::RawArguments;
 use super::request::{Request, UserId};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
@@ -80,7 +81,7 @@ impl Core {
     pub(super) async fn call(
         self: &Arc<Self>,
         mut request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.registry.get(&request.name) else {
             return Err(self.unknown_tool(&request.name));
@@ -89,12 +90,13 @@ impl Core {
         let is_modern = context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        // A call that may end with a question is made again with equal arguments.
-        let bound = (asks && is_modern).then(|| request.arguments.clone());
-        let arguments = match request.arguments.take() {
-            Some(arguments) => Arguments::from(arguments),
-            None => Arguments::from(""),
+        let arguments = match (context.extensions.remove(), request.arguments.take()) {
+            (Some(RawArguments(text)), _) => Arguments::from(text),
+            (None, Some(arguments)) => Arguments::from(arguments),
+            (None, None) => Arguments::from(""),
         };
+        // A call that may end with a question is made again with equal arguments.
+        let bound = (asks && is_modern).then(|| arguments.clone());
         let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
         let call = self.identify(&context, call)?;
         let user = call.get::<UserId>().cloned();
@@ -126,7 +128,7 @@ impl Core {
         let asker = Arc::new(Asker::new(&context, is_modern));
         let binding = || {
             let user = user.as_ref().map(UserId::as_str);
-            Binding::new(&tool.name, bound.as_ref().and_then(Option::as_ref), user)
+            Binding::new(&tool.name, bound.as_ref(), user)
         };
         if is_modern && let Some(state) = &request.request_state {
             let state = self.states.open(state, &binding())?;

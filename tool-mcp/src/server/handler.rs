@@ -207,6 +207,26 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         self.core.tasks.cancel(&params.task_id, user.as_ref())
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Reply<CustomResult> {
+        // `rmcp` takes a request with wrong parameters for one of an unknown method.
+        const KNOWN: [&str; 5] = [
+            "tools/call",
+            "tools/list",
+            "tasks/get",
+            "tasks/update",
+            "tasks/cancel",
+        ];
+        if KNOWN.contains(&&*request.method) {
+            let message = format!("the parameters of {} are invalid", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        self.inner.on_custom_request(request, context).await
+    }
+
     pass_on! {
         complete(CompleteRequestParams) -> CompleteResult;
         set_level(SetLevelRequestParams) -> ();
@@ -217,7 +237,6 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         read_resource(ReadResourceRequestParams) -> ReadResourceResponse;
         subscribe(SubscribeRequestParams) -> ();
         unsubscribe(UnsubscribeRequestParams) -> ();
-        on_custom_request(CustomRequest) -> CustomResult;
         list_skills(Option<PaginatedRequestParams>) -> ListSkillsResult;
         get_skill(GetSkillRequestParams) -> GetSkillResult;
         read_resource_directory(ReadResourceDirectoryRequestParams) -> ListResourcesResult;

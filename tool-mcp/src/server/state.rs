@@ -9,6 +9,7 @@ use rmcp::model::{ElicitResult, JsonObject, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tool_core::Arguments;
 
 /// The most states that are remembered as used.
 const REMEMBERED: usize = 100_000;
@@ -94,7 +95,7 @@ impl StateCodec {
 pub(super) struct Binding([u8; 32]);
 
 impl Binding {
-    pub(super) fn new(tool: &str, arguments: Option<&JsonObject>, user: Option<&str>) -> Binding {
+    pub(super) fn new(tool: &str, arguments: Option<&Arguments>, user: Option<&str>) -> Binding {
         let mut hash = Sha256::new();
         hash.update(b"tool-mcp tools/call 1");
         for part in [tool, user.unwrap_or("")] {
@@ -103,8 +104,11 @@ impl Binding {
         }
         hash.update([u8::from(user.is_some())]);
         let mut text = String::new();
-        if let Some(arguments) = arguments {
-            write_sorted_object(arguments, &mut text);
+        match arguments.map(Arguments::to_object) {
+            Some(Ok(arguments)) => write_sorted_object(&arguments, &mut text),
+            // A client that sends such integers keeps them as they are.
+            Some(Err(_)) => text.push_str(&format!("{arguments:?}")),
+            None => {}
         }
         hash.update(text);
         Binding(hash.finalize().into())
@@ -167,7 +171,7 @@ mod tests {
     use super::*;
 
     fn binding(tool: &str, arguments: &Value, user: Option<&str>) -> Binding {
-        Binding::new(tool, arguments.as_object(), user)
+        Binding::new(tool, Some(&Arguments::from(arguments.clone())), user)
     }
 
     #[test]

@@ -1,0 +1,297 @@
+//! Calls a tool of a server.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
+    InputResponses, ServerResult,
+};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value, json};
+use tool_core::{AnyOutput, CallContext, Transient};
+
+use super::connection::{Live, Waiting, chain};
+use super::content;
+use super::elicit::{self, Elicitation};
+use super::request::{RequestError, send};
+use super::secrets::{Secrets, shorten};
+use super::transport::Request;
+use super::{Link, Shared};
+
+type CallError = Box<dyn Error + Send + Sync>;
+
+/// A server that asks more often than this in one call does not get an answer.
+const MAX_ROUNDS: u32 = 10;
+
+/// The longest error of a server that a model gets.
+const MAX_ERROR: usize = 4096;
+
+/// A tool of a server, as its calls need it.
+pub(super) struct Target {
+    pub(super) shared: Arc<Shared>,
+    /// The name that the server knows.
+    pub(super) name: String,
+    pub(super) has_output_schema: bool,
+    /// `true` if a trusted server says that repeating a call does no harm.
+    pub(super) is_repeatable: bool,
+}
+
+/// Calls the tool. Runs on the runtime of the import, whatever thread the call is made on.
+pub(super) async fn call(
+    target: Arc<Target>,
+    arguments: Value,
+    context: CallContext,
+) -> Result<AnyOutput, CallError> {
+    let runtime = target.shared.runtime.clone();
+    let task = runtime.spawn(async move { run(&target, arguments, context).await });
+    let mut task = AbortOnDrop(task);
+    match (&mut task.0).await {
+        Ok(result) => result,
+        Err(_) => Err("the runtime of the import has stopped".into()),
+    }
+}
+
+/// Ends a task together with the future that waits for it.
+pub(super) struct AbortOnDrop<T>(pub(super) tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn run(
+    target: &Target,
+    arguments: Value,
+    context: CallContext,
+) -> Result<AnyOutput, CallError> {
+    let shared = &target.shared;
+    let live = match shared.link() {
+        Link::Up(live) => live,
+        Link::Away { reason, restarts } => {
+            return Err(away(&shared.settings.name, &reason, restarts));
+        }
+        Link::Closed => return Err("the server of this tool was removed".into()),
+    };
+    let token = context.cancellation().clone();
+    tokio::select! {
+        result = complete(target, &live, arguments, context) => result,
+        () = token.cancelled() => Err("the call was cancelled".into()),
+    }
+}
+
+fn away(server: &str, reason: &str, restarts: bool) -> CallError {
+    let text = format!("the server {server} of this tool is away: {reason}");
+    if restarts {
+        Transient::new(format!("{text}; it is being restarted")).into()
+    } else {
+        format!("{text}; it is not restarted").into()
+    }
+}
+
+/// Calls until there is a result, answering what the server asks.
+async fn complete(
+    target: &Target,
+    live: &Live,
+    arguments: Value,
+    context: CallContext,
+) -> Result<AnyOutput, CallError> {
+    let secrets = &target.shared.secrets;
+    let limit = target.shared.settings.call_timeout;
+    let mut params = CallToolRequestParams::new(target.name.clone());
+    params.arguments = match arguments {
+        Value::Object(members) => Some(members),
+        _ => Some(Map::new()),
+    };
+    for round in 0..MAX_ROUNDS {
+        let (carried, events) = Request::new(Some(context.clone()));
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        let result = send(live, request, carried.clone(), events, limit).await;
+        let result = result.map_err(|error| failure(target, &error))?;
+        let required = match result {
+            ServerResult::CallToolResult(result) => return output(target, result),
+            // Results without content.
+            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+                return output(target, CallToolResult::default());
+            }
+            ServerResult::InputRequiredResult(required) => Required {
+                requests: required.input_requests.into_iter().flatten().collect(),
+                unread: Map::new(),
+                state: required.request_state,
+            },
+            ServerResult::CustomResult(result) => match Required::read(result.0) {
+                Ok(required) => required,
+                Err(result) => return output(target, read_leniently(result)?),
+            },
+            _ => return Err(text(secrets, "the server answered with another result").into()),
+        };
+        if required.requests.is_empty() && required.unread.is_empty() {
+            // The server asks to come again.
+            tokio::time::sleep(Duration::from_millis(100 << round)).await;
+        }
+        let waiting = Waiting::new(vec![carried.clone()]);
+        let responses =
+            answer(&target.shared, &context, required.requests, required.unread).await?;
+        drop(waiting);
+        params.input_responses = (!responses.is_empty()).then_some(responses);
+        params.request_state = required.state;
+    }
+    Err(format!("the server asked {MAX_ROUNDS} times for input, without a result").into())
+}
+
+/// What a server needs before it completes a call.
+struct Required {
+    requests: Vec<(String, InputRequest)>,
+    /// Requests that `rmcp` can't read.
+    unread: Map<String, Value>,
+    state: Option<String>,
+}
+
+impl Required {
+    /// Reads a result that `rmcp` can't read. Returns it if it does not require input.
+    fn read(result: Value) -> Result<Required, Value> {
+        if result["resultType"] != "input_required" {
+            return Err(result);
+        }
+        Ok(Required {
+            requests: Vec::new(),
+            unread: result["inputRequests"]
+                .as_object()
+                .cloned()
+                .unwrap_or_default(),
+            state: result["requestState"].as_str().map(str::to_owned),
+        })
+    }
+}
+
+/// Answers the requests of a server, one after the other.
+async fn answer(
+    shared: &Shared,
+    context: &CallContext,
+    requests: Vec<(String, InputRequest)>,
+    unread: Map<String, Value>,
+) -> Result<InputResponses, CallError> {
+    let mut responses = InputResponses::new();
+    let mut questions = Vec::new();
+    let unsupported = || {
+        CallError::from(
+            "the server asks for something that is not supported: only questions to the user are",
+        )
+    };
+    for (key, request) in requests {
+        match request {
+            InputRequest::Elicitation(request) => {
+                questions.push((key, elicit::read(request.params).ok_or_else(unsupported)?));
+            }
+            InputRequest::ListRoots(_) => {
+                responses.insert(key, json!({ "roots": [] }));
+            }
+            _ => return Err(unsupported()),
+        }
+    }
+    for (key, request) in unread {
+        let is_question = request["method"] == "elicitation/create";
+        let question = elicit::read_value(&request["params"]).filter(|_| is_question);
+        questions.push((key, question.ok_or_else(unsupported)?));
+    }
+    for (key, request) in questions {
+        let question = Elicitation {
+            server: shared.settings.name.clone(),
+            call: Some(context.clone()),
+            request,
+        };
+        let answer = shared.settings.answerer.answer(question).await;
+        responses.insert(key, serde_json::to_value(answer)?);
+    }
+    Ok(responses)
+}
+
+fn output(target: &Target, result: CallToolResult) -> Result<AnyOutput, CallError> {
+    content::output(result, target.has_output_schema)
+        .map_err(|error| text(&target.shared.secrets, &error).into())
+}
+
+/// Reads a result with parts that `rmcp` can't read, which are left out.
+fn read_leniently(mut result: Value) -> Result<CallToolResult, CallError> {
+    let unreadable = || CallError::from("the server answered with something that is not a result");
+    let content = result.get_mut("content").map(Value::take);
+    let Some(Value::Array(parts)) = content else {
+        return Err(unreadable());
+    };
+    let readable = |part: Value| {
+        let kind = part["type"].as_str().unwrap_or_default();
+        let note = format!("[{} left out: it can't be read]", shorten(kind, 100));
+        serde_json::from_value(part).unwrap_or_else(|_| rmcp::model::ContentBlock::text(note))
+    };
+    let mut read = CallToolResult::success(parts.into_iter().map(readable).collect());
+    read.is_error = result["isError"].as_bool();
+    read.structured_content = result.get("structuredContent").cloned();
+    Ok(read)
+}
+
+/// Redacts and truncates a text of a server.
+fn text(secrets: &Secrets, error: &str) -> String {
+    shorten(&secrets.redact(error), MAX_ERROR).into_owned()
+}
+
+/// Words why a call has no result.
+fn failure(target: &Target, error: &RequestError) -> CallError {
+    let shared = &target.shared;
+    let text = describe(error, &shared.secrets);
+    let restarts = shared.settings.backoff.is_some();
+    match error {
+        RequestError::NotSent => away(&shared.settings.name, "the connection is lost", restarts),
+        RequestError::TimedOut(_) if target.is_repeatable => Transient::new(text).into(),
+        RequestError::TimedOut(_) => {
+            format!("{text}; the call may have had an effect, so check before you repeat it").into()
+        }
+        RequestError::Service(ServiceError::TransportClosed) => {
+            let text = format!("{text}; the call may have had an effect");
+            if restarts {
+                Transient::new(format!("{text}; the server is being restarted")).into()
+            } else {
+                text.into()
+            }
+        }
+        // The request did not arrive, or the connection was lost.
+        RequestError::Service(error @ ServiceError::TransportSend(_))
+            if !error.is_authorization_required() =>
+        {
+            Transient::new(text).into()
+        }
+        _ => text.into(),
+    }
+}
+
+/// Words why a request has no result.
+pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
+    let described = match error {
+        RequestError::TimedOut(limit) => {
+            format!(
+                "the server did not answer within {} seconds",
+                limit.as_secs_f32().round()
+            )
+        }
+        RequestError::NotSent => "the connection is lost".into(),
+        RequestError::TooLarge => "the result of the server is too large".into(),
+        RequestError::Service(ServiceError::McpError(error)) => {
+            format!(
+                "the server rejected the request: {} ({})",
+                error.message, error.code.0
+            )
+        }
+        RequestError::Service(ServiceError::TransportClosed) => {
+            "the server ended during the request".into()
+        }
+        RequestError::Service(ServiceError::TransportSend(error)) => {
+            format!("the server can't be reached: {}", chain(&*error.error))
+        }
+        RequestError::Service(ServiceError::UnexpectedResponse) => {
+            "the server answered with another result".into()
+        }
+        RequestError::Service(error) => error.to_string(),
+    };
+    text(secrets, &described)
+}

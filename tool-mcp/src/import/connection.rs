@@ -1,0 +1,476 @@
+//! Opens connections to a server.
+
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitRequestParams,
+    ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability, Implementation,
+    ProtocolVersion, UrlElicitationCapability,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, InboundStreamOrigin, Peer, RequestContext,
+    RunningServiceCancellationToken, serve_client_with_lifecycle,
+};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ClientHandler, ErrorData, RoleClient};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::Command;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use tool_core::BoxFuture;
+use tool_core::elicit::ElicitRequest;
+
+use super::elicit::{self, Answerer, Elicitation};
+use super::process::{self, Process};
+use super::secrets::{Secrets, shorten};
+use super::transport::{InFlight, LineWatch, Request, Tap};
+use super::{ImportError, ImportErrorKind, Settings};
+
+/// Where a server is.
+pub(super) enum Source {
+    Command {
+        command: Mutex<Command>,
+        inherits_stderr: bool,
+    },
+    Io(Connect),
+    #[cfg(feature = "client-http")]
+    Http(super::http::Endpoint),
+}
+
+/// Opens a stream to a server.
+pub(super) type Connect = Box<dyn Fn() -> BoxFuture<io::Result<Box<dyn Stream>>> + Send + Sync>;
+
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// The version of the protocol that an import speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// Version 2026-07-28 if the server supports it, else the newest one that it supports. A server
+    /// that does not answer to `server/discover` delays the connection by ten seconds.
+    #[default]
+    Newest,
+    /// Version 2026-07-28 only.
+    V2026_07_28,
+    /// The versions that start with `initialize`: 2025-11-25, or an older one that the server chooses.
+    V2025_11_25,
+}
+
+impl Protocol {
+    /// Returns the ways to open a connection, each tried if the one before it failed.
+    fn modes(self, is_legacy: bool) -> Vec<ClientLifecycleMode> {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        match self {
+            Protocol::V2025_11_25 => vec![ClientLifecycleMode::Initialize],
+            Protocol::V2026_07_28 => vec![ClientLifecycleMode::Discover { preferred_versions }],
+            // Some older servers end when the first request is not `initialize`.
+            Protocol::Newest if is_legacy => vec![ClientLifecycleMode::Initialize],
+            Protocol::Newest => vec![
+                ClientLifecycleMode::Auto {
+                    preferred_versions,
+                    legacy_version: Some(ProtocolVersion::V_2025_11_25),
+                },
+                ClientLifecycleMode::Initialize,
+            ],
+        }
+    }
+}
+
+/// What calls need of a connection.
+pub(super) struct Live {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) in_flight: Arc<InFlight>,
+    pub(super) protocol: String,
+    /// The name and the version that the server states.
+    pub(super) server: Option<(String, String)>,
+    /// `true` for versions whose clients ask for notifications.
+    pub(super) is_modern: bool,
+    /// `true` if the server says when its tools change.
+    pub(super) notifies: bool,
+}
+
+/// A connection to a server. Dropping it closes it and kills the process.
+pub(super) struct Connection {
+    pub(super) live: Arc<Live>,
+    /// `None` once it is closed.
+    open: Option<Open>,
+    cancellation: RunningServiceCancellationToken,
+    process: Option<Process>,
+}
+
+/// Ends when the connection is closed.
+type Open = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Waits until a connection is closed. May be dropped and called again.
+async fn closed(open: &mut Option<Open>) {
+    if let Some(end) = open {
+        end.await;
+        *open = None;
+    }
+}
+
+impl Connection {
+    /// Waits until the connection is lost, and returns the reason. May be dropped and called again.
+    pub(super) async fn lost(&mut self) -> String {
+        let exited = async {
+            match &mut self.process {
+                Some(process) => process.exited().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = closed(&mut self.open) => {}
+            status = exited => {
+                // What the server started may hold its standard output.
+                let _ = timeout(Duration::from_secs(1), closed(&mut self.open)).await;
+                return exit_text(status);
+            }
+        }
+        match &mut self.process {
+            None => "it closed the connection".into(),
+            Some(process) => match timeout(Duration::from_secs(1), process.exited()).await {
+                Ok(status) => exit_text(status),
+                Err(_) => "it closed its standard output".into(),
+            },
+        }
+    }
+
+    /// Closes the connection and ends the process.
+    pub(super) async fn close(mut self, grace: Duration) {
+        self.cancellation.cancel();
+        // The transport is closed after the last answers to the server are written.
+        let _ = timeout(grace + Duration::from_secs(3), closed(&mut self.open)).await;
+        if let Some(process) = self.process {
+            process.end(grace).await;
+        }
+    }
+}
+
+fn exit_text(status: Option<std::process::ExitStatus>) -> String {
+    match status {
+        Some(status) => format!("its process ended: {status}"),
+        None => "its process ended".into(),
+    }
+}
+
+/// Opens connections to one server.
+pub(super) struct Opener {
+    pub(super) source: Source,
+    /// Set once the server turned out to be older than 2026-07-28.
+    pub(super) is_legacy: AtomicBool,
+}
+
+impl Opener {
+    /// Opens a connection.
+    pub(super) async fn open(
+        &self,
+        settings: &Settings,
+        secrets: &Secrets,
+    ) -> Result<Connection, ImportError> {
+        let modes = settings
+            .protocol
+            .modes(self.is_legacy.load(Ordering::Relaxed));
+        let limit = settings.connect_timeout;
+        let opened = timeout(limit, async {
+            let mut last = None;
+            for mode in modes {
+                match self.attempt(settings, secrets, mode).await {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) if error.kind() == ImportErrorKind::Handshake => {
+                        // The first error is about the version that is most likely spoken.
+                        last.get_or_insert(error);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(last.unwrap_or_else(|| ImportError::new(ImportErrorKind::Handshake, "no version")))
+        });
+        let connection = opened.await.unwrap_or_else(|_| {
+            let text = format!("the server did not answer within {limit:?}");
+            Err(ImportError::new(ImportErrorKind::TimedOut, text))
+        })?;
+        self.is_legacy
+            .store(!connection.live.is_modern, Ordering::Relaxed);
+        Ok(connection)
+    }
+
+    async fn attempt(
+        &self,
+        settings: &Settings,
+        secrets: &Secrets,
+        mode: ClientLifecycleMode,
+    ) -> Result<Connection, ImportError> {
+        let in_flight = Arc::new(InFlight::default());
+        let max = settings.max_message;
+        let lines = |read, write| {
+            let read = LineWatch::new(read, in_flight.clone(), max);
+            AsyncRwTransport::new_client(read, write).with_max_line_length(max)
+        };
+        match &self.source {
+            Source::Command {
+                command,
+                inherits_stderr,
+            } => {
+                let mut command = command.lock().await;
+                let program = command
+                    .as_std()
+                    .get_program()
+                    .to_string_lossy()
+                    .into_owned();
+                let started = process::start(&mut command, *inherits_stderr);
+                drop(command);
+                let (mut process, stdout, stdin) = started.map_err(|error| {
+                    let text = secrets.redact(format!("can't start `{program}`: {error}"));
+                    ImportError::new(ImportErrorKind::Start, text)
+                })?;
+                let transport = AsyncRwTransport::new_client(
+                    LineWatch::new(stdout, in_flight.clone(), max),
+                    stdin,
+                )
+                .with_max_line_length(max);
+                match connect(transport, in_flight, settings, mode, secrets).await {
+                    Ok(mut connection) => {
+                        connection.process = Some(process);
+                        Ok(connection)
+                    }
+                    Err(error) => {
+                        let words = process.last_words(secrets).await;
+                        Err(error.with_last_words(&words))
+                    }
+                }
+            }
+            Source::Io(open) => {
+                let stream = open().await.map_err(|error| {
+                    let text = secrets.redact(format!("can't connect: {error}"));
+                    ImportError::new(ImportErrorKind::Start, text)
+                })?;
+                let (read, write) = tokio::io::split(stream);
+                connect(lines(read, write), in_flight, settings, mode, secrets).await
+            }
+            #[cfg(feature = "client-http")]
+            Source::Http(endpoint) => {
+                let transport = endpoint.transport(max, settings.connect_timeout, secrets);
+                let transport = transport
+                    .map_err(|problem| ImportError::new(ImportErrorKind::Start, problem))?;
+                connect(transport, in_flight, settings, mode, secrets).await
+            }
+        }
+    }
+}
+
+/// Does the handshake.
+async fn connect<T: Transport<RoleClient> + 'static>(
+    transport: T,
+    in_flight: Arc<InFlight>,
+    settings: &Settings,
+    mode: ClientLifecycleMode,
+    secrets: &Secrets,
+) -> Result<Connection, ImportError> {
+    let handler = Handler {
+        server: settings.name.clone(),
+        answerer: settings.answerer.clone(),
+        in_flight: in_flight.clone(),
+    };
+    let transport = Tap::new(transport, in_flight.clone());
+    // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
+    let service: BoxFuture<_> = Box::pin(serve_client_with_lifecycle(handler, transport, mode));
+    let service = service
+        .await
+        .map_err(|error| handshake_error(&error, secrets))?;
+    let info = service.peer_info();
+    let tools = info
+        .as_ref()
+        .and_then(|info| info.capabilities.tools.clone());
+    let live = Live {
+        peer: service.peer().clone(),
+        in_flight,
+        protocol: info.as_ref().map_or_else(String::new, |info| {
+            shorten(info.protocol_version.as_str(), 40).into()
+        }),
+        server: info.as_ref().and_then(|info| {
+            let server = info.server_info.as_ref()?;
+            let text = |text: &str| shorten(&secrets.redact(text), 100).into_owned();
+            Some((text(&server.name), text(&server.version)))
+        }),
+        is_modern: info.is_some_and(|info| !info.protocol_version.has_initialize()),
+        notifies: tools.is_some_and(|tools| tools.list_changed == Some(true)),
+    };
+    let cancellation = service.cancellation_token();
+    Ok(Connection {
+        live: Arc::new(live),
+        open: Some(Box::pin(async move {
+            let _ = service.waiting().await;
+        })),
+        cancellation,
+        process: None,
+    })
+}
+
+/// Words the error of a handshake.
+fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportError {
+    if error.is_authorization_required() {
+        let text = "the server requires authorization: check the bearer token";
+        return ImportError::new(ImportErrorKind::Unauthorized, text);
+    }
+    let text = match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            return handshake_error(fallback, secrets);
+        }
+        ClientInitializeError::ConnectionClosed(_) => {
+            "the server closed the connection during the handshake".into()
+        }
+        ClientInitializeError::TransportError { error, .. } => {
+            format!("the handshake failed: {}", chain(&*error.error))
+        }
+        ClientInitializeError::JsonRpcError(error) => {
+            format!(
+                "the server rejected the handshake: {} ({})",
+                error.message, error.code.0
+            )
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => {
+            let versions: Vec<_> = server_supported
+                .iter()
+                .map(ProtocolVersion::as_str)
+                .collect();
+            let versions = versions.join(", ");
+            format!("there is no common protocol version; the server supports {versions}")
+        }
+        ClientInitializeError::ExpectedInitResponse(_)
+        | ClientInitializeError::ExpectedInitResult(_) => {
+            "the server answered the handshake with another message".into()
+        }
+        error => format!("the handshake failed: {error}"),
+    };
+    let text = secrets.redact(text);
+    ImportError::new(ImportErrorKind::Handshake, shorten(&text, 1000))
+}
+
+/// Returns the texts of an error and its sources.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// Answers the requests of a server.
+struct Handler {
+    server: String,
+    answerer: Answerer,
+    in_flight: Arc<InFlight>,
+}
+
+impl Handler {
+    async fn ask(
+        &self,
+        request: Option<ElicitRequest>,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let Some(request) = request else {
+            return Err(ErrorData::invalid_params(
+                "the question can't be read",
+                None,
+            ));
+        };
+        let running = self.in_flight.calls();
+        // Only HTTP tells which call a question belongs to.
+        let asking = match context.extensions.get::<InboundStreamOrigin>() {
+            Some(InboundStreamOrigin::OutboundRequest(id)) => self.in_flight.get(id),
+            _ => running.first().filter(|_| running.len() == 1).cloned(),
+        };
+        let question = Elicitation {
+            server: self.server.clone(),
+            call: asking.as_ref().and_then(|request| request.call.clone()),
+            request,
+        };
+        let waiting = asking.map_or(running, |request| vec![request]);
+        let _waiting = Waiting::new(waiting);
+        tokio::select! {
+            answer = self.answerer.answer(question) => Ok(answer),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+        }
+    }
+}
+
+/// Stops the clocks of calls while the user is asked.
+pub(super) struct Waiting(Vec<Arc<Request>>);
+
+impl Waiting {
+    pub(super) fn new(requests: Vec<Arc<Request>>) -> Waiting {
+        for request in &requests {
+            request.questions.fetch_add(1, Ordering::Relaxed);
+        }
+        Waiting(requests)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for request in &self.0 {
+            request.questions.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl ClientHandler for Handler {
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        self.ask(elicit::read(request), context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        // One whose schema `rmcp` does not know.
+        if request.method == "elicitation/create"
+            && let Some(params) = &request.params
+        {
+            let answer = self.ask(elicit::read_value(params), context).await?;
+            let answer = serde_json::to_value(answer);
+            return answer
+                .map(CustomResult::new)
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None));
+        }
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            request.method,
+            None,
+        ))
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::new())
+                .with_url(UrlElicitationCapability::new()),
+        );
+        let client = Implementation::new("tool-mcp", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, client)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}

@@ -1,0 +1,101 @@
+//! Questions that a server asks the user.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Value, json};
+use tool_core::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
+use tool_core::{BoxFuture, CallContext};
+
+/// A question that a server asks the user, passed to the handler of
+/// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Elicitation {
+    /// The name of the import; see [`ImportBuilder::name`](crate::ImportBuilder::name).
+    pub server: String,
+    /// The call that the server needs the answer for. Its context values tell an application with
+    /// several users whom to ask. `None` if several calls are running and the server does not say
+    /// which one it is, as servers before version 2026-07-28 do over standard input and output.
+    pub call: Option<CallContext>,
+    /// The question. Another program wrote it: show the user which server asks, and the whole URL of a
+    /// page to visit.
+    pub request: ElicitRequest,
+}
+
+/// Answers the questions of a server.
+#[derive(Clone, Default)]
+pub(super) struct Answerer(Option<Answering>);
+
+type Answering = Arc<dyn Fn(Elicitation) -> BoxFuture<Elicited> + Send + Sync>;
+
+impl Answerer {
+    pub(super) fn new<F, R>(answer: F) -> Answerer
+    where
+        F: Fn(Elicitation) -> R + Send + Sync + 'static,
+        R: Future<Output = Elicited> + Send + 'static,
+    {
+        Answerer(Some(Arc::new(move |question| Box::pin(answer(question)))))
+    }
+
+    /// Declines if there is no handler.
+    pub(super) async fn answer(&self, question: Elicitation) -> ElicitResult {
+        let is_form = matches!(question.request.mode, ElicitMode::Form(_));
+        let answer = match &self.0 {
+            Some(answer) => answer(question).await,
+            None => Elicited::Declined,
+        };
+        match answer {
+            Elicited::Accepted(values) if is_form => {
+                let values = if values.is_object() {
+                    values
+                } else {
+                    json!({})
+                };
+                ElicitResult::new(ElicitationAction::Accept).with_content(values)
+            }
+            Elicited::Accepted(_) => ElicitResult::new(ElicitationAction::Accept),
+            Elicited::Declined => ElicitResult::new(ElicitationAction::Decline),
+            Elicited::Dismissed => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+}
+
+impl fmt::Debug for Answerer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "set" } else { "none" })
+    }
+}
+
+/// Reads a question as `rmcp` parsed it.
+pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
+    match params {
+        ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            ..
+        } => Some(form(message, &serde_json::to_value(requested_schema).ok()?)),
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            Some(Elicit::visit(message, url).request().clone())
+        }
+        _ => None,
+    }
+}
+
+/// Reads a question whose schema `rmcp` does not know.
+pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
+    let message = params["message"].as_str()?;
+    match params["mode"].as_str() {
+        Some("url") => {
+            let question = Elicit::visit(message, params["url"].as_str()?);
+            Some(question.request().clone())
+        }
+        _ => Some(form(message.to_owned(), params.get("requestedSchema")?)),
+    }
+}
+
+fn form(message: String, schema: &Value) -> ElicitRequest {
+    Elicit::with_schema(message, schema).request().clone()
+}

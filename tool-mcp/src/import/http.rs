@@ -1,0 +1,231 @@
+//! A server at a URL.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+};
+use sse_stream::Sse;
+
+use super::secrets::Secrets;
+
+/// The address of a server and what goes with each request.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    pub(super) url: String,
+    pub(super) bearer: Option<String>,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Endpoint {
+    /// Returns the host, as the name of the server.
+    pub(super) fn host(&self) -> Option<String> {
+        let url = reqwest::Url::parse(&self.url).ok()?;
+        url.host_str().map(str::to_owned)
+    }
+
+    pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
+        for secret in self
+            .bearer
+            .iter()
+            .chain(self.headers.iter().map(|(_, value)| value))
+        {
+            secrets.add(secret);
+            // A scheme such as `Basic` is no secret.
+            if let Some((_, credentials)) = secret.split_once(' ') {
+                secrets.add(credentials);
+            }
+        }
+        if let Ok(url) = reqwest::Url::parse(&self.url) {
+            secrets.add(url.password().unwrap_or_default());
+            for (_, value) in url.query_pairs() {
+                secrets.add(&value);
+            }
+            secrets.add(url.query().unwrap_or_default());
+        }
+    }
+
+    /// Creates a transport. The error contains no secret.
+    pub(super) fn transport(
+        &self,
+        max_message: usize,
+        connect_timeout: Duration,
+        secrets: &Secrets,
+    ) -> Result<StreamableHttpClientTransport<Client>, String> {
+        let url = reqwest::Url::parse(&self.url)
+            .map_err(|problem| format!("the URL is invalid: {problem}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("the URL has neither the scheme `https` nor `http`".into());
+        }
+        let mut headers = HashMap::new();
+        for (name, value) in &self.headers {
+            let header = name.parse::<HeaderName>().ok();
+            let (Some(header), Ok(mut value)) = (header, HeaderValue::from_str(value)) else {
+                return Err(format!("the header {name:?} is invalid"));
+            };
+            value.set_sensitive(true);
+            headers.insert(header, value);
+        }
+        let client = reqwest::Client::builder()
+            .connect_timeout(connect_timeout)
+            .redirect(same_origin())
+            .build()
+            .map_err(|error| error.without_url().to_string())?;
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+            .custom_headers(headers)
+            .max_sse_event_size(max_message)
+            .max_json_response_size(max_message);
+        config.auth_header.clone_from(&self.bearer);
+        let mut retries = ExponentialBackoff::default();
+        retries.max_delay = Some(Duration::from_secs(30));
+        config.retry_config = Arc::new(retries);
+        let client = Client {
+            inner: client,
+            secrets: secrets.clone(),
+        };
+        Ok(StreamableHttpClientTransport::with_client(client, config))
+    }
+}
+
+/// Follows redirects to the same origin only: headers such as `X-Api-Key` are sent along.
+fn same_origin() -> Policy {
+    Policy::custom(|attempt| {
+        let is_same = match attempt.previous().first() {
+            Some(first) => first.origin() == attempt.url().origin(),
+            None => false,
+        };
+        if is_same && attempt.previous().len() <= 5 {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
+    })
+}
+
+/// A client whose errors contain neither URLs, which may have secrets in them, nor other secrets. `rmcp`
+/// logs them.
+#[derive(Clone)]
+pub(super) struct Client {
+    inner: reqwest::Client,
+    secrets: Secrets,
+}
+
+type Error = StreamableHttpError<reqwest::Error>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+impl Client {
+    fn without_secrets(&self, error: Error) -> Error {
+        match error {
+            StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
+            StreamableHttpError::UnexpectedServerResponse(text) => {
+                StreamableHttpError::UnexpectedServerResponse(Cow::Owned(self.secrets.redact(text)))
+            }
+            StreamableHttpError::UnexpectedContentType(text) => {
+                let text = text.map(|text| self.secrets.redact(text));
+                StreamableHttpError::UnexpectedContentType(text)
+            }
+            error => error,
+        }
+    }
+}
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.post_message_with_response_limits(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            custom_headers,
+            StreamableHttpResponseLimits::default(),
+        )
+        .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        let sent = self.inner.post_message_with_response_limits(
+            uri,
+            message,
+            session_id,
+            auth_header,
+            custom_headers,
+            limits,
+        );
+        sent.await.map_err(|error| self.without_secrets(error))
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<(), Error> {
+        let sent = self
+            .inner
+            .delete_session(uri, session_id, auth_header, custom_headers);
+        sent.await.map_err(|error| self.without_secrets(error))
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<Events, Error> {
+        let sent =
+            self.inner
+                .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
+        sent.await.map_err(|error| self.without_secrets(error))
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+        max_sse_event_size: usize,
+    ) -> Result<Events, Error> {
+        let sent = self.inner.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            max_sse_event_size,
+        );
+        sent.await.map_err(|error| self.without_secrets(error))
+    }
+}

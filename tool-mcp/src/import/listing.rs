@@ -1,0 +1,203 @@
+//! Lists the tools of a server, which may be any number.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use rmcp::model::{
+    ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult,
+};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use tokio::time::timeout;
+
+use super::call::describe;
+use super::connection::Live;
+use super::pins::Pin;
+use super::request::{RequestError, send};
+use super::secrets::{Secrets, shorten};
+use super::transport::Request;
+use super::{RefusedTool, Settings};
+
+/// More pages than this are not read, even if they are empty.
+const MAX_PAGES: usize = 1000;
+
+/// A longer name is not accepted.
+const MAX_NAME: usize = 256;
+
+/// The tools of a server.
+#[derive(Clone, Default)]
+pub(super) struct Listing {
+    pub(super) tools: Vec<Listed>,
+    pub(super) refused: Vec<RefusedTool>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A tool as the server lists it.
+#[derive(Clone)]
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) tool: Map<String, Value>,
+    pub(super) pin: Pin,
+}
+
+/// Reads all pages, within the limits.
+pub(super) async fn list(
+    live: &Live,
+    settings: &Settings,
+    secrets: &Secrets,
+) -> Result<Listing, String> {
+    let limit = settings.list_timeout;
+    let pages = timeout(limit, pages(live, settings, secrets)).await;
+    let (items, notes) =
+        pages.map_err(|_| format!("the server did not list its tools within {limit:?}"))??;
+    let mut listing = Listing {
+        notes,
+        ..Listing::default()
+    };
+    let mut names = HashSet::new();
+    for item in items {
+        let refuse = |name: &str, reason: &str| RefusedTool {
+            source: shorten(name, 100).into_owned(),
+            reason: reason.to_owned(),
+        };
+        let Value::Object(mut tool) = item else {
+            listing.refused.push(refuse("", "it is not an object"));
+            continue;
+        };
+        let name = match tool.get("name").and_then(Value::as_str) {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => {
+                listing.refused.push(refuse("", "it has no name"));
+                continue;
+            }
+        };
+        if name.len() > MAX_NAME {
+            listing.refused.push(refuse(&name, "its name is too long"));
+        } else if !names.insert(name.clone()) {
+            listing
+                .refused
+                .push(refuse(&name, "another tool has its name"));
+        } else {
+            // Not part of what models see, and possibly large.
+            tool.remove("icons");
+            tool.remove("_meta");
+            let pin = Pin::of(&tool);
+            listing.tools.push(Listed { name, tool, pin });
+        }
+    }
+    Ok(listing)
+}
+
+async fn pages(
+    live: &Live,
+    settings: &Settings,
+    secrets: &Secrets,
+) -> Result<(Vec<Value>, Vec<String>), String> {
+    let mut tools = Vec::new();
+    let mut notes = Vec::new();
+    let mut cursor = None;
+    let mut seen = HashSet::new();
+    let mut bytes = 0;
+    for page_number in 1.. {
+        let (mut page, next) = match page(live, settings, cursor).await {
+            Ok(page) => page,
+            Err(RequestError::Service(ServiceError::McpError(error)))
+                if error.code == ErrorCode::METHOD_NOT_FOUND && page_number == 1 =>
+            {
+                notes.push("the server has no tools".into());
+                break;
+            }
+            Err(error) => {
+                let text = describe(&error, secrets);
+                return Err(format!("the tools can't be listed: {text}"));
+            }
+        };
+        let room = settings.max_tools - tools.len();
+        let surplus = page.len().saturating_sub(room);
+        page.truncate(room);
+        bytes += page.iter().map(size).sum::<usize>();
+        tools.append(&mut page);
+        let mut stop = |reason: String| notes.push(format!("{reason}; the rest was left out"));
+        if surplus > 0 {
+            stop(format!(
+                "the server lists more than {} tools",
+                settings.max_tools
+            ));
+        } else if next.is_none() {
+            break;
+        } else if bytes > settings.max_message {
+            stop(format!(
+                "the list is longer than {} bytes",
+                settings.max_message
+            ));
+        } else if !seen.insert(digest(next.as_deref().unwrap_or_default().as_bytes())) {
+            stop("the server lists the same page again".into());
+        } else if page_number == MAX_PAGES {
+            stop(format!("the server lists more than {MAX_PAGES} pages"));
+        } else {
+            cursor = next;
+            continue;
+        }
+        break;
+    }
+    Ok((tools, notes))
+}
+
+/// Reads one page, and the cursor of the next.
+async fn page(
+    live: &Live,
+    settings: &Settings,
+    cursor: Option<String>,
+) -> Result<(Vec<Value>, Option<String>), RequestError> {
+    let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+    let mut request = ListToolsRequest::default();
+    request.params = params;
+    let (carried, events) = Request::new(None);
+    let request = ClientRequest::ListToolsRequest(request);
+    // Not by `Peer::list_tools`, which has a cache and rejects a page for one invalid tool.
+    let result = send(live, request, carried, events, settings.list_timeout).await?;
+    let unexpected = || RequestError::Service(ServiceError::UnexpectedResponse);
+    match result {
+        ServerResult::ListToolsResult(page) => {
+            let tools = page.tools.into_iter().map(serde_json::to_value);
+            let tools = tools.collect::<Result<_, _>>().map_err(|_| unexpected())?;
+            Ok((tools, page.next_cursor))
+        }
+        ServerResult::CustomResult(result) => {
+            let Value::Object(mut page) = result.0 else {
+                return Err(unexpected());
+            };
+            let Some(Value::Array(tools)) = page.remove("tools") else {
+                return Err(unexpected());
+            };
+            let next = page.get("nextCursor").and_then(Value::as_str);
+            Ok((tools, next.map(str::to_owned)))
+        }
+        _ => Err(unexpected()),
+    }
+}
+
+/// Returns about as many bytes as the JSON text of a value has.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(key, value)| key.len() + 4 + size(value));
+            members.sum::<usize>() + 2
+        }
+    }
+}
+
+/// Returns the SHA-256 of bytes, as `sha256:` and hexadecimal digits.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    let mut text = String::from("sha256:");
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

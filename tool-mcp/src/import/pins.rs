@@ -1,0 +1,186 @@
+//! Keeps the hashes of accepted tools in a file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::listing::digest;
+
+/// The hashes of what a server says about a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pin {
+    /// Of the title and the description.
+    description: String,
+    parameters: String,
+    output: String,
+    annotations: String,
+}
+
+impl Pin {
+    pub(super) fn of(tool: &Map<String, Value>) -> Pin {
+        let hash = |keys: &[&str]| {
+            let mut text = String::new();
+            for key in keys {
+                write_sorted(tool.get(*key).unwrap_or(&Value::Null), &mut text);
+                text.push('\n');
+            }
+            digest(text.as_bytes())
+        };
+        Pin {
+            description: hash(&["title", "description"]),
+            parameters: hash(&["inputSchema"]),
+            output: hash(&["outputSchema"]),
+            annotations: hash(&["annotations"]),
+        }
+    }
+
+    /// Returns what differs.
+    pub(super) fn changes(&self, new: &Pin) -> Vec<&'static str> {
+        let pairs = [
+            ("description", &self.description, &new.description),
+            ("parameters", &self.parameters, &new.parameters),
+            ("output", &self.output, &new.output),
+            ("annotations", &self.annotations, &new.annotations),
+        ];
+        let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
+        changed.map(|(name, _, _)| name).collect()
+    }
+}
+
+/// Writes JSON text with sorted keys, which does not depend on the order that a server happens to use.
+fn write_sorted(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_sorted(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members.iter().collect();
+            out.push('{');
+            for (key, value) in members {
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_sorted(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        value => out.push_str(&value.to_string()),
+    }
+}
+
+/// The file: the accepted tools of one server, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pins {
+    pub(super) tools: BTreeMap<String, Pin>,
+}
+
+impl Pins {
+    /// Reads the file. `None` if there is none.
+    pub(super) fn read(path: &Path) -> Result<Option<Pins>, String> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("can't read {}: {error}", path.display())),
+        };
+        let pins = serde_json::from_slice(&text);
+        // Not treated as missing: then all tools would be accepted.
+        pins.map(Some).map_err(|error| {
+            format!(
+                "{} is not a file of accepted tools: {error}",
+                path.display()
+            )
+        })
+    }
+
+    /// Writes the file. Readers see the old file or the new one.
+    pub(super) fn write(&self, path: &Path) -> Result<(), String> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.{number}.new", std::process::id()));
+        let new = path.with_file_name(name);
+        let write = || {
+            let mut file = File::create_new(&new)?;
+            let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+            text.push(b'\n');
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&new, path)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&new);
+            format!("can't write {}: {error}", path.display())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pin(tool: Value) -> Pin {
+        Pin::of(tool.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_order_of_keys_and_unknown_members_do_not_matter() {
+        let one = pin(json!({"description": "d", "inputSchema": {"a": 1, "b": [1, 2]}}));
+        let other = pin(json!({"inputSchema": {"b": [1, 2], "a": 1}, "description": "d", "x": 1}));
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn each_change_is_named() {
+        let tool = json!({"description": "d", "inputSchema": {"a": [1, 2]}});
+        for (change, name) in [
+            (json!({"description": "e"}), "description"),
+            (json!({"title": "t"}), "description"),
+            (json!({"inputSchema": {"a": [2, 1]}}), "parameters"),
+            (json!({"inputSchema": {"a": ["1", 2]}}), "parameters"),
+            (json!({"outputSchema": {}}), "output"),
+            (
+                json!({"annotations": {"readOnlyHint": true}}),
+                "annotations",
+            ),
+        ] {
+            let mut changed = tool.clone();
+            for (key, value) in change.as_object().unwrap() {
+                changed[key] = value.clone();
+            }
+            assert_eq!(pin(tool.clone()).changes(&pin(changed)), [name], "{change}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error() {
+        let directory = std::env::temp_dir().join(format!("tool-mcp-pins-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("pins.json");
+        assert_eq!(Pins::read(&path).unwrap(), None);
+        let mut pins = Pins::default();
+        pins.tools.insert("a".into(), pin(json!({})));
+        pins.write(&path).unwrap();
+        pins.write(&path).unwrap();
+        assert_eq!(Pins::read(&path).unwrap(), Some(pins));
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        for text in ["", "{", "{}", r#"{"tools":{"a":{}}}"#] {
+            fs::write(&path, text).unwrap();
+            assert!(Pins::read(&path).is_err(), "{text}");
+        }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

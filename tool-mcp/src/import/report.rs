@@ -1,0 +1,122 @@
+//! [`Report`]: what became of the tools of a server.
+
+use std::fmt;
+
+use tool_core::{Annotations, Repair};
+
+use super::pins::Pin;
+
+/// What became of the tools of a server; see [`Import::report`](crate::Import::report). Displays as lines
+/// for a person.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// The name and the version that the server states.
+    pub server: Option<(String, String)>,
+    /// The version of the protocol.
+    pub protocol: String,
+    /// The tools that were added, in the order of the server.
+    pub taken: Vec<TakenTool>,
+    /// The tools that can't be added.
+    pub refused: Vec<RefusedTool>,
+    /// The tools that wait until a person [accepts](crate::Import::accept) them.
+    pub held: Vec<HeldTool>,
+    /// What else is worth knowing, such as that the server lists more tools than the limit.
+    pub notes: Vec<String>,
+}
+
+/// A tool that was added.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TakenTool {
+    /// The name in the registry. The registry adds a suffix if another tool has it.
+    pub name: String,
+    /// The name at the server.
+    pub source: String,
+    /// What was changed so that every provider accepts the tool.
+    pub repairs: Vec<Repair>,
+    /// What the server says about the effects of the tool. It counts only with
+    /// [`trust_annotations`](crate::ImportBuilder::trust_annotations).
+    pub claims: Annotations,
+}
+
+/// A tool that can't be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedTool {
+    /// The name at the server.
+    pub source: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// A tool that changed since it was accepted, or that is new; see
+/// [`ImportBuilder::pin`](crate::ImportBuilder::pin).
+#[derive(Clone, Debug)]
+pub struct HeldTool {
+    pub(super) source: String,
+    pub(super) changes: Vec<&'static str>,
+    pub(super) listed: serde_json::Value,
+    pub(super) pin: Pin,
+}
+
+impl HeldTool {
+    /// Returns the name at the server.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns what changed: `description`, `parameters`, `output`, `annotations`. Empty if the tool is
+    /// new.
+    pub fn changes(&self) -> &[&'static str] {
+        &self.changes
+    }
+
+    /// Returns the tool as the server lists it now, for the person who decides.
+    pub fn listed(&self) -> &serde_json::Value {
+        &self.listed
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.server {
+            Some((name, version)) => {
+                write!(f, "{} {}", name.escape_debug(), version.escape_debug())?
+            }
+            None => f.write_str("unnamed server")?,
+        }
+        write!(
+            f,
+            " (protocol {}): {} tools taken, {} refused, {} held back",
+            self.protocol.escape_debug(),
+            self.taken.len(),
+            self.refused.len(),
+            self.held.len()
+        )?;
+        for tool in &self.taken {
+            write!(f, "\n  {}", tool.name)?;
+            if !tool.repairs.is_empty() {
+                f.write_str(", repaired:")?;
+            }
+            for repair in &tool.repairs {
+                write!(f, "\n    {repair}")?;
+            }
+        }
+        for tool in &self.refused {
+            let name = tool.source.escape_debug();
+            write!(f, "\n  {name} refused: {}", tool.reason)?;
+        }
+        for tool in &self.held {
+            let name = tool.source.escape_debug();
+            match &*tool.changes {
+                [] => write!(f, "\n  {name} held back: it is new")?,
+                changes => write!(f, "\n  {name} held back: changed {}", changes.join(", "))?,
+            }
+        }
+        for note in &self.notes {
+            write!(f, "\n  note: {note}")?;
+        }
+        Ok(())
+    }
+}

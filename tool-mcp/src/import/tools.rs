@@ -1,0 +1,291 @@
+//! Puts the tools of a server into a registry.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_core::{Annotations, DynamicTool, Registry, ToolEntry};
+
+use super::call::{Target, call};
+use super::connection::Live;
+use super::listing::{Listed, Listing};
+use super::pins::{Pin, Pins};
+use super::secrets::shorten;
+use super::{HeldTool, ImportError, ImportErrorKind, RefusedTool, Report, Shared, TakenTool};
+
+/// The tools of a server, as last listed.
+pub(super) struct Toolbox {
+    pub(super) shared: Arc<Shared>,
+    pub(super) listing: Listing,
+    /// By the name at the server. A tool that did not change keeps its entry.
+    built: HashMap<String, Built>,
+    /// What the server states about itself.
+    identity: (Option<(String, String)>, String),
+}
+
+#[derive(Clone)]
+struct Built {
+    pin: Pin,
+    tool: DynamicTool,
+}
+
+impl Toolbox {
+    pub(super) fn new(shared: Arc<Shared>) -> Toolbox {
+        Toolbox {
+            shared,
+            listing: Listing::default(),
+            built: HashMap::new(),
+            identity: Default::default(),
+        }
+    }
+
+    pub(super) fn set_listing(&mut self, live: &Live, listing: Listing) {
+        self.listing = listing;
+        self.identity = (live.server.clone(), live.protocol.clone());
+    }
+
+    /// Accepts a held tool, unless it has changed since.
+    pub(super) fn accept(&mut self, held: &HeldTool) -> Result<(), ImportError> {
+        let error = |text: String| Err(ImportError::new(ImportErrorKind::Pins, text));
+        let Some(path) = &self.shared.settings.pins else {
+            return error("the import has no file of accepted tools".into());
+        };
+        let name = &held.source;
+        let current = self.listing.tools.iter().find(|tool| tool.name == *name);
+        if current.is_none_or(|tool| tool.pin != held.pin) {
+            return error(format!("the tool {name:?} has changed again, or is gone"));
+        }
+        let mut pins = Pins::read(path)
+            .map_err(|text| ImportError::new(ImportErrorKind::Pins, text))?
+            .unwrap_or_default();
+        pins.tools.insert(name.clone(), held.pin.clone());
+        pins.write(path)
+            .map_err(|text| ImportError::new(ImportErrorKind::Pins, text))?;
+        self.apply()
+    }
+
+    /// Makes the registry have the tools of the listing, in one step, and publishes a report.
+    pub(super) fn apply(&mut self) -> Result<(), ImportError> {
+        let (server, protocol) = self.identity.clone();
+        let mut report = Report {
+            server,
+            protocol,
+            refused: self.listing.refused.clone(),
+            notes: self.listing.notes.clone(),
+            ..Report::default()
+        };
+        let accepted = self.accepted(&mut report)?;
+        let mut built = HashMap::new();
+        for listed in &self.listing.tools {
+            if let Some(pins) = &accepted
+                && pins.tools.get(&listed.name) != Some(&listed.pin)
+            {
+                report.held.push(held(listed, pins));
+                continue;
+            }
+            let before = self.built.get(&listed.name);
+            let tool = match before.filter(|built| built.pin == listed.pin) {
+                Some(built) => Ok(built.tool.clone()),
+                None => build(&self.shared, listed),
+            };
+            match tool {
+                Ok(tool) => {
+                    report.taken.push(taken(listed, &tool));
+                    let pin = listed.pin.clone();
+                    built.insert(listed.name.clone(), Built { pin, tool });
+                }
+                Err(reason) => report.refused.push(refused(listed, &reason)),
+            }
+        }
+        self.exchange(&mut built, &mut report)?;
+        self.built = built;
+        self.shared.publish(report);
+        Ok(())
+    }
+
+    /// Returns the accepted tools, all if the file does not exist yet.
+    fn accepted(&self, report: &mut Report) -> Result<Option<Pins>, ImportError> {
+        let Some(path) = &self.shared.settings.pins else {
+            return Ok(None);
+        };
+        let error = |text| ImportError::new(ImportErrorKind::Pins, text);
+        if let Some(pins) = Pins::read(path).map_err(error)? {
+            return Ok(Some(pins));
+        }
+        let tools = self.listing.tools.iter();
+        let pins = Pins {
+            tools: tools
+                .map(|tool| (tool.name.clone(), tool.pin.clone()))
+                .collect(),
+        };
+        pins.write(path).map_err(error)?;
+        let count = pins.tools.len();
+        report.notes.push(format!(
+            "{count} tools were accepted into {}",
+            path.display()
+        ));
+        Ok(Some(pins))
+    }
+
+    /// Replaces the tools in the registry. Leaves out those whose names are taken.
+    fn exchange(
+        &self,
+        built: &mut HashMap<String, Built>,
+        report: &mut Report,
+    ) -> Result<(), ImportError> {
+        let registry = &self.shared.registry;
+        loop {
+            let entries: HashMap<_, _> = built
+                .iter()
+                .map(|(name, built)| (name.clone(), ToolEntry::from(built.tool.clone())))
+                .collect();
+            let Err(error) = self.shared.replace_tools(registry, &entries) else {
+                return Ok(());
+            };
+            let taken: HashSet<_> = error.duplicate_names().map(str::to_owned).collect();
+            let prefix = &self.shared.settings.prefix;
+            let before = built.len();
+            for listed in &self.listing.tools {
+                let is_taken = built.get(&listed.name).is_some_and(|built| {
+                    taken.contains(&*built.tool.spec().name)
+                        || taken.contains(&format!("{prefix}{}", listed.name))
+                });
+                if is_taken {
+                    built.remove(&listed.name);
+                    report.taken.retain(|tool| tool.source != listed.name);
+                    let reason = "another tool of the registry has its name; use a prefix";
+                    report.refused.push(refused(listed, reason));
+                }
+            }
+            if built.len() == before {
+                let text = format!("the registry rejects the tools: {error}");
+                return Err(ImportError::new(ImportErrorKind::Registry, text));
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Replaces the tools of the import in the registry, unless the import was closed.
+    fn replace_tools(
+        &self,
+        registry: &Registry,
+        new: &HashMap<String, ToolEntry>,
+    ) -> Result<(), tool_core::RegistryError> {
+        let Some(old) = self.owned().clone() else {
+            return Ok(());
+        };
+        let is_kept = |entry: &ToolEntry, others: &HashMap<String, ToolEntry>, name: &str| {
+            let other = others.get(name);
+            other.is_some_and(|other| std::ptr::eq(other.spec(), entry.spec()))
+        };
+        let removed = old
+            .iter()
+            .filter(|(name, entry)| !is_kept(entry, new, name));
+        let removed: Vec<_> = removed.map(|(_, entry)| entry.clone()).collect();
+        let added = new
+            .iter()
+            .filter(|(name, entry)| !is_kept(entry, &old, name));
+        let added: Vec<_> = added.map(|(_, entry)| entry.clone()).collect();
+        if !removed.is_empty() || !added.is_empty() {
+            // Not under the lock: the listeners of the registry may close the import.
+            registry.exchange(&removed, added.iter().cloned())?;
+        }
+        let mut owned = self.owned();
+        match &mut *owned {
+            Some(owned) => owned.clone_from(new),
+            None => {
+                drop(owned);
+                // Closed in between, which removed the old tools.
+                let new: Vec<_> = new.values().cloned().collect();
+                let _ = registry.exchange(&new, []);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the tools of the import from the registry, for good.
+    pub(super) fn remove_tools(&self) {
+        let owned = self.owned().take();
+        if let Some(owned) = owned {
+            let tools: Vec<_> = owned.into_values().collect();
+            // A subset of valid tools is valid, so this never fails.
+            let _ = self.registry.exchange(&tools, []);
+        }
+    }
+}
+
+fn build(shared: &Arc<Shared>, listed: &Listed) -> Result<DynamicTool, String> {
+    let settings = &shared.settings;
+    let mut tool = listed.tool.clone();
+    tool.insert(
+        "name".into(),
+        format!("{}{}", settings.prefix, listed.name).into(),
+    );
+    if tool
+        .get("inputSchema")
+        .is_some_and(|schema| !schema.is_object())
+    {
+        return Err("its parameter schema is not an object".into());
+    }
+    let claims = if settings.trusts_annotations {
+        claims(listed)
+    } else {
+        tool.remove("annotations");
+        Annotations::default()
+    };
+    let mut builder = DynamicTool::from_mcp(&Value::Object(tool)).tags(settings.tags.clone());
+    if settings.trusts_annotations {
+        builder = builder.trust_annotations();
+    }
+    let target = Arc::new(Target {
+        shared: shared.clone(),
+        name: listed.name.clone(),
+        has_output_schema: listed
+            .tool
+            .get("outputSchema")
+            .is_some_and(|schema| !schema.is_null()),
+        is_repeatable: claims.read_only == Some(true) || claims.idempotent == Some(true),
+    });
+    let built = builder.build(move |arguments, context| call(target.clone(), arguments, context));
+    built.map_err(|error| {
+        let text = shared.secrets.redact(error.to_string());
+        shorten(&text, 1000).into_owned()
+    })
+}
+
+fn claims(listed: &Listed) -> Annotations {
+    let hints = &listed.tool.get("annotations").cloned().unwrap_or_default();
+    let mut claims = Annotations::default();
+    claims.read_only = hints["readOnlyHint"].as_bool();
+    claims.destructive = hints["destructiveHint"].as_bool();
+    claims.idempotent = hints["idempotentHint"].as_bool();
+    claims.open_world = hints["openWorldHint"].as_bool();
+    claims
+}
+
+fn taken(listed: &Listed, tool: &DynamicTool) -> TakenTool {
+    TakenTool {
+        name: tool.spec().name.to_string(),
+        source: listed.name.clone(),
+        repairs: tool.repairs().to_vec(),
+        claims: claims(listed),
+    }
+}
+
+fn refused(listed: &Listed, reason: &str) -> RefusedTool {
+    RefusedTool {
+        source: listed.name.clone(),
+        reason: reason.to_owned(),
+    }
+}
+
+fn held(listed: &Listed, pins: &Pins) -> HeldTool {
+    let old = pins.tools.get(&listed.name);
+    HeldTool {
+        source: listed.name.clone(),
+        changes: old.map_or_else(Vec::new, |old| old.changes(&listed.pin)),
+        listed: Value::Object(listed.tool.clone()),
+        pin: listed.pin.clone(),
+    }
+}

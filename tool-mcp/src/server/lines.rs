@@ -1,0 +1,317 @@
+//! Messages as lines: standard input and output, sockets.
+//!
+//! `rmcp` tries one kind of request after the other on a copy of each message. Nearly all messages are calls,
+//! so these are read here, in one pass. Their arguments stay text: they are decoded once, by the tool, and
+//! integers of more than 64 bits stay exact. All other messages are read by `rmcp`.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, GetExtensions,
+    InputResponses, JsonObject, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+};
+use rmcp::service::RoleServer;
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+
+/// The longest message, as with `rmcp`. A longer one is dropped.
+const LONGEST: usize = 16 << 20;
+
+const CALL: &str = "tools/call";
+
+/// The arguments of a call as JSON text, in the extensions of its request.
+#[derive(Clone)]
+pub(super) struct RawArguments(pub(super) String);
+
+type Sending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+pub(super) struct LineTransport<R, W> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+    /// The length of the longest message.
+    longest: usize,
+    /// Set while the rest of a line that is too long is skipped.
+    skips: bool,
+    output: Arc<Mutex<Option<W>>>,
+    /// The response to a bad message. Kept here, because `receive` may be dropped and called again.
+    pending: Option<Sending>,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
+    pub(super) fn new(input: R, output: W) -> LineTransport<R, W> {
+        LineTransport {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            longest: LONGEST,
+            skips: false,
+            output: Arc::new(Mutex::new(Some(output))),
+            pending: None,
+        }
+    }
+
+    /// Reads a line into `self.line`. Returns `false` at the end of the input. Can be dropped at any time: what
+    /// was read so far is kept.
+    async fn read_line(&mut self) -> io::Result<bool> {
+        loop {
+            let available = self.input.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(false);
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.map_or(available.len(), |at| at + 1);
+            if self.line.len() + taken > self.longest {
+                tracing::error!("dropped a message of more than {} bytes", self.longest);
+                self.line = Vec::new();
+                self.skips = true;
+            }
+            if !self.skips {
+                self.line.extend_from_slice(&available[..taken]);
+            }
+            self.input.consume(taken);
+            if newline.is_some() {
+                if !std::mem::take(&mut self.skips) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn sending(&self, message: &ServerJsonRpcMessage) -> Sending {
+        let output = self.output.clone();
+        let line = serde_json::to_vec(message).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        Box::pin(async move {
+            let line = line?;
+            let mut output = output.lock().await;
+            let Some(output) = output.as_mut() else {
+                return Err(io::ErrorKind::NotConnected.into());
+            };
+            output.write_all(&line).await?;
+            output.flush().await
+        })
+    }
+}
+
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.sending(&message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(pending) = &mut self.pending {
+                let sent = pending.await;
+                self.pending = None;
+                sent.ok()?;
+            }
+            match self.read_line().await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    tracing::error!(%error, "can't read messages");
+                    return None;
+                }
+            }
+            let message = read(&self.line);
+            self.line.clear();
+            match message {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(error) => {
+                    let message = ServerJsonRpcMessage::error(error, None);
+                    self.pending = Some(self.sending(&message));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.take();
+        Ok(())
+    }
+}
+
+/// Reads a message. Returns `None` for a line without one.
+fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ErrorData> {
+    // JSON may start with a byte order mark (RFC 8259, section 8.1).
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if let Some(message) = read_call(line) {
+        return Ok(Some(message));
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Ok(Some(message)),
+        // Whoever echoes the response to what is not JSON gets another one. Other implementations ignore it
+        // too.
+        Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => {
+            tracing::debug!(%error, "ignored a message that is not JSON");
+            Ok(None)
+        }
+        Err(error) => {
+            tracing::debug!(%error, "rejected a message");
+            Err(ErrorData::invalid_request("Invalid request", None))
+        }
+    }
+}
+
+/// A call, as most clients write it. Anything else is read by `rmcp`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallLine<'l> {
+    jsonrpc: &'l str,
+    id: RequestId,
+    method: &'l str,
+    #[serde(borrow)]
+    params: CallParams<'l>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams<'l> {
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'l RawValue>,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
+    input_responses: Option<InputResponses>,
+    request_state: Option<String>,
+}
+
+fn read_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+    let CallLine {
+        jsonrpc,
+        id,
+        method,
+        params,
+    } = serde_json::from_slice(line).ok()?;
+    if jsonrpc != "2.0" || method != CALL {
+        return None;
+    }
+    let arguments = match params.arguments.map(RawValue::get) {
+        Some(object) if object.starts_with('{') => Some(object.to_owned()),
+        Some(_) => return None,
+        None => None,
+    };
+    let mut call = CallToolRequestParams::new(params.name);
+    call.input_responses = params.input_responses;
+    call.request_state = params.request_state;
+    let mut request = CallToolRequest::new(call);
+    let extensions = request.extensions_mut();
+    if let Some(meta) = params.meta {
+        extensions.insert(RequestMetaObject::from(meta));
+    }
+    if let Some(arguments) = arguments {
+        extensions.insert(RawArguments(arguments));
+    }
+    let request = ClientRequest::CallToolRequest(request);
+    Some(ClientJsonRpcMessage::request(request, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a message as `rmcp` would have read it.
+    fn with_arguments(mut message: ClientJsonRpcMessage) -> ClientJsonRpcMessage {
+        if let ClientJsonRpcMessage::Request(request) = &mut message
+            && let ClientRequest::CallToolRequest(call) = &mut request.request
+            && let Some(RawArguments(text)) = call.extensions.remove()
+        {
+            call.params.arguments = serde_json::from_str(&text).unwrap();
+        }
+        message
+    }
+
+    #[test]
+    fn calls_are_read_as_rmcp_reads_them() {
+        let mut fast = 0;
+        for line in [
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":{"b":3,"a":[{}]}}}"#,
+            r#"{"method":"tools/call","params":{"name":"a\u0064d"},"id":"x","jsonrpc":"2.0"}"#,
+            r#" {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":null,"_meta":{"progressToken":3}}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","extra":1,"requestState":"s","inputResponses":{"k":{"action":"accept"}}}}"#,
+            // Not calls, or not quite.
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add"},"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":[]}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#,
+            r#"{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{"name":"add"}}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"add"}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"add"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            "[]",
+            "{",
+        ] {
+            let text = |message: ClientJsonRpcMessage| format!("{message:?}");
+            fast += usize::from(read_call(line.trim().as_bytes()).is_some());
+            let ours = read(line.as_bytes()).ok().flatten().map(with_arguments);
+            let theirs = serde_json::from_str(line).ok();
+            assert_eq!(ours.map(text), theirs.map(text), "{line}");
+        }
+        assert_eq!(fast, 4);
+    }
+
+    #[tokio::test]
+    async fn lines_are_read_whole_and_bad_ones_do_not_end_the_connection() {
+        let (near, far) = tokio::io::duplex(8);
+        let (input, output) = tokio::io::split(far);
+        let mut transport = LineTransport::new(input, output);
+        transport.longest = 100;
+        let (mut reading, mut writing) = tokio::io::split(near);
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let mut text = format!("\r\n{{\n\u{feff}{ping}\r\n5\n");
+        text.push_str(&"x".repeat(101));
+        text.push('\n');
+        text.push_str(ping);
+        text.push('\n');
+        text.push_str("{\"jsonrpc\"");
+        let writer = tokio::spawn(async move { writing.write_all(text.as_bytes()).await });
+        let reader = tokio::spawn(async move {
+            let mut line = String::new();
+            BufReader::new(&mut reading)
+                .read_line(&mut line)
+                .await
+                .unwrap();
+            line
+        });
+        for _ in 0..2 {
+            // Dropped and called again, like in a `select!`.
+            let message = loop {
+                tokio::select! {
+                    biased;
+                    () = tokio::task::yield_now() => {}
+                    message = transport.receive() => break message,
+                }
+            };
+            let message = serde_json::to_string(&message.unwrap()).unwrap();
+            assert_eq!(message, ping);
+        }
+        writer.await.unwrap().unwrap();
+        // The line of the number.
+        let response = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"}}"#;
+        assert_eq!(reader.await.unwrap().trim(), response);
+        assert!(transport.receive().await.is_none());
+    }
+}

@@ -1,0 +1,166 @@
+//! Serves tools over HTTP.
+
+mod support;
+
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::{ClientServiceExt, model::ClientCapabilities};
+use serde_json::json;
+use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, in_time, text};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tool_core::elicit::{Elicit, ElicitError};
+use tool_core::{CallContext, Progress, Registry, tool, tools};
+use tool_mcp::Server;
+use tool_mcp::server::http::HttpConfig;
+
+/// Adds two numbers.
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Reports progress.
+#[tool]
+fn count(to: u32, call: &CallContext) -> u32 {
+    for done in 1..=to {
+        call.report(&Progress::of(done.into(), to.into()));
+    }
+    to
+}
+
+/// Asks for a colour.
+#[tool]
+async fn paint(call: &CallContext) -> Result<String, ElicitError> {
+    let answer = call.elicit("go", Elicit::confirm("Paint?")).await?;
+    Ok(format!("{answer:?}"))
+}
+
+fn registry() -> Registry {
+    let tools = tools![add, count, paint];
+    Registry::builder().tools(tools).build().unwrap()
+}
+
+/// Starts a server. Returns its address.
+async fn serve(server: Server, config: HttpConfig) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(server.serve(listener, config));
+    address
+}
+
+async fn connect(
+    address: std::net::SocketAddr,
+    lifecycle: Lifecycle,
+    client: TestClient,
+) -> Running {
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
+    client
+        .serve_with_lifecycle(transport, lifecycle.mode())
+        .await
+        .expect("the client connects")
+}
+
+#[tokio::test]
+async fn tools_are_listed_and_called_over_http() {
+    let registry = registry();
+    let address = serve(Server::new(registry.clone()), HttpConfig::default()).await;
+    for lifecycle in BOTH {
+        let handler = TestClient::answering([Answer::Decline]);
+        let client = connect(address, lifecycle, handler.clone()).await;
+        assert_eq!(client.list_all_tools().await.unwrap().len(), 3);
+        assert_eq!(text(&client, "add", json!({"a": 2, "b": 3})).await, "5");
+        assert_eq!(text(&client, "count", json!({"to": 50})).await, "50");
+        let mut seen = handler.progress.lock().unwrap().clone();
+        seen.sort_by(f64::total_cmp);
+        assert_eq!(seen, (1..=50).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(text(&client, "paint", json!({})).await, "Declined");
+        if lifecycle == Lifecycle::Modern {
+            let filter = rmcp::model::SubscriptionFilter::builder()
+                .tools_list_changed()
+                .build();
+            let mut subscription = in_time(client.listen(filter)).await.unwrap();
+            registry.remove("count");
+            assert!(in_time(subscription.next()).await.unwrap().is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_legacy_client_is_notified_over_http() {
+    let registry = registry();
+    let address = serve(Server::new(registry.clone()), HttpConfig::default()).await;
+    let handler = TestClient::default();
+    let client = connect(address, Lifecycle::Legacy, handler.clone()).await;
+    // The stream of notifications is open once the server has answered.
+    client.list_all_tools().await.unwrap();
+    registry.remove("count");
+    in_time(handler.changes.notified()).await;
+}
+
+#[tokio::test]
+async fn a_legacy_client_without_a_session_can_not_be_asked() {
+    let mut config = HttpConfig::default();
+    config.sessions = false;
+    let address = serve(Server::new(registry()), config).await;
+    let client = connect(address, Lifecycle::Legacy, TestClient::default()).await;
+    assert_eq!(text(&client, "add", json!({"a": 2, "b": 3})).await, "5");
+    let result = call(&client, "paint", json!({})).await;
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("the user can't be asked: the client has no session"),
+        "{text}"
+    );
+    // A modern client needs no session.
+    let handler = TestClient::answering([Answer::Decline]);
+    let client = connect(address, Lifecycle::Modern, handler).await;
+    assert_eq!(support::text(&client, "paint", json!({})).await, "Declined");
+    let handler = TestClient {
+        capabilities: ClientCapabilities::default(),
+        ..TestClient::default()
+    };
+    let client = connect(address, Lifecycle::Modern, handler).await;
+    assert_eq!(
+        call(&client, "paint", json!({})).await["error"]["code"],
+        -32021
+    );
+}
+
+/// Sends a request as text. Returns the first line of the response.
+async fn status(address: std::net::SocketAddr, headers: &str) -> String {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\n{headers}Content-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    in_time(stream.read_to_string(&mut response)).await.unwrap();
+    response.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_kept_out() {
+    let mut config = HttpConfig::default();
+    config.sessions = false;
+    config.origins = vec!["https://app.example.com:443".into()];
+    let address = serve(Server::new(registry()), config).await;
+    let ok = "HTTP/1.1 200 OK";
+    let forbidden = "HTTP/1.1 403 Forbidden";
+    for (headers, expected) in [
+        ("Host: localhost\r\n", ok),
+        ("Host: evil.example.com\r\n", forbidden),
+        (
+            "Host: localhost\r\nOrigin: https://evil.example.com\r\n",
+            forbidden,
+        ),
+        ("Host: localhost\r\nOrigin: null\r\n", forbidden),
+        ("Host: localhost\r\nOrigin: https://app.example.com\r\n", ok),
+    ] {
+        assert_eq!(status(address, headers).await, expected, "{headers}");
+    }
+    let address = serve(Server::new(registry()), HttpConfig::default()).await;
+    let headers = "Host: localhost\r\nOrigin: http://localhost\r\n";
+    assert_eq!(status(address, headers).await, forbidden);
+}

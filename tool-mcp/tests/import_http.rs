@@ -1,0 +1,256 @@
+//! Imports the tools of a server over HTTP.
+#![cfg(feature = "client-http")]
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tool_core::{CallContext, Progress, Registry, ToolCall, ToolResult, tool, tools};
+use tool_mcp::server::http::HttpConfig;
+use tool_mcp::{Import, ImportErrorKind, Protocol, Server};
+
+const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
+
+/// Adds two numbers.
+#[tool]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Reports progress.
+#[tool]
+fn count(to: u32, call: &CallContext) -> u32 {
+    for done in 1..=to {
+        call.report(&Progress::of(done.into(), to.into()));
+    }
+    to
+}
+
+/// Rolls a die.
+#[tool]
+fn roll_die() -> u8 {
+    4
+}
+
+async fn serve(registry: &Registry, address: &str) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new(registry.clone());
+    let task = tokio::spawn(async move {
+        let _ = server.serve(listener, HttpConfig::default()).await;
+    });
+    (address, task)
+}
+
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), future)
+        .await
+        .expect("nothing happened for a minute")
+}
+
+async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
+    in_time(registry.call(ToolCall::new("call_1", name, arguments))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_are_imported_and_called() {
+    for protocol in [Protocol::Newest, BOTH[0], BOTH[1]] {
+        let server = Registry::builder()
+            .tools(tools![add, count])
+            .build()
+            .unwrap();
+        let (address, _server) = serve(&server, "127.0.0.1:0").await;
+        let registry = Registry::new();
+        let import = Import::http(format!("http://{address}/mcp")).protocol(protocol);
+        let import = in_time(import.connect(&registry)).await.unwrap();
+        assert_eq!(import.report().taken.len(), 2);
+        assert_eq!(
+            run(&registry, "add", json!({"a": 2, "b": 3}))
+                .await
+                .content(),
+            "5"
+        );
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = seen.clone();
+        let call = ToolCall::new("call_2", "count", json!({"to": 5}));
+        let call = call.on_progress(move |progress| sink.lock().unwrap().push(progress.done));
+        assert_eq!(in_time(registry.call(call)).await.content(), "5");
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [1.0, 2.0, 3.0, 4.0, 5.0],
+            "{protocol:?}"
+        );
+        // Changes.
+        server.add(tools![roll_die]).unwrap();
+        in_time(async {
+            while registry.get("roll_die").is_none() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+        in_time(import.close()).await;
+        assert!(registry.is_empty());
+    }
+}
+
+/// Answers each request with one response, and notes what it received.
+async fn answering(response: String) -> (SocketAddr, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let received = Arc::new(Mutex::new(String::new()));
+    let sink = received.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (sink, response) = (sink.clone(), response.clone());
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 65536];
+                let length = stream.read(&mut bytes).await.unwrap_or(0);
+                sink.lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&bytes[..length]));
+                let _ = stream.write_all(response.as_bytes()).await;
+                let _: std::io::Result<()> = stream.shutdown().await;
+            });
+        }
+    });
+    (address, received)
+}
+
+/// Collects what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn secrets_reach_no_error_no_log_and_no_other_host() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _subscriber = tracing::subscriber::set_default(subscriber);
+
+    let (elsewhere, elsewhere_received) = answering("HTTP/1.1 500 Oops\r\n\r\n".into()).await;
+    let body = "401: bad token tok-5f2c-9a77, key key-88-99, query qry-11-22";
+    let length = body.len();
+    let responses = [
+        (
+            format!(
+                "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\ncontent-length: {length}\r\n\r\n{body}"
+            ),
+            Some(ImportErrorKind::Unauthorized),
+        ),
+        (
+            format!(
+                "HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\r\n{body}"
+            ),
+            None,
+        ),
+        (
+            format!("HTTP/1.1 500 Oops\r\ncontent-length: {length}\r\n\r\n{body}"),
+            None,
+        ),
+        (
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            ),
+            None,
+        ),
+        (
+            format!(
+                "HTTP/1.1 307 Elsewhere\r\nlocation: http://{elsewhere}/mcp\r\ncontent-length: 0\r\n\r\n"
+            ),
+            None,
+        ),
+        // The connection is closed without an answer.
+        (String::new(), None),
+    ];
+    let mut texts = Vec::new();
+    for (response, kind) in responses {
+        let (address, received) = answering(response).await;
+        let url = format!("http://{address}/mcp?key=qry-11-22");
+        let import = Import::http(url)
+            .bearer("tok-5f2c-9a77")
+            .header("x-api-key", "key-88-99");
+        texts.push(format!("{import:?} {import:#?}"));
+        let error = in_time(import.connect(&Registry::new())).await.unwrap_err();
+        if let Some(kind) = kind {
+            assert_eq!(error.kind(), kind, "{error}");
+        }
+        texts.push(format!("{error} {error:?}"));
+        let received = received.lock().unwrap();
+        assert!(
+            received.contains("authorization: Bearer tok-5f2c-9a77"),
+            "{received}"
+        );
+        assert!(received.contains("x-api-key: key-88-99") && received.contains("qry-11-22"));
+    }
+    assert_eq!(*elsewhere_received.lock().unwrap(), "");
+    // No server at all.
+    let import = Import::http("http://user:pwd-33-44@127.0.0.1:1/mcp?key=qry-11-22");
+    let error = in_time(import.connect(&Registry::new())).await.unwrap_err();
+    texts.push(format!("{error} {error:?}"));
+    let import = Import::http("no url with qry-11-22").bearer("tok\n-5f2c-9a77");
+    let error = in_time(import.connect(&Registry::new())).await.unwrap_err();
+    assert_eq!(error.kind(), ImportErrorKind::Start);
+    texts.push(format!("{error} {error:?}"));
+    texts.push(String::from_utf8(log.0.lock().unwrap().clone()).unwrap());
+    for text in texts {
+        for secret in ["5f2c-9a77", "key-88-99", "qry-11-22", "pwd-33-44"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_gone_is_a_retryable_error() {
+    for protocol in BOTH {
+        let server = Registry::builder().tools(tools![add]).build().unwrap();
+        // A proxy, which can be cut.
+        let (address, task) = serve(&server, "127.0.0.1:0").await;
+        let registry = Registry::new();
+        let import = Import::http(format!("http://{address}/mcp")).protocol(protocol);
+        let _import = in_time(import.connect(&registry)).await.unwrap();
+        task.abort();
+        let _ = task.await;
+        // Connections that are open may be served to their end.
+        let is_gone = async || TcpStream::connect(address).await.is_err();
+        in_time(async {
+            while !is_gone().await {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+        let mut result = run(&registry, "add", json!({"a": 2, "b": 3})).await;
+        for _ in 0..10 {
+            if result.is_error() {
+                break;
+            }
+            result = run(&registry, "add", json!({"a": 2, "b": 3})).await;
+        }
+        if let Some(error) = result.error() {
+            assert!(error.is_retryable(), "{error}");
+            assert!(!error.message().contains("http://"), "{error}");
+        }
+        // It comes back.
+        let (_, _task) = serve(&server, &address.to_string()).await;
+        let result = run(&registry, "add", json!({"a": 2, "b": 3})).await;
+        assert_eq!(result.content(), "5", "{protocol:?}");
+    }
+}
