@@ -30,7 +30,7 @@ pub(crate) fn probe() -> Report {
 /// What the starts of a sandbox share.
 pub(crate) struct Shared {
     policy: Policy,
-    /// The layers that are layers.
+    /// The layers that are used.
     kernel: Report,
     interpreter: Interpreter,
     filters: Filters,
@@ -206,7 +206,7 @@ impl Interpreter {
         };
         match wrong {
             Some(what) => Err(Error::Interpreter(format!(
-                "`{}` can't be layers: {what}",
+                "`{}` can't be used: {what}",
                 python.display()
             ))),
             None => Ok(found),
