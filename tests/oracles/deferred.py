@@ -28,7 +28,13 @@ def check(dialect, what, kind, value):
 
 
 def anthropic(name, case):
-    from anthropic.types import Message, MessageParam, ToolParam, ToolUnionParam
+    from anthropic.types import (
+        ContentBlockParam,
+        Message,
+        MessageParam,
+        ToolParam,
+        ToolUnionParam,
+    )
     from anthropic.types.tool_search_tool_result_block import ToolSearchToolResultBlock
 
     for tool in case["tools"]:
@@ -42,8 +48,6 @@ def anthropic(name, case):
     for message in case["follow_up"]:
         check(name, "follow-up", MessageParam, message)
         # An iterable is validated only when it is read.
-        from anthropic.types import ContentBlockParam
-
         for block in message["content"]:
             check(name, block["type"], ContentBlockParam, block)
 
@@ -52,8 +56,8 @@ def openai(name, case):
     from openai.types.responses import (
         FunctionToolParam,
         NamespaceToolParam,
-        Response,
         ResponseInputItemParam,
+        ResponseOutputItem,
         ToolSearchToolParam,
     )
     from openai.types.responses.namespace_tool_param import ToolFunction
@@ -67,10 +71,7 @@ def openai(name, case):
         check(name, tool["type"], kinds[tool["type"]], tool)
         for function in tool.get("tools", []):
             check(name, function["name"], ToolFunction, function)
-            # The dictionary has no keys for the functional part of its definition.
     for item in case["response"]["output"]:
-        from openai.types.responses import ResponseOutputItem
-
         check(name, item["type"], ResponseOutputItem, item)
     for item in case["follow_up"]:
         check(name, "follow-up", ResponseInputItemParam, item)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, StreamEvent, XAi,
+    OpenAiResponses, StreamEvent, ToolChoice, XAi,
 };
 use tool_core::run::{Run, Step};
 use tool_core::{
@@ -127,6 +127,60 @@ fn openai_gets_groups_as_namespaces() {
             .iter()
             .all(|tool| tool["defer_loading"] == true && tool["strict"] == false)
     );
+}
+
+/// A cache mark is behind the tools that are listed: the API rejects a deferred tool with one.
+#[test]
+fn a_request_marks_and_names_listed_tools() {
+    let registry = registry();
+    let request = registry
+        .request(&Anthropic::default())
+        .cached()
+        .build()
+        .unwrap();
+    let tools: Vec<Value> = serde_json::from_str(request.tools().as_str()).unwrap();
+    let marked = tools
+        .iter()
+        .filter(|tool| tool.get("cache_control").is_some());
+    let marked: Vec<_> = marked.map(|tool| &tool["name"]).collect();
+    assert_eq!(marked, ["tool_search_tool_bm25"]);
+    assert_eq!(tools.len(), 5);
+
+    let openai = OpenAiResponses::default();
+    let choice = |name: &str| {
+        registry
+            .request(&openai)
+            .choice(ToolChoice::tool(name))
+            .build()
+    };
+    let request = choice("get_forecast").unwrap();
+    assert!(!request.fields().contains_key("tool_choice"));
+    assert!(
+        request.notes()[0].contains("get_forecast, which is deferred"),
+        "{:?}",
+        request.notes()
+    );
+    assert!(
+        choice("roll_die")
+            .unwrap()
+            .fields()
+            .contains_key("tool_choice")
+    );
+
+    let chat = registry
+        .request(&OpenAiChat::default())
+        .only(["call_tool"])
+        .build()
+        .unwrap();
+    assert_eq!(
+        chat.tools().as_str(),
+        registry.render(&OpenAiChat::default()).as_str()
+    );
+    let unknown = registry
+        .request(&OpenAiChat::default())
+        .only(["get_forecast"])
+        .build();
+    assert!(unknown.is_err());
 }
 
 /// A namespace needs a valid name and a description, and only deferred tools are in it.
