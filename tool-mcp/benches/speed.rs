@@ -379,8 +379,33 @@ fn report(name: &str, count: usize, servers: &[(&str, u64, usize)]) {
     println!();
 }
 
+/// Reports the time from nothing to the first list, of 200 tools, without the start of a process.
+async fn start() {
+    const COUNT: usize = 20;
+    let mut best = [u64::MAX; 2];
+    let mut bytes = [0; 2];
+    let list = request(7, "tools/list", "", false) + "\n";
+    for _ in 0..ROUNDS {
+        let begin = cpu();
+        for _ in 0..COUNT {
+            let mut server = lines(serve_ours(198), false).await;
+            bytes[0] = server.ask(&list).await;
+        }
+        best[0] = best[0].min(cpu() - begin);
+        let begin = cpu();
+        for _ in 0..COUNT {
+            let mut server = lines(serve_plain(198), false).await;
+            bytes[1] = server.ask(&list).await;
+        }
+        best[1] = best[1].min(cpu() - begin);
+    }
+    let servers = [("ours", best[0], bytes[0]), ("plain", best[1], bytes[1])];
+    report("start to the first list", COUNT, &servers);
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
+    start().await;
     sessions().await;
     for modern in [false, true] {
         let version = if modern { "2026-07-28" } else { "2025-11-25" };
