@@ -541,6 +541,13 @@ impl Shared {
         self.link.borrow().clone()
     }
 
+    /// Waits until the supervisor knows that a connection is lost, which the calls notice sooner.
+    async fn wait_until_lost(&self, lost: &Live) {
+        let mut link = self.link.subscribe();
+        let is_other = |link: &Link| !matches!(link, Link::Up(live) if std::ptr::eq(&**live, lost));
+        let _ = timeout(Duration::from_secs(3), link.wait_for(is_other)).await;
+    }
+
     fn set_link(&self, link: Link) {
         self.link.send_replace(link);
     }
