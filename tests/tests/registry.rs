@@ -324,6 +324,32 @@ fn a_listener_may_change_the_registry_and_the_listeners() {
 }
 
 #[test]
+fn tools_are_exchanged_in_one_step_or_not_at_all() {
+    let registry = Registry::builder()
+        .tools(tools![meet, roll_die])
+        .build()
+        .unwrap();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = lines.clone();
+    let _listener = registry.on_change(move |_, change| sink.lock().unwrap().push(line(change)));
+    registry
+        .exchange(&tools![roll_die], tools![hidden])
+        .unwrap();
+    assert_eq!(names(&registry), ["hidden", "meet"]);
+    // A name is taken: nothing is removed either.
+    let error = registry
+        .exchange(&tools![hidden], tools![meet])
+        .unwrap_err();
+    assert_eq!(error.duplicate_names().collect::<Vec<_>>(), ["meet"]);
+    assert_eq!(names(&registry), ["hidden", "meet"]);
+    // A tool makes room for another one of its name. Tools that are not there are ignored.
+    registry
+        .exchange(&tools![meet, roll_die], tools![meet])
+        .unwrap();
+    assert_eq!(*lines.lock().unwrap(), ["+[hidden] ~[] -[roll_die]"]);
+}
+
+#[test]
 fn a_long_chain_of_changes_by_a_listener_ends() {
     let registry = Registry::new();
     let left = Mutex::new(100_000);

@@ -103,6 +103,8 @@ pub struct Details {
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// `true` if a model gets the tool only when it searches for it.
+    pub defer: bool,
     /// Set if a model writes the arguments as text and not as JSON.
     pub freeform: Option<Freeform>,
     /// Set if programs may call the tool.
@@ -123,6 +125,7 @@ impl Details {
         needs: &[],
         timeout: None,
         parallel: None,
+        defer: false,
         freeform: None,
         programmatic: None,
         strict: None,
@@ -522,6 +525,11 @@ impl ToolSpec {
     #[inline]
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.details()?.timeout
+    }
+
+    /// Returns `true` if `#[tool(defer)]` defers the tool.
+    pub(crate) fn defers(&self) -> bool {
+        self.details().is_some_and(|details| details.defer)
     }
 
     #[inline]

@@ -1,10 +1,11 @@
 //! The server that the official conformance suite of the Model Context Protocol asks for, as far as it is about
 //! tools: `conformance/run` starts it. It prints its URL.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_core::elicit::{Elicit, ElicitError, Elicited};
@@ -353,6 +354,42 @@ async fn multi_input(call: &CallContext) -> Result<String, ElicitError> {
 #[tool]
 async fn test_tool_with_task(call: &CallContext) -> Result<String, ElicitError> {
     greet_user(call).await
+}
+
+#[derive(Serialize, ToolType)]
+struct Point {
+    x: i32,
+    y: i32,
+}
+
+/// Mirrors a point.
+#[tool]
+fn mirror(x: i32, y: i32) -> Point {
+    Point { x: -x, y: -y }
+}
+
+/// The calls of `wait` that were cancelled.
+static CANCELLED: AtomicU32 = AtomicU32::new(0);
+
+struct CountOnDrop;
+
+impl Drop for CountOnDrop {
+    fn drop(&mut self) {
+        CANCELLED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits to be cancelled.
+#[tool]
+async fn wait() {
+    let _guard = CountOnDrop;
+    std::future::pending::<()>().await;
+}
+
+/// Counts the calls that were cancelled.
+#[tool]
+fn cancelled_calls() -> u32 {
+    CANCELLED.load(Ordering::SeqCst)
 }
 
 /// Tools whose schemas have keywords that functions do not have.

@@ -108,6 +108,7 @@ impl ToolCall {
                 id: self.id.clone(),
                 name: self.name.clone(),
                 wire_id: self.wire_id,
+                is_wrapped: self.is_wrapped,
             },
             origin: self.origin().cloned().map(Box::new),
         }

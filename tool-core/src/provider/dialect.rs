@@ -142,6 +142,12 @@ pub trait Dialect: Send + Sync {
         None
     }
 
+    /// Returns how the provider is sent [deferred](crate::RegistryBuilder::defer) tools. By default, two tools
+    /// stand in for them.
+    fn deferral(&self) -> Deferral {
+        Deferral::Emulated
+    }
+
     /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
@@ -302,6 +308,19 @@ pub trait Dialect: Send + Sync {
     }
 }
 
+/// How a provider is sent [deferred](crate::RegistryBuilder::defer) tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Deferral {
+    /// The dialect is given the two tools `search_tools` and `call_tool` in place of the deferred ones.
+    Emulated,
+    /// The dialect is given all tools. It marks those that are [deferred](ToolEntry::is_deferred), and adds
+    /// the provider's search.
+    Native,
+    /// The dialect is given all tools, and sends them alike.
+    Ignored,
+}
+
 /// Forwards to a dialect that is chosen at run time.
 impl<D: Dialect + ?Sized> Dialect for Box<D> {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
@@ -318,6 +337,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
         (**self).problem(tool)
+    }
+
+    fn deferral(&self) -> Deferral {
+        (**self).deferral()
     }
 
     fn provider(&self) -> &'static str {

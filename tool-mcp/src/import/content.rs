@@ -41,17 +41,14 @@ fn error_text(result: &CallToolResult) -> String {
 }
 
 /// Returns `true` if a text is the structured value again, as the specification recommends for older
-/// clients. Some servers wrap a plain value in an object with the key `result`.
+/// clients. Some servers wrap a plain value in an object with one key, such as `result` or `content`.
 fn repeats(text: &str, value: &Value) -> bool {
     let is_value = |value: &Value| match value {
         Value::String(string) => string == text,
         value => serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value),
     };
     let wrapped = value.as_object().filter(|object| object.len() == 1);
-    is_value(value)
-        || wrapped
-            .and_then(|object| object.get("result"))
-            .is_some_and(is_value)
+    is_value(value) || wrapped.is_some_and(|object| object.values().all(is_value))
 }
 
 fn part(block: ContentBlock) -> Content {
@@ -215,7 +212,8 @@ mod tests {
         assert_eq!(result.structured(), Some(json!({"a": 1, "b": 2})));
         assert!(result.parts().is_empty());
         assert!(both("5", json!({"result": 5})).parts().is_empty());
-        assert!(both("five", json!({"result": "five"})).parts().is_empty());
+        assert!(both("five", json!({"content": "five"})).parts().is_empty());
+        assert_eq!(both("5", json!({"a": 5, "b": 5})).parts().len(), 2);
         let result = both("It is 5.", json!({"result": 5}));
         assert_eq!(result.parts().len(), 2);
     }

@@ -151,8 +151,10 @@ async fn page(
     cursor: Option<String>,
 ) -> Result<(Vec<Value>, Option<String>), RequestError> {
     let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-    let mut request = ListToolsRequest::default();
-    request.params = params;
+    let request = ListToolsRequest {
+        params,
+        ..ListToolsRequest::default()
+    };
     let (carried, events) = Request::new(None);
     let request = ClientRequest::ListToolsRequest(request);
     // Not by `Peer::list_tools`, which has a cache and rejects a page for one invalid tool.

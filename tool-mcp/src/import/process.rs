@@ -190,7 +190,7 @@ mod tests {
         for number in 0..100 {
             lines.push(format!("line {number}\n").as_bytes());
         }
-        lines.push(&[b'x'; 1_000_000]);
+        lines.push(&vec![b'x'; 1_000_000]);
         lines.push(b"\nlast");
         let text = lines.text();
         assert!(text.starts_with("line 81\nline 82\n"), "{text}");

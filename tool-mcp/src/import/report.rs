@@ -82,7 +82,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.server {
             Some((name, version)) => {
-                write!(f, "{} {}", name.escape_debug(), version.escape_debug())?
+                write!(f, "{} {}", name.escape_debug(), version.escape_debug())?;
             }
             None => f.write_str("unnamed server")?,
         }
