@@ -22,7 +22,6 @@ use std::{fmt, slice};
 
 use crate::provider::DIALECTS;
 use crate::provider::dialect::{JsonWriter, Rendered};
-use crate::provider::hosted_tool::HostedTool;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -45,21 +44,25 @@ pub struct Cost {
 }
 
 impl Registry {
-    /// Measures the size of the tools in a request.
+    /// Measures the size of the tools in a request. In place of [deferred](crate::RegistryBuilder::defer) tools
+    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each dialect sends.
     pub fn budget(&self) -> Budget {
-        let tools = self.specs();
-        let dialects = by_dialect(&tools, &self.hosted());
+        let tools = self.listed();
+        let dialects = DIALECTS.iter().copied().flatten();
+        let dialects =
+            dialects.map(|&(name, dialect)| (name, self.rendered(dialect).as_str().len()));
+        let dialects = dialects.collect();
         let mut tools: Vec<_> = tools.iter().map(Cost::new).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
     }
 }
 
-/// The bytes of a request's `tools` field in each dialect.
-fn by_dialect(tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<(&'static str, usize)> {
+/// Returns the bytes of a request's `tools` field with one tool in each dialect.
+fn by_dialect(tool: &ToolEntry) -> Vec<(&'static str, usize)> {
     let dialects = DIALECTS.iter().copied().flatten();
     let bytes = dialects.map(|&(name, dialect)| {
-        let rendered = Rendered::new(dialect, tools, hosted);
+        let rendered = Rendered::new(dialect, slice::from_ref(tool), &[]);
         (name, rendered.as_str().len())
     });
     bytes.collect()
@@ -100,7 +103,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(slice::from_ref(tool), &[]),
+            dialects: by_dialect(tool),
         }
     }
 
@@ -163,4 +166,73 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, tools: &[Cost]) -> fmt::Res
         write!(f, " {tokens:>6} tokens")?;
     }
     writeln!(f)
+}
+
+#[cfg(all(test, feature = "tokens", feature = "dynamic"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use crate::{DynamicTool, Registry, ToolCall};
+
+    /// Prints the tokens that 200 functions of the Berkeley Function Calling Leaderboard take in each request,
+    /// listed and deferred. `BFCL` is the folder with its `BFCL_v4_*.json`.
+    #[test]
+    #[ignore = "prints figures"]
+    fn figures() {
+        let folder = std::env::var("BFCL").expect("`BFCL` is a folder");
+        let text = std::fs::read_to_string(format!("{folder}/BFCL_v4_multiple.json")).unwrap();
+        let mut functions = BTreeMap::new();
+        for line in text.lines() {
+            let asked: Value = serde_json::from_str(line).unwrap();
+            for function in asked["function"].as_array().unwrap() {
+                functions.insert(
+                    function["name"].as_str().unwrap().replace('.', "_"),
+                    function.clone(),
+                );
+            }
+        }
+        let mut builder = Registry::builder();
+        for (name, function) in functions.into_iter().take(200) {
+            let mut schema = function["parameters"].to_string();
+            for (theirs, own) in [("dict", "object"), ("float", "number"), ("tuple", "array")] {
+                schema = schema.replace(
+                    &format!("\"type\":\"{theirs}\""),
+                    &format!("\"type\":\"{own}\""),
+                );
+            }
+            let schema = schema.replace("\"type\":\"any\",", "");
+            let tool = DynamicTool::foreign(name)
+                .description(function["description"].as_str().unwrap())
+                .parameters_json(schema)
+                .build(|_, _| async { Ok::<_, std::fmt::Error>("") })
+                .unwrap();
+            builder = builder.tool(tool);
+        }
+        let listed = builder.clone().build().unwrap();
+        let deferred = builder.defer(|_| true).build().unwrap();
+        println!(
+            "{} tools: {} tokens",
+            listed.len(),
+            listed.budget().tokens()
+        );
+        println!("deferred: {} tokens", deferred.budget().tokens());
+        for ((name, all), (_, fewer)) in listed
+            .budget()
+            .dialects()
+            .iter()
+            .zip(deferred.budget().dialects())
+        {
+            println!("{name}: {all} bytes, {fewer} deferred");
+        }
+        let call = ToolCall::new(
+            "1",
+            "search_tools",
+            r#"{"query":"area of a triangle with three sides"}"#,
+        );
+        let found = deferred.call_blocking(call);
+        let tokens = tiktoken_rs::o200k_base_singleton().count_ordinary(found.content());
+        println!("one search: {tokens} tokens\n{}", found.content());
+    }
 }

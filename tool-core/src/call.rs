@@ -22,7 +22,7 @@ use crate::call::context::{CallExtensions, CancellationToken, Progress, Progress
 
 pub use arguments::Arguments;
 pub(crate) use extra::{AppValue, Extra};
-pub(crate) use head::{CallHead, WireId};
+pub(crate) use head::{CALL_TOOL, CallHead, WireId};
 pub use hold::{Answer, Decision, Hold};
 pub(crate) use hold::{AnswerOutput, Decided};
 pub use result::ToolResult;
@@ -43,6 +43,9 @@ pub struct ToolCall {
     pub(crate) wire_id: WireId,
     /// Set when the model's response ended before the arguments were complete.
     pub(crate) is_truncated: bool,
+    /// Set if the model called `call_tool` with the name of this tool. A saved call is as the model sent it.
+    #[cfg_attr(feature = "agent", serde(skip))]
+    pub(crate) is_wrapped: bool,
     /// Boxed, because most calls have none and all are moved.
     #[cfg_attr(
         feature = "agent",
@@ -83,6 +86,7 @@ impl ToolCall {
             arguments: arguments.into(),
             wire_id: WireId::Text,
             is_truncated: false,
+            is_wrapped: false,
             extensions: None,
         }
     }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod builder;
+mod deferred;
 mod error;
 mod hooks;
 pub(crate) mod linked;
@@ -12,6 +13,7 @@ mod permit;
 mod policy;
 mod request;
 mod run;
+mod search;
 #[cfg(feature = "tower")]
 mod service;
 mod snapshot;
@@ -32,7 +34,9 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{Host, TypeMap};
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
-use crate::provider::dialect::{Dialect, Rendered, RequestError, RequestOptions, ToolRequest};
+use crate::provider::dialect::{
+    Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolRequest,
+};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
 #[cfg(feature = "agent")]
@@ -513,10 +517,16 @@ impl Registry {
     /// assert_eq!(body["tools"], serde_json::json!([]));
     /// ```
     pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
-        let snapshot = self.0.current.load();
-        let rendered = Rendered::new(dialect, &self.sent_tools(&snapshot), &snapshot.hosted);
+        let rendered = self.rendered(dialect);
         telemetry::rendered(&rendered);
         rendered
+    }
+
+    /// Renders the tools without logging.
+    pub(crate) fn rendered(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
+        let snapshot = self.0.current.load();
+        let tools = self.sent_tools(dialect, &snapshot);
+        Rendered::new(dialect, &tools, &snapshot.hosted)
     }
 
     /// Writes the fields of a request that belong to its tools, for one provider: the tools, which of
@@ -557,20 +567,64 @@ impl Registry {
         options: &RequestOptions,
     ) -> Result<ToolRequest, RequestError> {
         let snapshot = self.0.current.load();
-        let tools = self.sent_tools(&snapshot);
+        let tools = self.sent_tools(dialect, &snapshot);
         let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options)?;
         telemetry::requested(&request);
         Ok(request)
     }
 
     /// Returns the tools as requests have them.
-    fn sent_tools<'s>(&self, snapshot: &'s Snapshot) -> Cow<'s, [ToolEntry]> {
+    fn sent_tools<'s>(
+        &self,
+        dialect: &(impl Dialect + ?Sized),
+        snapshot: &'s Snapshot,
+    ) -> Cow<'s, [ToolEntry]> {
+        let mut tools = Cow::Borrowed(&*snapshot.tools);
+        if snapshot.has_deferred && dialect.deferral() == Deferral::Emulated {
+            tools = Cow::Owned(snapshot.listed());
+        }
         // A truncated result does not match its schema.
         if self.0.policy.output_cap.is_some() {
-            let all = snapshot.tools.iter().cloned();
+            let all = tools.iter().cloned();
             return all.map(ToolEntry::without_output).collect();
         }
-        Cow::Borrowed(&snapshot.tools)
+        tools
+    }
+
+    /// Returns the tools that match a query best, at most `limit` of them, the best first.
+    ///
+    /// The words of the query are compared with the names, descriptions and parameters of the tools, ranked
+    /// with BM25. Names are split into words, and endings such as those of plurals don't count. The index is
+    /// built with the first search after a change of the tools.
+    ///
+    /// [Deferred](RegistryBuilder::defer) tools are found like others. An application can also use this to
+    /// [select](Registry::select) the tools for a request.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// The weather in the next days.
+    /// #[tool]
+    /// fn get_forecast(city: &str, days: u8) -> String {
+    ///     format!("sunny in {city} for {days} days")
+    /// }
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![get_forecast, roll_die]).build()?;
+    /// let found = registry.search("How is the weather in Lisbon?", 5);
+    /// assert_eq!(found.len(), 1);
+    /// assert_eq!(found[0].name, "get_forecast");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn search(&self, query: &str, limit: usize) -> Vec<ToolEntry> {
+        let snapshot = self.0.current.load();
+        let found = snapshot.search(query, limit, |_| true);
+        found.into_iter().cloned().collect()
     }
 
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
@@ -583,10 +637,14 @@ impl Registry {
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
         let inner = Arc::clone(&self.0);
+        let mut call = call;
         async move {
             let tool = match found {
                 Ok(tool) => tool,
-                Err(snapshot) => return run::unknown_tool(&inner, call, &snapshot),
+                Err(snapshot) => match deferred::resolve(&snapshot, &mut call) {
+                    Some(tool) => tool,
+                    None => return run::unknown_tool(&inner, call, &snapshot),
+                },
             };
             match run::call_path(&inner, &tool, &call) {
                 CallPath::Sync(invoke) => run::run_sync(inner, tool, invoke, call),
@@ -620,9 +678,34 @@ impl Registry {
     ///
     /// Returns the error that the call would end with.
     pub fn validate(&self, call: &ToolCall) -> Result<String, ToolError> {
+        let mut call = call.clone();
+        let tool = match self.find(&call.name) {
+            Ok(tool) => tool,
+            Err(snapshot) => match deferred::resolve(&snapshot, &mut call) {
+                Some(tool) => tool,
+                None => return Err(snapshot.unknown_tool(&call.name)),
+            },
+        };
+        run::validate_call(&self.0, &tool, call).map_err(|error| *error)
+    }
+
+    /// Returns the tool that a call runs. A call of `call_tool` is replaced by that of its tool.
+    #[cfg(feature = "agent")]
+    pub(crate) fn resolve(&self, call: &mut ToolCall) -> Option<ToolEntry> {
         match self.find(&call.name) {
-            Ok(tool) => run::validate_call(&self.0, &tool, call.clone()).map_err(|error| *error),
-            Err(snapshot) => Err(ToolError::unknown_tool(&call.name, snapshot.names())),
+            Ok(tool) => Some(tool),
+            Err(snapshot) => deferred::resolve(&snapshot, call),
+        }
+    }
+
+    /// Returns the tools of a request to a provider that can't search.
+    #[cfg(feature = "docs")]
+    pub(crate) fn listed(&self) -> Vec<ToolEntry> {
+        let snapshot = self.0.current.load();
+        if snapshot.has_deferred {
+            snapshot.listed()
+        } else {
+            snapshot.tools.clone()
         }
     }
 
@@ -686,6 +769,11 @@ impl Host for Inner {
 
     fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult> {
         Box::pin(Registry(self).call(call))
+    }
+
+    fn search_deferred(&self, query: &str, limit: usize) -> String {
+        let snapshot = self.current.load();
+        deferred::found(&snapshot.search(query, limit, ToolEntry::is_deferred))
     }
 }
 

@@ -467,7 +467,7 @@ impl Run {
         let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
             Some(is_parallel) => is_parallel,
             None => registry
-                .get(&call.name)
+                .resolve(&mut call.clone())
                 .is_none_or(|tool| tool.is_parallel()),
         };
         let calls: Vec<_> = calls
@@ -585,6 +585,7 @@ impl Run {
         };
         if let Decision::Change(arguments) = &decision {
             let mut call = pending.call().clone();
+            registry.resolve(&mut call);
             call.arguments = arguments.clone();
             let validated = registry.validate(&call);
             validated.map_err(|error| DecideError::Invalid(Box::new(error)))?;
@@ -609,11 +610,14 @@ impl Run {
         let started = round.calls.iter().enumerate();
         let started = started.filter(|(_, call)| matches!(call.state, CallState::Started));
         let (again, ended): (Vec<_>, Vec<_>) = started
-            .map(|(index, call)| (index, call.call.head()))
-            .partition(|(_, head)| {
-                let tool = registry.get(&head.call.name);
+            .map(|(index, call)| (index, Arc::clone(&call.call)))
+            .partition(|(_, call)| {
+                let tool = registry.resolve(&mut ToolCall::clone(call));
                 tool.is_some_and(|tool| tool.is_repeatable())
             });
+        let head = |(index, call): (usize, Arc<ToolCall>)| (index, call.head());
+        let again: Vec<_> = again.into_iter().map(head).collect();
+        let ended: Vec<_> = ended.into_iter().map(head).collect();
         let mut results = Vec::new();
         if self.state.is_cancelled {
             for (index, head) in again {

@@ -103,6 +103,8 @@ pub struct Details {
     pub timeout: Option<Duration>,
     /// `true` if calls may run concurrently with others of a run.
     pub parallel: Option<bool>,
+    /// `true` if a model gets the tool only when it searches for it.
+    pub defer: bool,
     /// Set if a model writes the arguments as text and not as JSON.
     pub freeform: Option<Freeform>,
     /// Set if programs may call the tool.
@@ -123,11 +125,30 @@ impl Details {
         needs: &[],
         timeout: None,
         parallel: None,
+        defer: false,
         freeform: None,
         programmatic: None,
         strict: None,
         eager_input: None,
     };
+
+    /// Adds the sections for the model to a description.
+    fn prompt<'s>(&'s self, description: &'s str) -> Cow<'s, str> {
+        let mut text = Cow::Borrowed(description);
+        for (label, section) in [
+            ("When to use", &self.when_to_use),
+            ("Returns", &self.returns),
+        ] {
+            if let Some(section) = section {
+                let text = text.to_mut();
+                text.push_str("\n\n");
+                text.push_str(label);
+                text.push_str(": ");
+                text.push_str(section);
+            }
+        }
+        text
+    }
 }
 
 /// The only parameter of a free-form tool.
@@ -436,21 +457,25 @@ impl ToolSpec {
     /// Returns the text that a model reads: the description, when to use the tool, and what it
     /// returns.
     pub fn prompt(&self) -> Cow<'_, str> {
-        let mut text = Cow::Borrowed(&*self.description);
+        match self.details() {
+            Some(details) => details.prompt(&self.description),
+            None => Cow::Borrowed(&self.description),
+        }
+    }
+
+    /// Returns the same text with the grammar that no schema expresses.
+    pub(crate) fn prompt_with_grammar(&self) -> Cow<'_, str> {
         let Some(details) = self.details() else {
-            return text;
+            return Cow::Borrowed(&self.description);
         };
-        for (label, section) in [
-            ("When to use", &details.when_to_use),
-            ("Returns", &details.returns),
-        ] {
-            if let Some(section) = section {
-                let text = text.to_mut();
-                text.push_str("\n\n");
-                text.push_str(label);
-                text.push_str(": ");
-                text.push_str(section);
-            }
+        let mut text = details.prompt(&self.description);
+        if let Some(Freeform {
+            key,
+            grammar: Some(Grammar::Lark(rules)),
+        }) = &details.freeform
+        {
+            let note = format!("\n\n`{key}` must follow this Lark grammar:\n{rules}");
+            text.to_mut().push_str(&note);
         }
         text
     }
@@ -522,6 +547,11 @@ impl ToolSpec {
     #[inline]
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.details()?.timeout
+    }
+
+    /// Returns `true` if `#[tool(defer)]` defers the tool.
+    pub(crate) fn defers(&self) -> bool {
+        self.details().is_some_and(|details| details.defer)
     }
 
     #[inline]

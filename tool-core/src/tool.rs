@@ -257,6 +257,9 @@ pub(crate) struct LiveTool {
     /// The `self` of a method.
     pub(crate) receiver: Option<Shared>,
     pub(crate) group: Option<Arc<str>>,
+    pub(crate) group_description: Option<Arc<str>>,
+    /// Set if the application defers the tool.
+    pub(crate) is_deferred: bool,
     /// Validates an output that does not come from the receiver, if the schema exists only as JSON text.
     pub(crate) validate_answer: Option<fn(&Shared, Outcome) -> Outcome>,
 }
@@ -296,6 +299,54 @@ impl ToolEntry {
     pub fn in_group(self, group: &str) -> ToolEntry {
         let mut tool = self.into_live();
         tool.group = Some(group.into());
+        ToolEntry::from_live(tool)
+    }
+
+    /// Defers the tool: a model gets its description and its parameters only when it searches for it. See
+    /// [`RegistryBuilder::defer`](crate::RegistryBuilder::defer).
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let deferred = tools![roll_die].map(|tool| tool.deferred());
+    /// assert!(deferred[0].is_deferred());
+    /// ```
+    pub fn deferred(self) -> ToolEntry {
+        if self.is_deferred() {
+            return self;
+        }
+        let mut tool = self.into_live();
+        tool.is_deferred = true;
+        ToolEntry::from_live(tool)
+    }
+
+    /// Returns `true` if the tool is deferred, by `#[tool(defer)]` or by the application.
+    pub fn is_deferred(&self) -> bool {
+        let is_deferred = match &self.0 {
+            Entry::Static(_) => false,
+            Entry::Live(tool) => tool.is_deferred,
+        };
+        is_deferred || self.spec().defers()
+    }
+
+    /// Returns the description of the tool's group, if there is one.
+    pub fn group_description(&self) -> Option<&str> {
+        match &self.0 {
+            Entry::Static(_) => None,
+            Entry::Live(tool) => tool.group_description.as_deref(),
+        }
+    }
+
+    /// Sets the description of the tool's group.
+    pub(crate) fn with_group_description(self, description: Arc<str>) -> ToolEntry {
+        let mut tool = self.into_live();
+        tool.group_description = Some(description);
         ToolEntry::from_live(tool)
     }
 
@@ -372,6 +423,8 @@ impl ToolEntry {
                 invoke: tool.invoke,
                 receiver: None,
                 group: None,
+                group_description: None,
+                is_deferred: false,
                 validate_answer: None,
             },
             Entry::Live(tool) => Arc::unwrap_or_clone(tool),

@@ -13,10 +13,7 @@ fn add(sum: &str) -> u64 {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 struct add {}
 #[allow(
@@ -104,10 +101,7 @@ fn run_sql(sql: String) {
     dead_code,
     missing_debug_implementations,
     missing_copy_implementations,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::restriction
+    unreachable_pub
 )]
 struct run_sql {}
 #[allow(

@@ -4,7 +4,8 @@
 //! disturb it little. The client writes prepared bytes and looks for the end of each response, so nearly all
 //! time is the server's. Rounds alternate between the servers, and the least time counts.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs)]
+#![allow(clippy::cast_precision_loss, clippy::unused_self)]
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -334,6 +335,37 @@ async fn listen_plain(more: usize, json: bool) -> u16 {
 
 const ROUNDS: usize = 7;
 
+/// Pages of memory of this process, in KiB.
+fn memory() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4
+}
+
+/// Reports the memory of idle sessions, which come over one connection.
+async fn sessions() {
+    const COUNT: usize = 1000;
+    print!("{:<28}", "memory of 1,000 sessions");
+    for (name, port) in [
+        ("ours", listen_ours(0).await),
+        ("plain", listen_plain(0, false).await),
+    ] {
+        let mut http = Http::connect(port, false).await;
+        let params = r#""protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}"#;
+        http.session.clear();
+        let initialize = http.post(&request(0, "initialize", params, false), "");
+        for _ in 0..100 {
+            http.ask(&initialize).await;
+        }
+        let before = memory();
+        for _ in 0..COUNT {
+            http.ask(&initialize).await;
+        }
+        print!(" {name} {} KiB", memory() - before);
+    }
+    println!();
+}
+
 fn report(name: &str, count: usize, servers: &[(&str, u64, usize)]) {
     let first = servers[0].1;
     print!("{name:<28}");
@@ -347,8 +379,34 @@ fn report(name: &str, count: usize, servers: &[(&str, u64, usize)]) {
     println!();
 }
 
+/// Reports the time from nothing to the first list, of 200 tools, without the start of a process.
+async fn start() {
+    const COUNT: usize = 20;
+    let mut best = [u64::MAX; 2];
+    let mut bytes = [0; 2];
+    let list = request(7, "tools/list", "", false) + "\n";
+    for _ in 0..ROUNDS {
+        let begin = cpu();
+        for _ in 0..COUNT {
+            let mut server = lines(serve_ours(198), false).await;
+            bytes[0] = server.ask(&list).await;
+        }
+        best[0] = best[0].min(cpu() - begin);
+        let begin = cpu();
+        for _ in 0..COUNT {
+            let mut server = lines(serve_plain(198), false).await;
+            bytes[1] = server.ask(&list).await;
+        }
+        best[1] = best[1].min(cpu() - begin);
+    }
+    let servers = [("ours", best[0], bytes[0]), ("plain", best[1], bytes[1])];
+    report("start to the first list", COUNT, &servers);
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
+    start().await;
+    sessions().await;
     for modern in [false, true] {
         let version = if modern { "2026-07-28" } else { "2025-11-25" };
         for (name, method, params, more, count) in [

@@ -297,7 +297,19 @@ async fn a_state_can_be_neither_forged_nor_swapped_nor_used_twice() {
     }
     let text = answer(&client, "ask_twice", json!({}), &state, yes.clone()).await;
     assert!(text.contains(REJECTED), "{text}");
-    // An answer to what was not asked, or to another call's question, counts for nothing.
+    // An answer to what was not asked yet counts for nothing.
+    let flight = json!({"flight": "TP1"});
+    let required = question(&client, "book", flight.clone()).await;
+    let answers = json!({
+        "seat": {"action": "accept", "content": {"row": 7, "letter": "A"}},
+        "pay": {"action": "accept", "content": {}},
+    });
+    let state = required.request_state.unwrap();
+    let text = answer(&client, "book", flight, &state, answers).await;
+    assert_eq!(text, r#"asked ["pay"]"#);
+    let required = question(&client, "delete_note", arguments.clone()).await;
+    let state = required.request_state.unwrap();
+    // Nor does one to another call's question.
     let fresh = question(&client, "delete_note", json!({"id": 9})).await;
     let fresh = fresh.request_state.unwrap();
     let text = answer(

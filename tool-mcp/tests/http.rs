@@ -2,12 +2,15 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientServiceExt, model::ClientCapabilities};
 use serde_json::json;
 use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, in_time, text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tool_core::elicit::{Elicit, ElicitError};
 use tool_core::{CallContext, Progress, Registry, tool, tools};
 use tool_mcp::Server;
@@ -33,6 +36,26 @@ fn count(to: u32, call: &CallContext) -> u32 {
 async fn paint(call: &CallContext) -> Result<String, ElicitError> {
     let answer = call.elicit("go", Elicit::confirm("Paint?")).await?;
     Ok(format!("{answer:?}"))
+}
+
+/// Ends when the test says so.
+#[tool(unlinked)]
+async fn hang(#[param(context)] signals: &Arc<Signals>) {
+    struct OnDrop(Arc<Signals>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.dropped.notify_one();
+        }
+    }
+    let _guard = OnDrop(signals.clone());
+    signals.started.notify_one();
+    std::future::pending::<()>().await;
+}
+
+#[derive(Default)]
+struct Signals {
+    started: Notify,
+    dropped: Notify,
 }
 
 fn registry() -> Registry {
@@ -163,4 +186,30 @@ async fn pages_of_other_sites_are_kept_out() {
     let address = serve(Server::new(registry()), HttpConfig::default()).await;
     let headers = "Host: localhost\r\nOrigin: http://localhost\r\n";
     assert_eq!(status(address, headers).await, forbidden);
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_cancels_its_call() {
+    let signals = Arc::new(Signals::default());
+    let registry = Registry::builder()
+        .tools(tools![hang])
+        .context(signals.clone())
+        .build()
+        .unwrap();
+    let address = serve(Server::new(registry), HttpConfig::default()).await;
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"hang",{meta}}}}}"#
+    );
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: \
+         hang\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    in_time(signals.started.notified()).await;
+    drop(stream);
+    in_time(signals.dropped.notified()).await;
 }

@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::json;
 use support::{BOTH, Lifecycle, TestClient, call, connect, in_time, text};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tool_core::{Content, Image, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::ProtocolError;
@@ -36,6 +37,12 @@ fn say(text: String) -> String {
 #[tool]
 fn take_picture() -> (String, Vec<Content>) {
     ("a cat".into(), vec![Image::png([1, 2, 3]).into()])
+}
+
+/// Doubles a number.
+#[tool(unlinked)]
+fn double(number: i128) -> i128 {
+    2 * number
 }
 
 /// Always fails.
@@ -213,4 +220,47 @@ async fn a_modern_client_that_listens_is_notified_of_changes() {
         "{change:?}"
     );
     assert_eq!(client.list_all_tools().await.unwrap().len(), 5);
+}
+
+/// Sends lines to a server. Returns the responses.
+async fn lines(server: Server, lines: &[&str]) -> Vec<serde_json::Value> {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let (input, output) = tokio::io::split(far);
+    tokio::spawn(server.serve_stream(input, output));
+    let (reading, mut writing) = tokio::io::split(near);
+    let mut reading = BufReader::new(reading).lines();
+    let mut responses = Vec::new();
+    for line in lines {
+        writing.write_all(line.as_bytes()).await.unwrap();
+        writing.write_all(b"\n").await.unwrap();
+        let response = in_time(reading.next_line()).await.unwrap().unwrap();
+        responses.push(serde_json::from_str(&response).unwrap());
+    }
+    responses
+}
+
+#[tokio::test]
+async fn arguments_reach_a_tool_as_they_were_written() {
+    let registry = Registry::builder().tools(tools![double, say]).build();
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"lines","version":"1"}}}"#;
+    let responses = lines(
+        Server::new(registry.unwrap()),
+        &[
+            initialize,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"double","arguments":{"number":36893488147419103232}}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"say","arguments":{"text":"a","text":"b"}}}"#,
+            // Wrong parameters of a known method, and an unknown method.
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{}}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"say","arguments":[1]}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":"tools/shout"}"#,
+        ],
+    )
+    .await;
+    // More than 64 bits.
+    let text = &responses[1]["result"]["content"][0]["text"];
+    assert_eq!(text, "73786976294838206464");
+    assert_eq!(responses[2]["result"]["isError"], true);
+    assert_eq!(responses[3]["error"]["code"], -32602);
+    assert_eq!(responses[4]["error"]["code"], -32602);
+    assert_eq!(responses[5]["error"]["code"], -32601);
 }

@@ -16,6 +16,9 @@ use tool_core::dialect::{
 };
 use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry, tool, tools};
 
+#[path = "../../support/deferred.rs"]
+mod deferred;
+
 use super::{freeform, media, programmatic, registry, requests, sample_responses, streams, strict};
 
 fn folder() -> PathBuf {
@@ -215,6 +218,34 @@ fn provider_packages_accept_custom_tools_and_callers() {
         counts.values().all(|count| count.as_u64() > Some(8)),
         "{counts:?}"
     );
+}
+
+#[test]
+fn provider_packages_accept_deferred_tools() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let (anthropic, openai) = (deferred::anthropic_response(), deferred::openai_response());
+    let dialects: [(&str, &dyn Dialect, Value); 4] = [
+        ("anthropic", &Anthropic::default(), anthropic.clone()),
+        ("anthropic-strict", &Anthropic::strict(), anthropic),
+        ("openai", &OpenAiResponses::default(), openai.clone()),
+        ("openai-strict", &OpenAiResponses::strict(), openai),
+    ];
+    let registry = deferred::registry();
+    let cases = dialects.map(|(name, dialect, response)| {
+        let calls = dialect.calls(&response).unwrap().into_iter();
+        let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
+        let follow_up = dialect.follow_up(&response, &results);
+        let tools = registry.render(dialect);
+        let case = json!({"tools": tools, "response": response, "follow_up": follow_up});
+        (name.to_owned(), case)
+    });
+    let cases: Value = cases.into_iter().collect::<serde_json::Map<_, _>>().into();
+    let said = run("deferred.py", &cases.to_string());
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    let counts = counts.as_object().unwrap();
+    assert!(counts.len() == 4 && counts.values().all(|count| count.as_u64() > Some(8)));
 }
 
 #[test]

@@ -109,6 +109,9 @@ pub(crate) trait Host: Send + Sync {
 
     /// Runs another call.
     fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult>;
+
+    /// Returns the deferred tools that match a query, as text for the model.
+    fn search_deferred(&self, query: &str, limit: usize) -> String;
 }
 
 /// The call that made a nested call.
@@ -158,7 +161,7 @@ impl CallContext {
         &self.head.id
     }
 
-    /// Returns the tool name that the model called.
+    /// Returns the name of the tool.
     pub fn tool_name(&self) -> &str {
         &self.head.name
     }
@@ -226,6 +229,10 @@ impl CallContext {
     /// For tools that are not async.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
         block_on(self.call(call))
+    }
+
+    pub(crate) fn search_deferred(&self, query: &str, limit: usize) -> String {
+        self.host.search_deferred(query, limit)
     }
 
     /// Attaches to a nested call what it inherits.

@@ -316,3 +316,57 @@ impl Elicitor for NestedElicitor {
         self.outer.kept(&self.key(key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::block_on::block_on;
+
+    struct Answers(Result<Elicited, ElicitError>);
+
+    impl Elicitor for Answers {
+        fn elicit(&self, _: &str, _: ElicitRequest) -> BoxFuture<Result<Elicited, ElicitError>> {
+            Box::pin(std::future::ready(self.0.clone()))
+        }
+    }
+
+    fn ask<T>(
+        question: Elicit<T>,
+        answer: Result<Elicited, ElicitError>,
+    ) -> Result<Elicited<T>, ElicitError> {
+        block_on(question.ask(Some(Arc::new(Answers(answer))), "key".into()))
+    }
+
+    #[test]
+    fn answers_are_validated_and_errors_passed_on() {
+        let question = Elicit::<Vec<u8>>::form("Which?");
+        let answer = |json: &str| Ok(Elicited::Accepted(serde_json::from_str(json).unwrap()));
+        assert_eq!(
+            ask(question.clone(), answer("[1, 2.0]")),
+            Ok(Elicited::Accepted(vec![1, 2]))
+        );
+        let error = ask(question.clone(), answer(r#"[1, 256, "x"]"#)).unwrap_err();
+        let ElicitError::Invalid(problems) = &error else {
+            panic!("{error}")
+        };
+        assert!(
+            problems.contains("[1]: ") && problems.contains("; [2]: "),
+            "{problems}"
+        );
+        assert_eq!(
+            ask(question.clone(), Ok(Elicited::Declined)),
+            Ok(Elicited::Declined)
+        );
+        let lost = ElicitError::failed("gone");
+        assert_eq!(ask(question, Err(lost.clone())), Err(lost));
+        assert_eq!(
+            ask(Elicit::confirm("Yes?"), answer("{}")),
+            Ok(Elicited::Accepted(()))
+        );
+        let nobody = block_on(Elicit::confirm("Yes?").ask(None, "key".into()));
+        assert_eq!(
+            nobody.unwrap_err().to_string(),
+            "the user can't be asked: the call has nobody to ask"
+        );
+    }
+}

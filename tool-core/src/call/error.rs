@@ -259,10 +259,12 @@ impl ToolError {
     pub(crate) fn unknown_tool<'a>(
         name: &str,
         names: impl ExactSizeIterator<Item = &'a str>,
+        has_deferred: bool,
     ) -> ToolError {
         let is_empty = names.len() == 0;
         let hint = match nearest(name, names) {
             Some(name) => format!(": did you mean {name}?"),
+            None if has_deferred => ": search for a tool that does this".into(),
             None if is_empty => ": there are no tools".into(),
             None => ": call one of the tools you were given".into(),
         };

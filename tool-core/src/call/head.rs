@@ -6,7 +6,12 @@ pub(crate) struct CallHead {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) wire_id: WireId,
+    /// Set if the model called `call_tool` with the name of the tool.
+    pub(crate) is_wrapped: bool,
 }
+
+/// The tool that calls another one, in place of deferred tools.
+pub(crate) const CALL_TOOL: &str = "call_tool";
 
 /// The form of a call, and of its id, in the provider's message. The result has the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::call::context::CallExtensions;
 use crate::call::head::CallHead;
 use crate::call::{ToolCall, ToolResult};
 
@@ -108,6 +107,7 @@ impl ToolCall {
                 id: self.id.clone(),
                 name: self.name.clone(),
                 wire_id: self.wire_id,
+                is_wrapped: self.is_wrapped,
             },
             origin: self.origin().cloned().map(Box::new),
         }
@@ -136,7 +136,8 @@ impl ToolResult {
 pub(crate) mod saved {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{CallExtensions, Origin};
+    use super::Origin;
+    use crate::call::context::CallExtensions;
 
     type Extensions = Option<Box<CallExtensions>>;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::call::error::ToolError;
 use crate::call::extra::{Extra, joined_text};
-use crate::call::head::{CallHead, WireId};
+use crate::call::head::{CALL_TOOL, CallHead, WireId};
 use crate::call::origin::{Origin, ResultHead};
 use crate::call::truncate::truncate;
 use crate::content::Content;
@@ -36,6 +36,12 @@ pub struct ToolResult {
     extra: Option<Box<Extra>>,
     pub(crate) coercions: Vec<Coercion>,
     pub(crate) wire_id: WireId,
+    /// Set if the model called `call_tool` with the name of the tool.
+    #[cfg_attr(
+        feature = "agent",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
+    is_wrapped: bool,
 }
 
 impl ToolResult {
@@ -59,6 +65,7 @@ impl ToolResult {
             extra: None,
             coercions,
             wire_id: call.wire_id,
+            is_wrapped: call.is_wrapped,
         }
     }
 
@@ -73,9 +80,19 @@ impl ToolResult {
         &self.call_id
     }
 
-    /// Returns the tool name that the model called.
+    /// Returns the name of the tool. If the model called a deferred tool by `call_tool`, it is that of the
+    /// deferred tool.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the name in the model's call.
+    pub(crate) fn wire_name(&self) -> &str {
+        if self.is_wrapped {
+            CALL_TOOL
+        } else {
+            &self.name
+        }
     }
 
     /// Adds parts and a value for the application.
@@ -277,6 +294,7 @@ impl ToolResult {
                 id: self.call_id.clone(),
                 name: self.name.clone(),
                 wire_id: self.wire_id,
+                is_wrapped: self.is_wrapped,
             },
             origin: self.origin().cloned().map(Box::new),
         }
@@ -287,6 +305,7 @@ impl ToolResult {
         self.call_id = head.call.id;
         self.name = head.call.name;
         self.wire_id = head.call.wire_id;
+        self.is_wrapped = head.call.is_wrapped;
         self.with_origin(head.origin)
     }
 

@@ -436,6 +436,8 @@ impl DynamicToolBuilder {
             invoke: Invoke::Async(invoke),
             receiver: Some(Arc::new(Guarded::new(Arc::new(body)))),
             group: None,
+            group_description: None,
+            is_deferred: false,
             validate_answer: Some(super::validate_answer),
         });
         Ok(DynamicTool {

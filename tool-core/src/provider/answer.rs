@@ -92,6 +92,8 @@ impl AnswerFormat {
             invoke: StaticSpec::EMPTY.invoke,
             receiver: None,
             group: None,
+            group_description: None,
+            is_deferred: false,
             validate_answer: None,
         })
     }
@@ -200,13 +202,11 @@ impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
     }
 }
 
-/// Decodes the only member of an object. It may be absent if the type accepts `null`.
+/// Decodes the only member of an object. It is there, because normalising fills in `null`.
 fn unwrap<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     let mut members: BTreeMap<String, T> = serde_json::from_str(text)?;
-    match members.remove(NAME) {
-        Some(answer) => Ok(answer),
-        None => serde_json::from_str("null"),
-    }
+    let missing = || serde::de::Error::missing_field(NAME);
+    members.remove(NAME).ok_or_else(missing)
 }
 
 /// Removes a Markdown code fence around a text.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Content, Image, Media};
 use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    Choice, Deferral, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
     strict_or_plain, wire_id, write_callers, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
@@ -210,6 +210,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 pub struct Anthropic {
     is_strict: bool,
     has_eager_input: bool,
+    /// Set if the model has no tool search.
+    is_without_search: bool,
 }
 
 impl Anthropic {
@@ -217,7 +219,37 @@ impl Anthropic {
         Anthropic {
             is_strict,
             has_eager_input: false,
+            is_without_search: false,
         }
+    }
+
+    /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
+    /// models that have no tool search, such as those before Claude Sonnet 4 and Claude Opus 4.
+    ///
+    /// With tool search, a request has Anthropic's search by words
+    /// (`tool_search_tool_bm25_20251119`), unless the registry has a [hosted tool](HostedTool) with another
+    /// one, such as `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`.
+    ///
+    /// ```
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(defer)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let rendered = registry.render(&Anthropic::default().without_tool_search());
+    /// assert!(rendered.as_str().contains("search_tools"));
+    /// assert!(!rendered.as_str().contains("roll_die"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn without_tool_search(mut self) -> Anthropic {
+        self.is_without_search = true;
+        self
     }
 
     /// Streams the arguments of calls as the model writes them, before they are complete and valid JSON
@@ -282,8 +314,49 @@ impl Anthropic {
 }
 
 impl Anthropic {
-    /// Writes the tools. With `is_cached`, the last one ends a cached prefix.
+    /// Writes the tools. With `is_cached`, the last one that is not deferred ends a cached prefix.
     fn write(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        is_cached: bool,
+        out: &mut JsonWriter,
+    ) {
+        if self.is_without_search || !tools.iter().any(ToolEntry::is_deferred) {
+            out.array(|out| self.write_listed(tools, hosted, is_cached, out));
+        } else {
+            out.array(|out| self.write_with_search(tools, hosted, is_cached, out));
+        }
+    }
+
+    /// Writes the tools, of which some are deferred, and a search for them.
+    #[cold]
+    fn write_with_search(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        is_cached: bool,
+        out: &mut JsonWriter,
+    ) {
+        let tools = tools.iter().cloned();
+        let (deferred, listed): (Vec<_>, Vec<_>) = tools.partition(ToolEntry::is_deferred);
+        let mut hosted = hosted.to_vec();
+        if !hosted.iter().any(is_tool_search) {
+            hosted.push(HostedTool::new(json!({
+                "type": "tool_search_tool_bm25_20251119",
+                "name": "tool_search_tool_bm25",
+            })));
+        }
+        self.write_listed(&listed, &hosted, is_cached, out);
+        // Last, so that the others are a prefix that stays the same when deferred tools change.
+        let program = program(&hosted);
+        for tool in deferred {
+            self.write_tool(&tool, program, Mark::Deferred, out);
+        }
+    }
+
+    /// Writes tools that are not deferred.
+    fn write_listed(
         self,
         tools: &[ToolEntry],
         hosted: &[HostedTool],
@@ -296,30 +369,28 @@ impl Anthropic {
         };
         let program = program(hosted);
         let is_plain = !self.is_strict && !self.has_eager_input;
-        out.array(|out| {
-            for tool in others {
-                let tool = tool.spec();
-                // Most tools, which must not pay for the settings of others.
-                if is_plain && tool.details().is_none() {
-                    out.object(|out| {
-                        write_head(tool, out);
-                        out.word("input_schema").raw(tool.portable_json());
-                    });
-                } else {
-                    self.write_tool(tool, program, false, out);
-                }
+        for tool in others {
+            let tool = tool.spec();
+            // Most tools, which must not pay for the settings of others.
+            if is_plain && tool.details().is_none() {
+                out.object(|out| {
+                    write_head(tool, out);
+                    out.word("input_schema").raw(tool.portable_json());
+                });
+            } else {
+                self.write_tool(tool, program, Mark::None, out);
             }
-            if let Some(tool) = marked {
-                self.write_tool(tool, program, true, out);
+        }
+        if let Some(tool) = marked {
+            self.write_tool(tool, program, Mark::Cached, out);
+        }
+        match hosted.split_last() {
+            Some((last, others)) if is_cached => {
+                hosted_tool::write(others, out);
+                hosted_tool::write_with(last, "cache_control", CACHED, out);
             }
-            match hosted.split_last() {
-                Some((last, others)) if is_cached => {
-                    hosted_tool::write(others, out);
-                    hosted_tool::write_with(last, "cache_control", CACHED, out);
-                }
-                _ => hosted_tool::write(hosted, out),
-            }
-        });
+            _ => hosted_tool::write(hosted, out),
+        }
     }
 
     /// Returns `true` if a tool is sent as strict.
@@ -329,13 +400,7 @@ impl Anthropic {
 
     /// Writes a tool with its settings.
     #[inline(never)]
-    fn write_tool(
-        self,
-        tool: &ToolSpec,
-        program: Option<&str>,
-        is_marked: bool,
-        out: &mut JsonWriter,
-    ) {
+    fn write_tool(self, tool: &ToolSpec, program: Option<&str>, mark: Mark, out: &mut JsonWriter) {
         // Strict mode rejects tools that programs call.
         let program = program.filter(|_| is_callable(tool));
         out.object(|out| {
@@ -360,11 +425,31 @@ impl Anthropic {
             if let Some(is_eager) = tool.eager_input().or(eager) {
                 out.word("eager_input_streaming").boolean(is_eager);
             }
-            if is_marked {
-                out.word("cache_control").raw(CACHED);
+            match mark {
+                Mark::None => {}
+                Mark::Cached => {
+                    out.word("cache_control").raw(CACHED);
+                }
+                Mark::Deferred => {
+                    out.word("defer_loading").boolean(true);
+                }
             }
         });
     }
+}
+
+/// What a tool is marked as. The API rejects a deferred tool with a cache mark.
+#[derive(Clone, Copy)]
+enum Mark {
+    None,
+    Cached,
+    Deferred,
+}
+
+/// Returns `true` for a search that Anthropic runs (Anthropic's Python SDK 2.12, `ToolUnionParam`, 2026-11).
+fn is_tool_search(tool: &HostedTool) -> bool {
+    let kind = tool.json()["type"].as_str().unwrap_or_default();
+    kind.starts_with("tool_search_tool_")
 }
 
 /// The end of a cached prefix (Anthropic's guide "Tool use with prompt caching").
@@ -404,6 +489,14 @@ const FORMAT: ResponseFormat = ResponseFormat {
 impl Dialect for Anthropic {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         self.write(tools, hosted, false, out);
+    }
+
+    fn deferral(&self) -> Deferral {
+        if self.is_without_search {
+            Deferral::Emulated
+        } else {
+            Deferral::Native
+        }
     }
 
     /// The choice also says whether several calls are allowed in a response. There is no list of allowed
@@ -614,6 +707,7 @@ fn program(hosted: &[HostedTool]) -> Option<&str> {
 }
 
 /// Returns `true` if programs may call a tool: a recursive type makes the whole request fail.
+#[cold]
 fn is_callable(tool: &ToolSpec) -> bool {
     tool.programmatic().is_some() && !tool.portable_json().contains(r#""$ref":"#)
 }

@@ -142,6 +142,12 @@ pub trait Dialect: Send + Sync {
         None
     }
 
+    /// Returns how the provider is sent [deferred](crate::RegistryBuilder::defer) tools. By default, two tools
+    /// stand in for them.
+    fn deferral(&self) -> Deferral {
+        Deferral::Emulated
+    }
+
     /// Returns the name of the provider in messages.
     fn provider(&self) -> &'static str {
         "this provider"
@@ -302,6 +308,19 @@ pub trait Dialect: Send + Sync {
     }
 }
 
+/// How a provider is sent [deferred](crate::RegistryBuilder::defer) tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Deferral {
+    /// The dialect is given the two tools `search_tools` and `call_tool` in place of the deferred ones.
+    Emulated,
+    /// The dialect is given all tools. It marks those that are [deferred](ToolEntry::is_deferred), and adds
+    /// the provider's search.
+    Native,
+    /// The dialect is given all tools, and sends them alike.
+    Ignored,
+}
+
 /// Forwards to a dialect that is chosen at run time.
 impl<D: Dialect + ?Sized> Dialect for Box<D> {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
@@ -318,6 +337,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
         (**self).problem(tool)
+    }
+
+    fn deferral(&self) -> Deferral {
+        (**self).deferral()
     }
 
     fn provider(&self) -> &'static str {
@@ -386,15 +409,12 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 ///
 /// The description has the grammar that no keyword of JSON Schema expresses.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
-    let mut prompt = tool.prompt();
-    if let (Some(freeform), Some(grammar @ Grammar::Lark(_))) = (tool.freeform(), tool.grammar()) {
-        let (key, rules) = (&freeform.key, grammar.definition());
-        let prompt = prompt.to_mut();
-        prompt.push_str(&format!(
-            "\n\n`{key}` must follow this Lark grammar:\n{rules}"
-        ));
+    out.word("name").string(&tool.name);
+    let prompt = tool.prompt_with_grammar();
+    // Bedrock rejects an empty description, and no provider requires one.
+    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
+        out.word("description").string(&prompt);
     }
-    write_name(tool, &prompt, out);
 }
 
 /// Writes `name` and `description` of a tool whose arguments are text. The description has what the
@@ -402,26 +422,22 @@ pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
 pub(crate) fn write_freeform_head(tool: &ToolSpec, out: &mut JsonWriter) {
     let mut prompt = tool.prompt();
     if let [property] = tool.properties() {
-        let notes =
-            reshape::text_notes(property, matches!(tool.grammar(), Some(Grammar::Regex(_))));
+        let has_pattern = matches!(tool.grammar(), Some(Grammar::Regex(_)));
+        let notes = reshape::text_notes(property, has_pattern);
         if !notes.is_empty() {
             let prompt = prompt.to_mut();
             prompt.push_str("\n\n");
             prompt.push_str(&notes);
         }
     }
-    write_name(tool, &prompt, out);
-}
-
-fn write_name(tool: &ToolSpec, prompt: &str, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    // Bedrock rejects an empty description, and no provider requires one.
-    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
-        out.word("description").string(prompt);
+    if !prompt.trim().is_empty() {
+        out.word("description").string(&prompt);
     }
 }
 
 /// Writes who may call a tool: programs, which the provider names `program`, and perhaps the model.
+#[cold]
 pub(crate) fn write_callers(tool: &ToolSpec, program: &str, out: &mut JsonWriter) {
     let Some(programmatic) = tool.programmatic() else {
         return;

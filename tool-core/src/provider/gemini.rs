@@ -614,7 +614,7 @@ fn part(result: &ToolResult, mut texts: Vec<String>, blocks: Vec<Value>) -> Valu
     if texts.len() > 1 {
         response["content"] = texts[1..].join("\n").into();
     }
-    let mut part = json!({ "name": result.name(), "response": response });
+    let mut part = json!({ "name": result.wire_name(), "response": response });
     if !blocks.is_empty() {
         part["parts"] = blocks.into();
     }

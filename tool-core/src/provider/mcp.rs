@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::call::error::ToolErrorKind;
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, File, Image, Media, ResourceLink};
-use crate::provider::dialect::{Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::dialect::{Deferral, Dialect, JsonWriter, wire_id, write_head};
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::media::{self, OmittedPart, Unwritable, Written, WrittenResult, write_parts};
 use crate::provider::response::{ResponseError, ResponseFormat};
@@ -131,6 +131,11 @@ impl Dialect for Mcp {
                 });
             }
         });
+    }
+
+    /// The client decides which tools a model sees.
+    fn deferral(&self) -> Deferral {
+        Deferral::Ignored
     }
 
     fn provider(&self) -> &'static str {

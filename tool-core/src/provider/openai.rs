@@ -1,5 +1,8 @@
 //! OpenAI: Chat Completions, which many other providers and local servers speak too, and Responses.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
@@ -7,7 +10,7 @@ use crate::content::{Audio, Content, Image};
 use crate::provider::answer;
 use crate::provider::chat::{self, ChatRequest};
 use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
+    Choice, Deferral, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
     strict_or_plain, wire_id, write_callers, write_freeform_head, write_head,
 };
 use crate::provider::hosted_tool::{self, HostedTool};
@@ -16,6 +19,7 @@ use crate::provider::http_api::{self, HttpApi};
 use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
 };
+use crate::provider::portable::with_suffix;
 use crate::provider::profile::{Construct, Count, Profile};
 use crate::provider::response::{
     CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
@@ -24,6 +28,7 @@ use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
 use crate::provider::stream::{self, StreamReader};
 use crate::provider::subset::{Subset, has_lookaround};
 use crate::schema::Kind;
+use crate::schema::messages;
 use crate::spec::{Grammar, OutputValues, ToolSpec};
 use crate::tool::ToolEntry;
 
@@ -220,6 +225,7 @@ const CHAT: OpenAiChat = OpenAiChat {
 const RESPONSES_API: OpenAiResponses = OpenAiResponses {
     is_strict: false,
     has_functions_only: false,
+    is_without_search: false,
 };
 
 #[cfg(feature = "docs")]
@@ -419,6 +425,8 @@ impl Dialect for OpenAiChat {
 pub struct OpenAiResponses {
     is_strict: bool,
     has_functions_only: bool,
+    /// Set if the model has no tool search.
+    is_without_search: bool,
 }
 
 impl OpenAiResponses {
@@ -446,7 +454,7 @@ impl OpenAiResponses {
     pub fn strict() -> OpenAiResponses {
         OpenAiResponses {
             is_strict: true,
-            has_functions_only: false,
+            ..OpenAiResponses::default()
         }
     }
 
@@ -456,6 +464,136 @@ impl OpenAiResponses {
         self.has_functions_only = true;
         self
     }
+
+    /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
+    /// models that have no tool search: those before GPT-5.4, and of other servers.
+    ///
+    /// With tool search, the request has the tool `tool_search`, and each group with deferred tools is a
+    /// namespace. OpenAI advises to have fewer than ten tools in each. The model sees the name and the
+    /// description of a namespace, or of a deferred tool without a group.
+    ///
+    /// ```
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(defer)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let rendered = registry.render(&OpenAiResponses::default().without_tool_search());
+    /// assert!(rendered.as_str().contains("search_tools"));
+    /// assert!(!rendered.as_str().contains("roll_die"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn without_tool_search(mut self) -> OpenAiResponses {
+        self.is_without_search = true;
+        self
+    }
+
+    /// Writes the deferred tools and a search for them: first those without a group, then the groups as
+    /// namespaces.
+    #[cold]
+    fn write_deferred(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        has_programs: bool,
+        out: &mut JsonWriter,
+    ) {
+        if !hosted.iter().any(is_tool_search) {
+            out.raw(r#"{"type":"tool_search"}"#);
+        }
+        let mut groups = BTreeMap::<&str, Vec<&ToolEntry>>::new();
+        for tool in tools.iter().filter(|tool| tool.is_deferred()) {
+            match tool.group().filter(|group| !group.is_empty()) {
+                Some(group) => groups.entry(group).or_default().push(tool),
+                None => self.write_tool(tool, has_programs, true, out),
+            }
+        }
+        for (group, tools) in groups {
+            out.object(|out| {
+                out.word("type").string("namespace");
+                out.word("name").string(&namespace_name(group));
+                out.word("description");
+                match tools.iter().find_map(|tool| tool.group_description()) {
+                    Some(description) => out.string(description),
+                    None => out.string(&namespace_description(&tools)),
+                };
+                out.word("tools").array(|out| {
+                    for tool in tools {
+                        self.write_tool(tool, has_programs, true, out);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Writes a tool with its settings.
+    #[inline]
+    fn write_tool(
+        self,
+        tool: &ToolEntry,
+        has_programs: bool,
+        is_deferred: bool,
+        out: &mut JsonWriter,
+    ) {
+        out.object(|out| {
+            let is_custom = tool.is_freeform() && !self.has_functions_only;
+            if is_custom {
+                write_custom(tool, out);
+            } else {
+                out.word("type").string("function");
+                write_head(tool, out);
+                if tool.strict().unwrap_or(self.is_strict) {
+                    let target = Target::OpenAiStrict;
+                    strict_or_plain(tool, target, &STRICT, "parameters", out);
+                } else {
+                    out.word("parameters").raw(tool.portable_json());
+                    out.word("strict").boolean(false);
+                }
+            }
+            if has_programs {
+                write_for_programs(tool, is_custom, out);
+            }
+            if is_deferred {
+                out.word("defer_loading").boolean(true);
+            }
+        });
+    }
+}
+
+/// Returns the name of a group as a namespace: `^[a-zA-Z0-9_-]{1,64}$` (OpenAI's API description,
+/// `FunctionCallOutputItemParam.namespace`).
+fn namespace_name(group: &str) -> Cow<'_, str> {
+    let is_accepted = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if group.len() <= 64 && group.chars().all(is_accepted) {
+        return group.into();
+    }
+    let name: String = group
+        .chars()
+        .map(|letter| if is_accepted(letter) { letter } else { '_' })
+        .collect();
+    with_suffix(&name, group).into()
+}
+
+/// Returns a description of a group that has none: a namespace requires one.
+fn namespace_description(tools: &[&ToolEntry]) -> String {
+    const LISTED: usize = 10;
+    let names: Vec<_> = tools.iter().take(LISTED).map(|tool| &*tool.name).collect();
+    let mut text = format!("Tools: {}", names.join(", "));
+    if tools.len() > LISTED {
+        text += &format!(" and {} more", tools.len() - LISTED);
+    }
+    text + "."
+}
+
+/// Returns `true` for the search for deferred tools.
+fn is_tool_search(tool: &HostedTool) -> bool {
+    tool.json()["type"] == "tool_search"
 }
 
 /// The types of tools other than functions (OpenAI's Python SDK, `responses.ToolParam`).
@@ -602,42 +740,27 @@ impl Dialect for OpenAiResponses {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         let is_hosted = |tool: &HostedTool| is_type(tool.json(), "programmatic_tool_calling");
         let has_programs = hosted.iter().any(is_hosted);
+        let has_deferred = !self.is_without_search && tools.iter().any(ToolEntry::is_deferred);
         out.array(|out| {
             for tool in tools {
-                out.object(|out| {
-                    if tool.is_freeform() && !self.has_functions_only {
-                        out.word("type").string("custom");
-                        write_freeform_head(tool, out);
-                        if let Some(grammar) = tool.grammar() {
-                            out.word("format").object(|out| {
-                                out.word("type").string("grammar");
-                                write_grammar(grammar, out);
-                            });
-                        }
-                    } else {
-                        out.word("type").string("function");
-                        write_head(tool, out);
-                        if tool.strict().unwrap_or(self.is_strict) {
-                            let target = Target::OpenAiStrict;
-                            strict_or_plain(tool, target, &STRICT, "parameters", out);
-                        } else {
-                            out.word("parameters").raw(tool.portable_json());
-                            out.word("strict").boolean(false);
-                        }
-                        // Without a program, nobody reads it.
-                        if let (true, Some(_), Some(schema)) =
-                            (has_programs, tool.programmatic(), structured_output(tool))
-                        {
-                            out.word("output_schema").raw(schema);
-                        }
-                    }
-                    if has_programs {
-                        write_callers(tool, "programmatic", out);
-                    }
-                });
+                if !(has_deferred && tool.is_deferred()) {
+                    self.write_tool(tool, has_programs, false, out);
+                }
             }
             hosted_tool::write(hosted, out);
+            if has_deferred {
+                // Last, so that the others are a prefix that stays the same when deferred tools change.
+                self.write_deferred(tools, hosted, has_programs, out);
+            }
         });
+    }
+
+    fn deferral(&self) -> Deferral {
+        if self.is_without_search {
+            Deferral::Emulated
+        } else {
+            Deferral::Native
+        }
     }
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
@@ -657,7 +780,18 @@ impl Dialect for OpenAiResponses {
         if parts.is_empty() {
             return out.ignores_without_tools(parts);
         }
-        write_choice(parts, !self.has_functions_only, out);
+        match parts.choice() {
+            // The API rejects the request (OpenAI's Agents SDK, guide "Tools", 2026).
+            Some(Choice::Tool(NamedTool::Function(tool)))
+                if tool.is_deferred() && !self.is_without_search =>
+            {
+                let name = messages::name(&tool.name);
+                out.note(format!(
+                    "OpenAI cannot require a call of {name}, which is deferred; the model chooses"
+                ));
+            }
+            _ => write_choice(parts, !self.has_functions_only, out),
+        }
         if let Some(is_allowed) = parts.parallel() {
             out.field(&["parallel_tool_calls"], |json| {
                 json.boolean(is_allowed);
@@ -756,12 +890,42 @@ impl Dialect for OpenAiResponses {
         media::omitted(results, responses_parts)
     }
 
+    /// Deferred tools are not counted: OpenAI documents no limit for them.
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
-        broken(Target::OpenAiStrict, tools)
+        if self.is_without_search || !tools.iter().any(ToolEntry::is_deferred) {
+            return broken(Target::OpenAiStrict, tools);
+        }
+        let tools = tools.iter().filter(|tool| !tool.is_deferred()).cloned();
+        broken(Target::OpenAiStrict, &tools.collect::<Vec<_>>())
     }
 }
 
+/// Writes the members of a custom tool of Responses (`CustomToolParam` of OpenAI's Python SDK).
+#[cold]
+fn write_custom(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.word("type").string("custom");
+    write_freeform_head(tool, out);
+    if let Some(grammar) = tool.grammar() {
+        out.word("format").object(|out| {
+            out.word("type").string("grammar");
+            write_grammar(grammar, out);
+        });
+    }
+}
+
+/// Writes what programs need to know about a tool of Responses.
+#[cold]
+fn write_for_programs(tool: &ToolSpec, is_custom: bool, out: &mut JsonWriter) {
+    if let (false, Some(_), Some(schema)) =
+        (is_custom, tool.programmatic(), structured_output(tool))
+    {
+        out.word("output_schema").raw(schema);
+    }
+    write_callers(tool, "programmatic", out);
+}
+
 /// Writes a custom tool of Chat Completions (`ChatCompletionCustomToolParam` of OpenAI's Python SDK).
+#[cold]
 fn write_custom_chat(tool: &ToolSpec, out: &mut JsonWriter) {
     out.object(|out| {
         out.word("type").string("custom");

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::run::{decodes, validate_call};
-use super::{Inner, Registry};
-use crate::call::ToolCall;
+use super::{Inner, Registry, deferred};
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;
+use crate::call::{CALL_TOOL, ToolCall};
 use crate::schema::validate::incremental::{Incremental, Verdict};
 use crate::schema::violation::Violation;
 use crate::tool::ToolEntry;
@@ -44,7 +44,10 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn arguments(&self, name: &str) -> Option<ArgumentsReader> {
-        let tool = self.get(name)?;
+        let tool = match self.get(name) {
+            Some(tool) => tool,
+            None => self.0.current.load().built_in(name)?,
+        };
         let is_lenient = self.0.policy.is_lenient;
         let parameters = (!tool.is_dynamic()).then(|| tool.properties());
         Some(ArgumentsReader {
@@ -65,6 +68,9 @@ impl Registry {
 ///
 /// The verdict does not depend on how the text is split. It is that of a call with the whole text. Each
 /// byte is validated once, so that the cost is that of one validation.
+///
+/// The arguments that `call_tool` passes to a [deferred](crate::RegistryBuilder::defer) tool are validated when
+/// they end.
 pub struct ArgumentsReader {
     inner: Arc<Inner>,
     tool: ToolEntry,
@@ -166,6 +172,10 @@ impl ArgumentsReader {
         }
         let verdict = self.check.verdict();
         let text = self.check.into_text();
+        if deferred::is_call_tool(&self.tool) {
+            let call = ToolCall::new("", CALL_TOOL, text.as_str());
+            return Registry(self.inner).validate(&call).map(|_| text);
+        }
         // A type may reject what its schema allows.
         if verdict == Verdict::Accepted
             && !self.tool.is_dynamic()

@@ -55,6 +55,118 @@ impl RegistryBuilder {
         self.tools(tools.into_iter().map(|tool| tool.in_group(name)))
     }
 
+    /// Describes a group to models. Providers with namespaces show it in place of the group's deferred tools;
+    /// see [`defer`](RegistryBuilder::defer). Without it, they show the names of the tools. Replaces an earlier
+    /// description of the group.
+    pub fn describe_group(mut self, name: &str, description: &str) -> Self {
+        let description = (name.to_owned(), description.into());
+        self.policy.group_descriptions.push(description);
+        self
+    }
+
+    /// Defers the tools for which a closure returns `true`, also those that are added later: a model gets
+    /// their descriptions and parameters only when it searches for them. `#[tool(defer)]` does so for one
+    /// tool, [`ToolEntry::deferred`] for an entry.
+    ///
+    /// Every request repeats all tools. Dozens of them cost many tokens, and models choose worse among
+    /// them. Defer those that few conversations need.
+    ///
+    /// - [`Anthropic`](crate::dialect::Anthropic) and [`OpenAiResponses`](crate::dialect::OpenAiResponses)
+    ///   send the deferred tools marked as such, together with the provider's own search. OpenAI gets a
+    ///   [group](RegistryBuilder::group) as a namespace.
+    /// - Other dialects send two tools in their place: `search_tools` and `call_tool`. They are the same in
+    ///   every request, so that a cached prompt stays valid. A call of `call_tool` is validated, gated, traced,
+    ///   limited and counted as a call of the tool that it names; hooks and the result have that tool.
+    /// - [`Mcp`](crate::dialect::Mcp) lists all tools: the client decides what a model sees.
+    ///
+    /// A deferred tool runs as any other, whichever way a model calls it. What a caller must not find belongs
+    /// into another registry: [`select`](Registry::select) the tools that it may use. A call with an unknown
+    /// name is answered without the names of deferred tools. A registry with deferred tools can't have tools
+    /// with the names `search_tools`, `call_tool`, `tool_search`, `tool_search_tool_bm25` and
+    /// `tool_search_tool_regex`.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// /// The weather in the next days.
+    /// #[tool]
+    /// fn get_forecast(city: &str, days: u8) -> String {
+    ///     format!("sunny in {city} for {days} days")
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![roll_die, get_forecast])
+    ///     .defer(|tool| tool.name.starts_with("get_"))
+    ///     .build()?;
+    /// let anthropic = serde_json::json!(registry.render(&Anthropic::default()));
+    /// assert_eq!(anthropic[1]["type"], "tool_search_tool_bm25_20251119");
+    /// assert_eq!(anthropic[2]["defer_loading"], true);
+    ///
+    /// let chat = serde_json::json!(registry.render(&OpenAiChat::default()));
+    /// assert_eq!(chat[1]["function"]["name"], "search_tools");
+    /// assert_eq!(chat[2]["function"]["name"], "call_tool");
+    /// let search = ToolCall::new("call_1", "search_tools", r#"{"query":"weather in a city"}"#);
+    /// assert!(registry.call_blocking(search).content().contains("get_forecast"));
+    /// let arguments = r#"{"name":"get_forecast","arguments":{"city":"Lisbon","days":3}}"#;
+    /// let result = registry.call_blocking(ToolCall::new("call_2", "call_tool", arguments));
+    /// assert_eq!(result.name(), "get_forecast");
+    /// assert_eq!(result.content(), "sunny in Lisbon for 3 days");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn defer(
+        mut self,
+        is_deferred: impl Fn(&ToolEntry) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let is_deferred = Guarded::new(is_deferred);
+        self.policy
+            .defer
+            .push(Arc::new(move |tool| is_deferred(tool)));
+        self
+    }
+
+    /// Defers the tools with these names; see [`defer`](RegistryBuilder::defer).
+    pub fn defer_tools<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
+        self.defer(move |tool| names.iter().any(|name| tool.name == **name))
+    }
+
+    /// Defers the tools of these [groups](RegistryBuilder::group); see [`defer`](RegistryBuilder::defer).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Lists the open orders of a customer.
+    /// #[tool]
+    /// fn list_orders(customer: u32) -> Vec<u32> {
+    ///     vec![customer]
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .group("crm", tools![list_orders])
+    ///     .describe_group("crm", "Customers and their orders.")
+    ///     .defer_groups(["crm"])
+    ///     .build()?;
+    /// let tools = json!(registry.render(&OpenAiResponses::default()));
+    /// assert_eq!(tools[0], json!({"type": "tool_search"}));
+    /// assert_eq!(tools[1]["type"], "namespace");
+    /// assert_eq!(tools[1]["description"], "Customers and their orders.");
+    /// assert_eq!(tools[1]["tools"][0]["defer_loading"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn defer_groups<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
+        self.defer(move |tool| names.iter().any(|name| tool.group() == Some(name)))
+    }
+
     /// Adds the methods of a value as tools. The prefix is prepended to their names, so that one
     /// registry can hold several values of the same type. The prefix without trailing `_` and `-`
     /// is the name of their group; with an empty prefix they have no group.

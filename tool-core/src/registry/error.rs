@@ -72,10 +72,12 @@ pub(super) enum ProblemKind {
     Context,
     /// The tool needs a runtime.
     Runtime,
+    /// The name is that of a tool that finds deferred tools.
+    Reserved,
 }
 
 /// The kinds of problems, each with its headline and its remedy.
-const PROBLEMS: [(ProblemKind, &str, &str); 3] = [
+const PROBLEMS: [(ProblemKind, &str, &str); 4] = [
     (
         ProblemKind::Name,
         "these tool names are not valid for every provider",
@@ -93,6 +95,11 @@ const PROBLEMS: [(ProblemKind, &str, &str); 3] = [
         "these tools need timers or threads, but there is no async runtime",
         "enable the feature `tokio` of tool-core, or set another runtime with \
          `Registry::builder().runtime(…)`",
+    ),
+    (
+        ProblemKind::Reserved,
+        "these names are reserved for the tools that find deferred ones",
+        "rename the tool, or defer no tool of this registry",
     ),
 ];
 const DUPLICATE_REMEDY: &str = "rename one with `#[tool(name = \"…\")]`, \

@@ -30,13 +30,14 @@ macro_rules! __tool_core_link_section {
     };
 }
 
-/// Expands to the section of the static entries. The linker sorts by what follows the `$`.
+/// Expands to the section of the static entries. The linker sorts by what follows the `$`. That of
+/// MinGW drops sections to which nothing refers, unless their name starts with `.vectors`.
 #[cfg(any(target_os = "windows", target_os = "uefi"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool_core_link_section {
     () => {
-        ".tool_core_0_1$b"
+        ".vectors_tool_core_0_1$b"
     };
 }
 
@@ -142,9 +143,9 @@ fn section() -> &'static [LinkedTool] {
 #[allow(unsafe_code)]
 fn section() -> &'static [LinkedTool] {
     // Some code generators write empty statics with a size, so these have one.
-    #[unsafe(link_section = ".tool_core_0_1$a")]
+    #[unsafe(link_section = ".vectors_tool_core_0_1$a")]
     static START: Option<LinkedTool> = None;
-    #[unsafe(link_section = ".tool_core_0_1$c")]
+    #[unsafe(link_section = ".vectors_tool_core_0_1$c")]
     static STOP: Option<LinkedTool> = None;
 
     let start = (&raw const START).wrapping_add(1);

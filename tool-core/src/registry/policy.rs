@@ -13,6 +13,8 @@ use crate::tool::ToolEntry;
 
 pub(super) type MapError = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
 
+pub(super) type DeferRule = Arc<dyn Fn(&ToolEntry) -> bool + Send + Sync>;
+
 /// The settings of a registry. Only its builder changes them.
 #[derive(Clone, Default)]
 pub(super) struct Policy {
@@ -30,6 +32,9 @@ pub(super) struct Policy {
     pub(super) before: Vec<BeforeHook>,
     pub(super) after: Vec<AfterHook>,
     pub(super) map_error: Option<MapError>,
+    /// The rules that defer tools.
+    pub(super) defer: Vec<DeferRule>,
+    pub(super) group_descriptions: Vec<(String, Arc<str>)>,
     /// Limits concurrently running tools.
     #[cfg(feature = "tokio")]
     pub(super) semaphore: Option<Arc<tokio::sync::Semaphore>>,

@@ -176,7 +176,7 @@ pub(super) fn validate_call(
 /// Answers a call of a tool that does not exist.
 #[cold]
 pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -> ToolResult {
-    let error = ToolError::unknown_tool(&call.name, snapshot.names());
+    let error = snapshot.unknown_tool(&call.name);
     not_run(inner, call, error)
 }
 
@@ -208,6 +208,7 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         id: call.id,
         name: call.name,
         wire_id: call.wire_id,
+        is_wrapped: call.is_wrapped,
     };
     let context = CallContext::new(head, call.extensions, inner, depth);
     Input::new(

@@ -3,11 +3,15 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
+use super::deferred::{self, RESERVED};
 use super::error::{Duplicate, ProblemKind, RegistryError, ToolProblem};
 use super::name_hash::NameHash;
 use super::policy::Policy;
+use super::search::SearchIndex;
 use crate::call::context::{CallContext, near_miss};
+use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::portable::{is_tool_name, with_suffix};
 use crate::provider::rules::{BrokenRule, Target, broken};
@@ -20,6 +24,9 @@ pub(super) struct Snapshot {
     /// Indices of the tools, by name and by the name under which another server lists them.
     indices: HashMap<Cow<'static, str>, usize, NameHash>,
     pub(super) hosted: Vec<HostedTool>,
+    pub(super) has_deferred: bool,
+    /// Created with the first search. Shared with snapshots of the same tools.
+    index: Arc<OnceLock<SearchIndex>>,
 }
 
 impl Snapshot {
@@ -35,7 +42,16 @@ impl Snapshot {
             check_tool(tool, policy, &mut error);
         }
         let mut by_name: BTreeMap<Cow<'static, str>, Vec<ToolEntry>> = BTreeMap::new();
-        for tool in with_distinct_names(tools) {
+        let tools = with_distinct_names(tools);
+        let tools = match policy {
+            Some(policy) => defer(tools, policy),
+            None => tools,
+        };
+        let has_deferred = tools.iter().any(ToolEntry::is_deferred);
+        if has_deferred {
+            check_reserved_names(&tools, &mut error);
+        }
+        for tool in tools {
             by_name.entry(tool.name.clone()).or_default().push(tool);
         }
         let mut by_source: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
@@ -78,9 +94,11 @@ impl Snapshot {
             tools,
             indices,
             hosted,
+            has_deferred,
+            index: Arc::default(),
         };
         if error.duplicates.is_empty() {
-            error.broken = broken_target_rules(&snapshot.tools);
+            error.broken = broken_target_rules(&snapshot);
         }
         if error.is_empty() {
             Ok(snapshot)
@@ -97,6 +115,80 @@ impl Snapshot {
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tools.iter().map(|tool| &*tool.name)
     }
+
+    /// Returns the tools of a request to a provider that can't search: those that are not deferred, and
+    /// the two that find and call the others.
+    pub(super) fn listed(&self) -> Vec<ToolEntry> {
+        let tools = self.tools.iter().filter(|tool| !tool.is_deferred());
+        let more = self.has_deferred.then(deferred::entries);
+        tools.cloned().chain(more.into_iter().flatten()).collect()
+    }
+
+    /// Returns the tool with this name that finds or calls deferred ones.
+    pub(super) fn built_in(&self, name: &str) -> Option<ToolEntry> {
+        let mut entries = self.has_deferred.then(deferred::entries)?.into_iter();
+        entries.find(|tool| tool.name == name)
+    }
+
+    /// Returns the tools that match a query best, the best first.
+    pub(super) fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        is_included: impl Fn(&ToolEntry) -> bool,
+    ) -> Vec<&ToolEntry> {
+        let index = self.index.get_or_init(|| SearchIndex::new(&self.tools));
+        let found = index.search(query, limit, |tool| is_included(&self.tools[tool]));
+        found.into_iter().map(|tool| &self.tools[tool]).collect()
+    }
+
+    /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools:
+    /// a model could list them by guessing names.
+    #[cold]
+    pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
+        let listed: Vec<_> = self
+            .tools
+            .iter()
+            .filter(|tool| !tool.is_deferred())
+            .collect();
+        let names = listed.iter().map(|tool| &*tool.name);
+        ToolError::unknown_tool(name, names, self.has_deferred)
+    }
+}
+
+/// Defers the tools that the policy defers, and describes their groups.
+fn defer(tools: Vec<ToolEntry>, policy: &Policy) -> Vec<ToolEntry> {
+    if policy.defer.is_empty() && policy.group_descriptions.is_empty() {
+        return tools;
+    }
+    let defer = |tool: ToolEntry| {
+        let is_deferred = policy.defer.iter().any(|defers| defers(&tool));
+        let tool = if is_deferred { tool.deferred() } else { tool };
+        let mut descriptions = policy.group_descriptions.iter().rev();
+        let description = descriptions.find(|(group, _)| tool.group() == Some(group));
+        match description {
+            Some((_, text)) if tool.group_description() != Some(text) => {
+                tool.with_group_description(Arc::clone(text))
+            }
+            _ => tool,
+        }
+    };
+    tools.into_iter().map(defer).collect()
+}
+
+/// Adds the tools that have the names of those that find deferred tools.
+fn check_reserved_names(tools: &[ToolEntry], error: &mut RegistryError) {
+    let is_reserved = |tool: &&ToolEntry| {
+        let names = [&*tool.name, tool.source_name()];
+        names.iter().any(|name| RESERVED.contains(name))
+    };
+    let problems = tools.iter().filter(is_reserved).map(|tool| ToolProblem {
+        kind: ProblemKind::Reserved,
+        tool: tool.name.to_string(),
+        location: tool.location,
+        detail: String::new(),
+    });
+    error.problems.extend(problems);
 }
 
 /// Renames tools whose valid names are equal, while the names they are made from differ: each name
@@ -178,10 +270,19 @@ fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryErr
 
 /// Returns the rules of this build's targets that the tools together break. An empty registry
 /// breaks none, because tools may be added before it is rendered.
-fn broken_target_rules(tools: &[ToolEntry]) -> Vec<BrokenRule> {
+fn broken_target_rules(snapshot: &Snapshot) -> Vec<BrokenRule> {
+    let is_empty = snapshot.tools.is_empty();
     let targets = Target::ALL.into_iter();
-    let targets = targets.filter(|target| target.is_enabled() && !tools.is_empty());
-    targets.flat_map(|target| broken(target, tools)).collect()
+    let targets = targets.filter(|target| target.is_enabled() && !is_empty);
+    let broken = targets.flat_map(|target| {
+        // Anthropic limits strict tools, and is sent deferred ones too.
+        if snapshot.has_deferred && target != Target::AnthropicStrict {
+            broken(target, &snapshot.listed())
+        } else {
+            broken(target, &snapshot.tools)
+        }
+    });
+    broken.collect()
 }
 
 #[cfg(all(test, not(feature = "tokio")))]

@@ -1,8 +1,8 @@
 //! Reads the functions that most tools are, without syn.
 //!
 //! syn copies the tokens into a buffer, again for each part that is parsed apart, and visits every
-//! character of a doc comment. Cargo compiles macros without optimisation, so that took a third of
-//! the macro's time. A function with generics, patterns or anything else is left to syn.
+//! character of a doc comment. Cargo compiles macros without optimisation, so that took a quarter
+//! of the macro's time. A function with generics, patterns or anything else is left to syn.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;

@@ -519,10 +519,12 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         let variant = if is_only { code!(Only) } else { code!(Also) };
         code!(programmatic: __tool_core::Some(__tool_core::Programmatic::#variant),)
     });
+    let defer = tool.is_deferred.then(|| code!(defer: true,));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(needs(tool))
         .chain(timeout)
+        .chain(defer)
         .chain(flags)
         .chain(example_texts(tool))
         .chain(freeform(tool))

@@ -52,6 +52,8 @@ pub(crate) struct Tool {
     pub(crate) has_page: bool,
     /// `parallel`, with its value.
     pub(crate) parallel: Option<bool>,
+    /// Set for a tool that models get only when they search for it.
+    pub(crate) is_deferred: bool,
     /// `strict`, with its value.
     pub(crate) strict: Option<bool>,
     /// `eager_input`, with its value.
@@ -234,6 +236,7 @@ impl Tool {
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
         let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
             .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
+        let is_deferred = keys.flag("defer", errors).is_some_and(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         let freeform = Freeform::read(&mut keys, errors);
@@ -287,6 +290,7 @@ impl Tool {
             attribute_span,
             has_page,
             parallel,
+            is_deferred,
             strict,
             eager_input,
             is_blocking,

@@ -3,7 +3,8 @@
 //! rustc hashes a token's span relative to its item, so that an edit elsewhere in the file leaves the
 //! compiled item valid, unless the token's hygiene is that of a macro's expansion: that hash contains
 //! the absolute position of the macro call. An edit would then compile every tool below it again. So
-//! the generated tokens have the hygiene of the function's name, and the location of the attribute.
+//! the generated tokens have the hygiene of the function's or the type's name, and the location of the
+//! attribute.
 
 use std::cell::Cell;
 

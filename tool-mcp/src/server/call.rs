@@ -375,3 +375,21 @@ fn protocol_error(error: &dyn Error) -> Option<ErrorData> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_progress_is_bounded_and_ends_with_the_newest() {
+        let reports = Reports::default();
+        for done in 1..=10_000 {
+            reports.push(&Progress::new(f64::from(done)));
+        }
+        reports.push(&Progress::new(9.0));
+        let queue = reports.lock();
+        assert_eq!(queue.waiting.len(), WAITING);
+        assert_eq!(queue.waiting.front(), Some(&Progress::new(1.0)));
+        assert_eq!(queue.waiting.back(), Some(&Progress::new(10_000.0)));
+    }
+}

@@ -75,10 +75,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
                 self.line.extend_from_slice(&available[..taken]);
             }
             self.input.consume(taken);
-            if newline.is_some() {
-                if !std::mem::take(&mut self.skips) {
-                    return Ok(true);
-                }
+            if newline.is_some() && !std::mem::take(&mut self.skips) {
+                return Ok(true);
             }
         }
     }

@@ -113,8 +113,8 @@ impl ClientHandler for TestClient {
         self.asked.notify_one();
         let answer = self.answers.lock().unwrap().pop_front();
         match answer.expect("a question without an answer") {
-            Answer::Accept(content) => {
-                Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
+            Answer::Accept(value) => {
+                Ok(ElicitResult::new(ElicitationAction::Accept).with_content(value))
             }
             Answer::Decline => Ok(ElicitResult::new(ElicitationAction::Decline)),
             Answer::Never => {

@@ -154,13 +154,31 @@ pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
     counts.map(|&count| or_missing(count, at(count))).collect()
 }
 
-pub fn check_time(data: &Data) -> Vec<Figure> {
+/// Returns milliseconds per tool.
+pub fn build_time(data: &Data, mode: &str) -> Vec<Figure> {
     let at = |count| {
-        let ours = data.milliseconds(OURS, "check", count)?;
+        let ours = data.milliseconds(OURS, mode, count)?;
         Some(figure(ours, format!("{ours:.2}")))
     };
     let counts = COUNTS.iter();
     counts.map(|&count| or_missing(count, at(count))).collect()
+}
+
+pub fn bfcl_check(data: &Data) -> Vec<Figure> {
+    let milliseconds = || {
+        let of = |measure| get(&data.bfcl, OURS, measure);
+        let ms = of("check")? * 1000.0 / of("tools")?;
+        Some(figure(ms, format!("{ms:.2}")))
+    };
+    vec![or_missing("check", milliseconds())]
+}
+
+pub fn cold(data: &Data) -> Vec<Figure> {
+    let seconds = get(&data.cold, OURS, "CPU seconds");
+    vec![or_missing(
+        "cold",
+        seconds.map(|seconds| figure(seconds, seconds.to_string())),
+    )]
 }
 
 /// The plain functions are subtracted on neither side, because BFCL's crate lacks them.

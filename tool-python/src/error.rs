@@ -1,0 +1,65 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+use crate::Layer;
+
+/// The reason that a sandbox can't be created, or that code can't be started in one.
+///
+/// What the code does, such as raising an exception or exceeding a limit, is no error: see [`EndedBy`](crate::EndedBy).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system or the processor architecture is not supported.
+    Unsupported(&'static str),
+    /// The kernel lacks a layer, and the policy doesn't [allow](crate::Policy::allow_weaker) going without it.
+    Missing {
+        /// The layer.
+        layer: Layer,
+        /// What was found instead.
+        found: String,
+    },
+    /// This program runs as root and the policy names no [user](crate::Policy::user) for the code.
+    Root,
+    /// The policy or a limit is invalid.
+    Policy(String),
+    /// The interpreter can't be used.
+    Interpreter(String),
+    /// A new interpreter could not be started or locked.
+    Start(String),
+    /// An operation of the host failed.
+    Io(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Unsupported(what) => write!(f, "the Python sandbox needs Linux on x86_64 or aarch64, not {what}"),
+            Error::Missing { layer, found } => write!(
+                f,
+                "the kernel lacks {}: {found}; use a kernel that has it, or accept a weaker sandbox with \
+                 `Policy::allow_weaker`",
+                layer.needs()
+            ),
+            Error::Root => f.write_str("this program runs as root: name the user that the code runs as with `Policy::user`"),
+            Error::Policy(what) | Error::Interpreter(what) | Error::Start(what) => f.write_str(what),
+            Error::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        if let Error::Io(error) = self {
+            Some(error)
+        } else {
+            None
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::Io(error)
+    }
+}

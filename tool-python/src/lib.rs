@@ -1,0 +1,84 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod host;
+mod outcome;
+mod policy;
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod linux;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+use linux as imp;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+mod unsupported;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+use unsupported as imp;
+
+use std::fmt;
+
+pub use error::Error;
+pub use host::{HostCall, Inputs, NoTools, Tools};
+pub use outcome::{EndedBy, Exception, File, Outcome, Value};
+pub use policy::{Layer, Limits, Policy, Report, Stop, User};
+
+/// Runs Python code in locked processes, one for each piece of code. Clones share a pool.
+#[derive(Clone)]
+pub struct Sandbox(imp::Sandbox);
+
+impl Sandbox {
+    /// Reports which layers the kernel has.
+    pub fn probe() -> Report {
+        imp::probe()
+    }
+
+    /// Creates a sandbox, and starts one interpreter to check that it can be locked.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel lacks a layer that the policy doesn't [allow](Policy::allow_weaker) to be missing, this program
+    /// runs as root and the policy names no [user](Policy::user), or the interpreter can't be used.
+    pub fn new(policy: Policy) -> Result<Sandbox, Error> {
+        imp::Sandbox::new(policy).map(Sandbox)
+    }
+
+    /// Returns the version of the interpreter, such as `3.11.2`.
+    pub fn version(&self) -> &str {
+        self.0.version()
+    }
+
+    /// Runs code and waits for its end. What the code does is in the [`Outcome`]. Blocks the thread, which
+    /// also serves the calls of the code: call it from a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// If the limits are invalid, or no interpreter can be started and locked.
+    pub fn run(
+        &self,
+        code: &str,
+        inputs: &Inputs,
+        tools: &dyn Tools,
+        limits: &Limits,
+    ) -> Result<Outcome, Error> {
+        self.0.run(code, inputs, tools, limits)
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox")
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}

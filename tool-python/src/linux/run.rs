@@ -1,0 +1,538 @@
+//! One run: sends the code, answers its calls, and enforces the limits from outside.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::process::{PidfdFlags, Resource, pidfd_open};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::launch::{Process, frame_length};
+use crate::host::Answers;
+use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools, Value};
+
+/// Time between two measurements of disk, threads and processor time.
+const TICK: Duration = Duration::from_millis(20);
+/// Calls without an answer. Later ones wait.
+const PENDING: usize = 64;
+/// Bytes of answers that the code has not read.
+const UNREAD: usize = 64 << 20;
+/// Time that a process which closed its channel has to end.
+const LEAVE: Duration = Duration::from_millis(200);
+
+/// The first message to the code.
+#[derive(Serialize)]
+struct Order<'a> {
+    code: &'a str,
+    prelude: String,
+    tools: Vec<String>,
+    inputs: Variables<'a>,
+    limits: [(u8, u64); 3],
+}
+
+// Of every architecture, from `asm-generic/resource.h`.
+const RLIMIT_CPU: u8 = 0;
+const RLIMIT_FSIZE: u8 = 1;
+const RLIMIT_AS: u8 = 9;
+
+struct Variables<'a>(&'a Inputs);
+
+impl Serialize for Variables<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.values.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// A message from the code, which may have sent anything.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message {
+    call: Option<u64>,
+    name: Option<String>,
+    arguments: Option<Box<RawValue>>,
+    value: Option<Box<RawValue>>,
+    text: Option<String>,
+    raised: Option<Exception>,
+    exit: Option<u8>,
+    #[serde(default)]
+    end: Option<()>,
+}
+
+/// Where answers wait for the run's thread, which writes them.
+struct Outbox {
+    state: Mutex<State>,
+    wake: OwnedFd,
+}
+
+#[derive(Default)]
+struct State {
+    bytes: Vec<u8>,
+    pending: usize,
+    held: usize,
+}
+
+impl Outbox {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        // Fails if the counter is full, and then the thread wakes anyway.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Answers for Outbox {
+    fn answer(&self, id: u64, answer: Result<&str, &str>) {
+        let mut text = String::new();
+        match answer {
+            Ok(json) => write!(text, "{{\"id\":{id},\"value\":{json}}}"),
+            Err(message) => {
+                let message = serde_json::to_string(message).expect("strings serialize");
+                write!(text, "{{\"id\":{id},\"error\":{message}}}")
+            }
+        }
+        .expect("writing to a string succeeds");
+        let mut state = self.state();
+        // Lengths are 32 bits.
+        if text.len() > UNREAD {
+            text = format!("{{\"id\":{id},\"error\":\"the result is too long\"}}");
+        }
+        state.bytes.extend(frame_length(text.len()));
+        state.bytes.extend(text.as_bytes());
+        state.pending = state.pending.saturating_sub(1);
+        drop(state);
+        self.wake();
+    }
+
+    fn hold(&self, held: bool) {
+        let mut state = self.state();
+        state.held = if held {
+            state.held + 1
+        } else {
+            state.held.saturating_sub(1)
+        };
+        drop(state);
+        self.wake();
+    }
+}
+
+struct Run<'a> {
+    process: Process,
+    limits: &'a Limits,
+    tools: &'a dyn Tools,
+    outbox: Arc<Outbox>,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+    stdout: Output,
+    stderr: Output,
+    calls: u64,
+    result: Option<Value>,
+}
+
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    closed: bool,
+}
+
+pub(super) fn run(
+    process: Process,
+    code: &str,
+    inputs: &Inputs,
+    tools: &dyn Tools,
+    limits: &Limits,
+    refill: &dyn Fn(),
+) -> Result<Outcome, Error> {
+    process.channel.set_nonblocking(true)?;
+    rustix::io::ioctl_fionbio(&process.stdout, true).map_err(io::Error::from)?;
+    rustix::io::ioctl_fionbio(&process.stderr, true).map_err(io::Error::from)?;
+    // In seconds, behind the measured one.
+    let cpu = limits.cpu.as_secs().saturating_add(2);
+    // A limit of this program that is lower stays.
+    let lower = |resource, most: u64| {
+        rustix::process::getrlimit(resource)
+            .maximum
+            .unwrap_or(u64::MAX)
+            .min(most)
+    };
+    let rlimits = [
+        (RLIMIT_CPU, lower(Resource::Cpu, cpu)),
+        (RLIMIT_FSIZE, lower(Resource::Fsize, limits.disk)),
+        (RLIMIT_AS, lower(Resource::As, limits.memory)),
+    ];
+    let order = Order {
+        code,
+        prelude: tools.prelude(),
+        tools: tools.names(),
+        inputs: Variables(inputs),
+        limits: rlimits,
+    };
+    let order = serde_json::to_vec(&order).map_err(|error| Error::Policy(error.to_string()))?;
+    if order.len() > u32::MAX as usize {
+        return Err(Error::Policy(
+            "the code and its inputs are longer than 4 GiB".to_owned(),
+        ));
+    }
+    let mut outgoing = frame_length(order.len()).to_vec();
+    outgoing.extend(order);
+    let wake =
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
+    let outbox = Arc::new(Outbox {
+        state: Mutex::default(),
+        wake,
+    });
+    let run = Run {
+        process,
+        limits,
+        tools,
+        outbox,
+        outgoing,
+        incoming: Vec::new(),
+        stdout: Output::default(),
+        stderr: Output::default(),
+        calls: 0,
+        result: None,
+    };
+    run.drive(refill)
+}
+
+impl Run<'_> {
+    fn drive(mut self, refill: &dyn Fn()) -> Result<Outcome, Error> {
+        let pidfd = pidfd_open(self.process.pid, PidfdFlags::empty()).map_err(io::Error::from)?;
+        let outbox = Arc::clone(&self.outbox);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || outbox.wake());
+        if let Some(stop) = &self.limits.stop {
+            stop.wakes(&wake);
+        }
+        let ended_by = self.watch(&pidfd, refill)?;
+        let _ = self.process.child.kill();
+        let status = self.process.child.wait()?;
+        let ended_by = ended_by.unwrap_or_else(|| match (status.signal(), status.code()) {
+            (Some(signal), _) if signal == libc::SIGXCPU => EndedBy::Cpu,
+            (Some(signal), _) => EndedBy::Signal(signal),
+            (None, code) => {
+                EndedBy::Exit(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+            }
+        });
+        // Everything that was written before the end is in the pipes.
+        let fits = self.read_outputs();
+        let ended_by = if fits || !matches!(ended_by, EndedBy::Finished) {
+            ended_by
+        } else {
+            EndedBy::Output
+        };
+        refill();
+        let folder = self
+            .process
+            .folder
+            .take()
+            .expect("a process has a folder until here");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let files = folder.files(self.limits.files);
+        Ok(Outcome {
+            result: self.result,
+            stdout: text(self.stdout.bytes),
+            stderr: text(self.stderr.bytes),
+            files,
+            calls: self.calls,
+            ended_by,
+            folder,
+        })
+    }
+
+    /// Serves the process until it ends or must be ended. `None`: it ended by itself.
+    fn watch(&mut self, pidfd: &OwnedFd, refill: &dyn Fn()) -> Result<Option<EndedBy>, Error> {
+        let mut left = self.limits.time;
+        let mut last = Instant::now();
+        let mut next_tick = last + TICK;
+        let mut closed: Option<Instant> = None;
+        let mut is_refilled = false;
+        loop {
+            if self
+                .limits
+                .stop
+                .as_ref()
+                .is_some_and(crate::Stop::is_stopped)
+            {
+                return Ok(Some(EndedBy::Stopped));
+            }
+            let (pending, held) = {
+                let mut state = self.outbox.state();
+                self.outgoing.append(&mut state.bytes);
+                (state.pending, state.held > 0)
+            };
+            if self.outgoing.len() > UNREAD + (8 << 20) + self.limits.message {
+                return Ok(Some(EndedBy::Channel(
+                    "it doesn't read its answers".to_owned(),
+                )));
+            }
+            if closed.is_none() {
+                self.write()?;
+            }
+            let now = Instant::now();
+            if !held {
+                left = left.saturating_sub(now - last);
+            }
+            last = now;
+            if left.is_zero() {
+                return Ok(Some(EndedBy::Time));
+            }
+            if closed.is_some_and(|closed| now - closed > LEAVE) {
+                return Ok(Some(EndedBy::Channel("it closed its channel".to_owned())));
+            }
+            if now >= next_tick {
+                // Not at once: a start takes a processor for longer than most runs do.
+                if !mem::replace(&mut is_refilled, true) {
+                    refill();
+                }
+                if let Some(ended_by) = self.measure() {
+                    return Ok(Some(ended_by));
+                }
+                next_tick = Instant::now() + TICK;
+            }
+
+            let mut wants = PollFlags::empty();
+            if closed.is_none() {
+                wants.set(PollFlags::IN, pending < PENDING);
+                wants.set(PollFlags::OUT, !self.outgoing.is_empty());
+            }
+            let (has_message, has_output, has_ended) = {
+                let mut fds = vec![
+                    PollFd::new(pidfd, PollFlags::IN),
+                    PollFd::new(&self.outbox.wake, PollFlags::IN),
+                ];
+                let mut channel = None;
+                if !wants.is_empty() {
+                    channel = Some(fds.len());
+                    fds.push(PollFd::new(&self.process.channel, wants));
+                }
+                let outputs = fds.len();
+                if !self.stdout.closed {
+                    fds.push(PollFd::from_borrowed_fd(
+                        self.process.stdout.as_fd(),
+                        PollFlags::IN,
+                    ));
+                }
+                if !self.stderr.closed {
+                    fds.push(PollFd::from_borrowed_fd(
+                        self.process.stderr.as_fd(),
+                        PollFlags::IN,
+                    ));
+                }
+                let wait = left.min(next_tick.saturating_duration_since(now));
+                let wait = Timespec {
+                    tv_sec: wait.as_secs().cast_signed(),
+                    tv_nsec: wait.subsec_nanos().into(),
+                };
+                match poll(&mut fds, Some(&wait)) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(io::Error::from(error).into()),
+                }
+                let ready = |at: usize| !fds[at].revents().is_empty();
+                let message =
+                    channel.is_some_and(|at| !(fds[at].revents() - PollFlags::OUT).is_empty());
+                if ready(1) {
+                    let _ = rustix::io::read(&self.outbox.wake, &mut [0; 8]);
+                }
+                (message, (outputs..fds.len()).any(ready), ready(0))
+            };
+            if has_output && !self.read_outputs() {
+                return Ok(Some(EndedBy::Output));
+            }
+            let mut is_open = true;
+            if has_message || has_ended {
+                match self.read_messages() {
+                    Ok(open) => is_open = open,
+                    Err(ended_by) => return Ok(Some(ended_by)),
+                }
+            }
+            if has_ended {
+                // What it sent before its end is read, unless a limit on calls holds the rest back.
+                return Ok(None);
+            }
+            if !is_open && closed.is_none() {
+                closed = Some(Instant::now());
+            }
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        while !self.outgoing.is_empty() {
+            match self.process.channel.write(&self.outgoing) {
+                Ok(written) => drop(self.outgoing.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The process closed its end: reading shows it.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+                    ) =>
+                {
+                    self.outgoing.clear();
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads messages and handles them. Returns `false` at the end of the channel, and an error if the run ends.
+    fn read_messages(&mut self) -> Result<bool, EndedBy> {
+        let mut chunk = [0; 1 << 14];
+        // A process that sends without end must not keep the limits from being checked.
+        for _ in 0..64 {
+            let read = match self.process.channel.read(&mut chunk) {
+                Ok(0) => return Ok(false),
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return Ok(false),
+            };
+            self.incoming.extend(&chunk[..read]);
+            let mut at = 0;
+            while let Some(length) = self.incoming.get(at..at + 4) {
+                let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+                if length > self.limits.message {
+                    return Err(EndedBy::Channel(format!("a message of {length} bytes")));
+                }
+                let Some(text) = self.incoming.get(at + 4..at + 4 + length) else {
+                    break;
+                };
+                at += 4 + length;
+                let message = serde_json::from_slice::<Message>(text)
+                    .map_err(|_| EndedBy::Channel("a message that is not valid".to_owned()))?;
+                self.handle(message)?;
+            }
+            self.incoming.drain(..at);
+            if read < chunk.len() {
+                return Ok(true);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Handles one message. An error ends the run, also as it should.
+    fn handle(&mut self, message: Message) -> Result<(), EndedBy> {
+        match message {
+            Message {
+                call: Some(id),
+                name: Some(name),
+                arguments: Some(arguments),
+                value: None,
+                text: None,
+                raised: None,
+                exit: None,
+                end: None,
+            } if arguments.get().starts_with('{') => {
+                if self.calls >= self.limits.calls {
+                    return Err(EndedBy::Calls);
+                }
+                self.calls += 1;
+                self.outbox.state().pending += 1;
+                let answers: Arc<dyn Answers> = self.outbox.clone();
+                self.tools.call(HostCall {
+                    id,
+                    name,
+                    arguments,
+                    answers: Some(answers),
+                    held: false,
+                });
+                Ok(())
+            }
+            Message {
+                call: None,
+                name: None,
+                arguments: None,
+                value,
+                text,
+                raised,
+                exit,
+                end: None,
+            } => {
+                match (value, text, raised, exit) {
+                    (Some(value), None, None, None) => self.result = Some(Value::Json(value)),
+                    (None, Some(text), None, None) => self.result = Some(Value::Text(text)),
+                    (None, None, Some(exception), None) => return Err(EndedBy::Raised(exception)),
+                    (None, None, None, Some(status)) => return Err(EndedBy::Exit(status)),
+                    (None, None, None, None) => {}
+                    _ => return Err(EndedBy::Channel("a message that is not valid".to_owned())),
+                }
+                Err(EndedBy::Finished)
+            }
+            _ => Err(EndedBy::Channel("a message that is not valid".to_owned())),
+        }
+    }
+
+    /// Reads what the code printed. Returns `false` if that exceeds the limit.
+    fn read_outputs(&mut self) -> bool {
+        let mut left = self
+            .limits
+            .output
+            .saturating_sub(self.stdout.bytes.len() + self.stderr.bytes.len());
+        read_output(&mut self.process.stdout, &mut self.stdout, &mut left)
+            && read_output(&mut self.process.stderr, &mut self.stderr, &mut left)
+    }
+
+    /// Measures what the kernel doesn't limit.
+    fn measure(&self) -> Option<EndedBy> {
+        let pid = self.process.child.id();
+        let limits = self.limits;
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name of the program may contain spaces and parentheses.
+        let fields = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        let fields = fields
+            .map(|field| field.parse::<u64>().unwrap_or(0))
+            .collect::<Vec<_>>();
+        let field = |number: usize| fields.get(number - 3).copied().unwrap_or(0);
+        // 14: user time, 15: system time, 20: threads (`man 5 proc`).
+        let ticks = field(14) + field(15);
+        let cpu =
+            Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second().max(1));
+        if cpu > limits.cpu {
+            return Some(EndedBy::Cpu);
+        }
+        if field(20) > limits.threads as u64 {
+            return Some(EndedBy::Threads);
+        }
+        let usage = self.process.folder().usage(pid, limits.files, limits.disk);
+        if usage.files > limits.files || usage.is_too_deep {
+            return Some(EndedBy::Files);
+        }
+        (usage.bytes > limits.disk).then_some(EndedBy::Disk)
+    }
+}
+
+/// Reads what is there. Returns `false` if that is more than `left`.
+fn read_output(pipe: &mut impl Read, output: &mut Output, left: &mut usize) -> bool {
+    let mut chunk = [0; 1 << 14];
+    while !output.closed {
+        match pipe.read(&mut chunk) {
+            Ok(0) => output.closed = true,
+            Ok(read) => {
+                let kept = read.min(*left);
+                output.bytes.extend(&chunk[..kept]);
+                *left -= kept;
+                if kept < read {
+                    return false;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(_) => output.closed = true,
+        }
+    }
+    true
+}

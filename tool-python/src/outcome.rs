@@ -1,0 +1,158 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use crate::imp;
+
+/// What a run produced, however it ended. Dropping it deletes the run folder.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The value of the last line, if that is an expression with a value other than `None`.
+    pub result: Option<Value>,
+    /// What the code wrote to stdout. Bytes that are not UTF-8 are replaced.
+    pub stdout: String,
+    /// What the code wrote to stderr.
+    pub stderr: String,
+    /// The files in the run folder at the end, sorted by path, without those in `.cache`.
+    pub files: Vec<File>,
+    /// Number of calls that the code made to the host.
+    pub calls: u64,
+    /// Why the run ended.
+    pub ended_by: EndedBy,
+    pub(crate) folder: imp::RunFolder,
+}
+
+impl Outcome {
+    /// Returns `true` if the code ran to its end without an exception.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.ended_by, EndedBy::Finished | EndedBy::Exit(0))
+    }
+
+    /// Reads a file of the run folder.
+    ///
+    /// # Errors
+    ///
+    /// If it is not in [`files`](Outcome::files), is longer than `limit` bytes, or can't be read.
+    pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, std::io::Error> {
+        let path = path.as_ref();
+        let Some(file) = self.files.iter().find(|file| file.path == path) else {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::NotFound,
+                "not a file of the run folder",
+            ));
+        };
+        if file.bytes > limit {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::FileTooLarge,
+                "longer than the limit",
+            ));
+        }
+        self.folder.read(path, limit)
+    }
+}
+
+/// A result of the code.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Value {
+    /// The value as JSON text that reads back as the same value. Integers have any number of digits. Tuples are
+    /// arrays.
+    Json(Box<RawValue>),
+    /// Python's `repr` of a value that has no exact form in JSON: `nan`, an array of numpy, a string with a lone
+    /// surrogate.
+    Text(String),
+}
+
+impl Value {
+    /// Returns the JSON text, or the `repr`.
+    pub fn text(&self) -> &str {
+        match self {
+            Value::Json(json) => json.get(),
+            Value::Text(text) => text,
+        }
+    }
+}
+
+/// A regular file that the code left in the run folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct File {
+    /// Its path, relative to the run folder.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndedBy {
+    /// The code ran to its end.
+    Finished,
+    /// The code raised an exception.
+    Raised(Exception),
+    /// The code left the interpreter with this status.
+    Exit(u8),
+    /// A signal killed the interpreter: a crash of native code, or a system call of another architecture (`SIGSYS`).
+    Signal(i32),
+    /// It exceeded [`Limits::time`](crate::Limits::time).
+    Time,
+    /// It exceeded [`Limits::cpu`](crate::Limits::cpu).
+    Cpu,
+    /// It exceeded [`Limits::output`](crate::Limits::output).
+    Output,
+    /// It exceeded [`Limits::disk`](crate::Limits::disk).
+    Disk,
+    /// It exceeded [`Limits::files`](crate::Limits::files).
+    Files,
+    /// It exceeded [`Limits::threads`](crate::Limits::threads).
+    Threads,
+    /// It exceeded [`Limits::calls`](crate::Limits::calls).
+    Calls,
+    /// It sent the host something that is not a message, or closed the channel. Holds the details.
+    Channel(String),
+    /// [`Stop::stop`](crate::Stop::stop) ended it.
+    Stopped,
+}
+
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            EndedBy::Finished => "finished",
+            EndedBy::Raised(exception) => return write!(f, "{exception}"),
+            EndedBy::Exit(status) => return write!(f, "exited with status {status}"),
+            EndedBy::Signal(signal) => return write!(f, "killed by signal {signal}"),
+            EndedBy::Time => "took too long",
+            EndedBy::Cpu => "used too much processor time",
+            EndedBy::Output => "printed too much",
+            EndedBy::Disk => "wrote too much to disk",
+            EndedBy::Files => "created too many files",
+            EndedBy::Threads => "started too many threads",
+            EndedBy::Calls => "made too many calls",
+            EndedBy::Channel(what) => return write!(f, "broke the connection to the host: {what}"),
+            EndedBy::Stopped => "stopped",
+        };
+        f.write_str(text)
+    }
+}
+
+/// An exception of the code.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[non_exhaustive]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// The name of its type, such as `ValueError`.
+    pub kind: String,
+    /// Its message.
+    pub message: String,
+    /// The traceback as Python prints it, with the lines of the code.
+    pub traceback: String,
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}

@@ -1,0 +1,349 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::Error;
+
+/// A layer of the sandbox that a kernel may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layer {
+    /// Limits which files can be read and written. Needs ABI 3 (Linux 6.2) for `truncate`.
+    Landlock,
+    /// Limits which system calls can be made.
+    Seccomp,
+}
+
+impl Layer {
+    pub(crate) fn needs(self) -> &'static str {
+        match self {
+            Layer::Landlock => "Landlock, ABI 3 or later (Linux 6.2)",
+            Layer::Seccomp => "seccomp filters",
+        }
+    }
+}
+
+/// What a kernel offers. Returned by [`Sandbox::probe`](crate::Sandbox::probe).
+///
+/// ```
+/// let report = tool_python::Sandbox::probe();
+/// println!("{report}");
+/// if !report.complete() {
+///     println!("code from models can't be run here");
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// `true` on Linux on a supported architecture.
+    pub supported: bool,
+    /// Landlock's ABI version; 0 without Landlock.
+    pub landlock_abi: u32,
+    /// `true` if the kernel has seccomp filters.
+    pub seccomp: bool,
+}
+
+impl Report {
+    /// The first ABI of Landlock that covers `truncate`.
+    const LANDLOCK_ABI: u32 = 3;
+
+    pub(crate) fn missing(self) -> Option<(Layer, String)> {
+        self.lacks(Layer::Landlock)
+            .map(|found| (Layer::Landlock, found))
+            .or_else(|| {
+                self.lacks(Layer::Seccomp)
+                    .map(|found| (Layer::Seccomp, found))
+            })
+    }
+
+    pub(crate) fn lacks(self, layer: Layer) -> Option<String> {
+        match layer {
+            Layer::Landlock if self.landlock_abi == 0 => {
+                Some("it has no Landlock, or it is switched off".to_owned())
+            }
+            Layer::Landlock if self.landlock_abi < Report::LANDLOCK_ABI => {
+                Some(format!("it has ABI {}", self.landlock_abi))
+            }
+            Layer::Seccomp if !self.seccomp => {
+                Some("it has no seccomp, or without filters".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if every layer is there.
+    pub fn complete(&self) -> bool {
+        self.supported && self.missing().is_none()
+    }
+
+    /// Removes a layer from the report, to test what a program does on a machine that lacks it.
+    ///
+    /// ```
+    /// use tool_python::{Error, Layer, Policy, Sandbox};
+    ///
+    /// let old = Sandbox::probe().without(Layer::Landlock);
+    /// let refused = Sandbox::new(Policy::new().kernel(old));
+    /// assert!(matches!(refused, Err(Error::Missing { layer: Layer::Landlock, .. } | Error::Unsupported(_))));
+    /// ```
+    pub fn without(mut self, layer: Layer) -> Report {
+        match layer {
+            Layer::Landlock => self.landlock_abi = 0,
+            Layer::Seccomp => self.seccomp = false,
+        }
+        self
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.supported {
+            return f.write_str("not Linux on x86_64 or aarch64");
+        }
+        match self.lacks(Layer::Landlock) {
+            None => write!(f, "Landlock: ABI {}", self.landlock_abi)?,
+            Some(found) => write!(f, "Landlock: missing ({found})")?,
+        }
+        f.write_str(if self.seccomp {
+            "; seccomp: yes"
+        } else {
+            "; seccomp: missing"
+        })
+    }
+}
+
+/// The user that code runs as, if the host runs as root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Its id. Not 0.
+    pub uid: u32,
+    /// The id of its group. It gets no other groups. Not 0.
+    pub gid: u32,
+}
+
+/// The rules of a sandbox: which interpreter runs, as whom, and what it may read.
+///
+/// The code may read the interpreter's library and packages, the shared libraries of the system and what
+/// [`read`](Policy::read) adds. It may write into its own run folder, which is deleted with the
+/// [`Outcome`](crate::Outcome).
+///
+/// ```
+/// use tool_python::{Policy, User};
+///
+/// let policy = Policy::new()
+///     .user(User { uid: 65534, gid: 65534 })
+///     .read("/srv/reports")
+///     .pool(2);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) user: Option<User>,
+    pub(crate) reads: Vec<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) pool: usize,
+    pub(crate) weaker: Vec<Layer>,
+    pub(crate) kernel: Option<Report>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy::new()
+    }
+}
+
+impl Policy {
+    /// Creates a policy for the `python3` on the `PATH`, without a pool.
+    pub fn new() -> Policy {
+        Policy {
+            python: None,
+            user: None,
+            reads: Vec::new(),
+            folder: None,
+            pool: 0,
+            weaker: Vec::new(),
+            kernel: None,
+        }
+    }
+
+    /// Sets the interpreter: `CPython` 3.11 or later. The interpreter and its library are trusted, and run as the host's
+    /// user until the lock is in place.
+    pub fn python(mut self, path: impl Into<PathBuf>) -> Policy {
+        self.python = Some(path.into());
+        self
+    }
+
+    /// Sets the interpreter to that of a virtual environment, with its packages.
+    pub fn venv(self, folder: impl AsRef<Path>) -> Policy {
+        self.python(folder.as_ref().join("bin/python"))
+    }
+
+    /// Sets the user that the code runs as. Needed if the host runs as root, and only then possible.
+    ///
+    /// Nothing else should run as that user.
+    pub fn user(mut self, user: User) -> Policy {
+        self.user = Some(user);
+        self
+    }
+
+    /// Lets the code read a file, or a folder and everything in it.
+    pub fn read(mut self, path: impl Into<PathBuf>) -> Policy {
+        self.reads.push(path.into());
+        self
+    }
+
+    /// Sets the folder in which run folders are created. Default: [`std::env::temp_dir`].
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Policy {
+        self.folder = Some(path.into());
+        self
+    }
+
+    /// Keeps this many interpreters started and locked. Each runs one piece of code. Default: 0.
+    pub fn pool(mut self, size: usize) -> Policy {
+        self.pool = size;
+        self
+    }
+
+    /// Accepts a kernel that lacks the layer. The layer is used where it exists.
+    ///
+    /// Without Landlock the code reads and writes whatever its user can. Without seccomp it reaches the network
+    /// and other processes of its user. Either way, only code that you trust should run.
+    pub fn allow_weaker(mut self, layer: Layer) -> Policy {
+        self.weaker.push(layer);
+        self
+    }
+
+    /// Replaces what [`Sandbox::probe`](crate::Sandbox::probe) found, to test behaviour on a kernel that lacks
+    /// [a layer](Report::without). A layer that the report lacks is not used.
+    pub fn kernel(mut self, report: Report) -> Policy {
+        self.kernel = Some(report);
+        self
+    }
+}
+
+/// The limits of one run. Exceeding one ends it, and [`EndedBy`](crate::EndedBy) says which.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_python::Limits;
+///
+/// let limits = Limits { time: Duration::from_secs(2), memory: 256 << 20, ..Limits::default() };
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Wall-clock time from the start of the code. The time that a call is [held](crate::HostCall::hold) is not
+    /// counted. Default: 10 s.
+    pub time: Duration,
+    /// Time on processors, rounded up to seconds. Default: 10 s.
+    pub cpu: Duration,
+    /// Address space in bytes, at least 192 MiB: numpy's libraries map that much before they do anything. Code that
+    /// allocates more gets a `MemoryError`. Default: 1 GiB.
+    pub memory: u64,
+    /// Bytes that the code may write to stdout and stderr, together. Default: 1 MiB.
+    pub output: usize,
+    /// Bytes on disk, also of deleted files that are still open. Measured every 20 ms; a single file never exceeds
+    /// it. Default: 64 MiB.
+    pub disk: u64,
+    /// Files and folders in the run folder. Default: 1,000.
+    pub files: usize,
+    /// Threads. Default: 64.
+    pub threads: usize,
+    /// Calls to the host. Default: 10,000.
+    pub calls: u64,
+    /// Bytes of one message from the code to the host: the arguments of a call, or the result. Default: 8 MiB.
+    pub message: usize,
+    /// Ends the run from elsewhere.
+    pub stop: Option<Stop>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            time: Duration::from_secs(10),
+            cpu: Duration::from_secs(10),
+            memory: 1 << 30,
+            output: 1 << 20,
+            disk: 64 << 20,
+            files: 1_000,
+            threads: 64,
+            calls: 10_000,
+            message: 8 << 20,
+            stop: None,
+        }
+    }
+}
+
+impl Limits {
+    /// The smallest address space in which OpenBLAS starts with one thread.
+    const MEMORY: u64 = 192 << 20;
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.memory < Limits::MEMORY {
+            return Err(Error::Policy(format!(
+                "`Limits::memory` is {} bytes; Python needs at least {}",
+                self.memory,
+                Limits::MEMORY
+            )));
+        }
+        if self.message > u32::MAX as usize {
+            return Err(Error::Policy(
+                "`Limits::message` does not fit into 32 bits".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Ends runs from another thread. All clones are the same.
+///
+/// ```
+/// let stop = tool_python::Stop::new();
+/// let limits = tool_python::Limits { stop: Some(stop.clone()), ..Default::default() };
+/// stop.stop(); // a run with these limits ends at once, as `EndedBy::Stopped`
+/// assert!(stop.is_stopped());
+/// ```
+#[derive(Clone, Default)]
+pub struct Stop(Arc<StopState>);
+
+#[derive(Default)]
+struct StopState {
+    stopped: AtomicBool,
+    wakes: Mutex<Vec<Weak<dyn Fn() + Send + Sync>>>,
+}
+
+impl Stop {
+    /// Creates one that has not been used.
+    pub fn new() -> Stop {
+        Stop::default()
+    }
+
+    /// Ends all runs whose limits hold this, and every later one.
+    pub fn stop(&self) {
+        self.0.stopped.store(true, Ordering::SeqCst);
+        let wakes =
+            std::mem::take(&mut *self.0.wakes.lock().unwrap_or_else(PoisonError::into_inner));
+        for wake in wakes.iter().filter_map(Weak::upgrade) {
+            wake();
+        }
+    }
+
+    /// Returns `true` once [`stop`](Stop::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Calls `wake` when stopped, as long as it lives.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    pub(crate) fn wakes(&self, wake: &Arc<dyn Fn() + Send + Sync>) {
+        let mut wakes = self.0.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        wakes.retain(|wake| wake.strong_count() > 0);
+        wakes.push(Arc::downgrade(wake));
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stop").field(&self.is_stopped()).finish()
+    }
+}
