@@ -444,6 +444,7 @@ fn policy(tool: &ToolEntry) -> TaskPolicy {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::ERROR)
         .with_writer(std::io::stderr)
         .init();
     let shared = Arc::new(OnceLock::new());

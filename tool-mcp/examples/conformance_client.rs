@@ -17,6 +17,7 @@ const RICH_TOOL: &str = "json_schema_2020_12_tool";
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::ERROR)
         .with_writer(std::io::stderr)
         .init();
     let url = std::env::args()
