@@ -43,6 +43,9 @@ impl<H: ServerHandler> Guard<H> {
         if is_ambiguous(request.headers()) {
             return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
         }
+        if is_malformed_host(request.headers()) {
+            return (StatusCode::BAD_REQUEST, "the host is malformed").into_response();
+        }
         if let Some(auth) = &self.auth {
             match auth.check(request.headers()).await {
                 Ok(user) => request.extensions_mut().insert(user),
@@ -102,9 +105,28 @@ impl<H: ServerHandler> Guard<H> {
 
 /// Returns `true` if a header that decides occurs twice: others may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
-    [HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE, SESSION_ID, PROTOCOL_VERSION]
-        .iter()
-        .any(|name| headers.get_all(name).iter().nth(1).is_some())
+    [
+        HOST,
+        ORIGIN,
+        AUTHORIZATION,
+        CONTENT_TYPE,
+        SESSION_ID,
+        PROTOCOL_VERSION,
+    ]
+    .iter()
+    .any(|name| headers.get_all(name).iter().nth(1).is_some())
+}
+
+/// Returns `true` for a host with a user or with a port that is not a number, which `rmcp` ignores.
+fn is_malformed_host(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else {
+        return false;
+    };
+    let host = host.as_bytes();
+    let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+    let port = host[address..].iter().position(|byte| *byte == b':');
+    let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
+    host.contains(&b'@') || !port.iter().all(u8::is_ascii_digit)
 }
 
 /// Returns the response of a server that is full.
@@ -114,9 +136,8 @@ fn overloaded(text: &'static str) -> Response {
 
 /// Returns a response with an error of JSON-RPC.
 fn json_error(code: i32, message: &str) -> Response {
-    let text = format!(
-        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#
-    );
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
     let headers = [(CONTENT_TYPE, "application/json")];
     (StatusCode::BAD_REQUEST, headers, text).into_response()
 }
@@ -144,9 +165,12 @@ impl Reading {
     fn rejection(&self, status: StatusCode) -> Option<Response> {
         let close = [(CONNECTION, "close")];
         Some(match self.end? {
-            End::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, close, "the body is too large").into_response()
-            }
+            End::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                close,
+                "the body is too large",
+            )
+                .into_response(),
             End::TimedOut => {
                 (StatusCode::REQUEST_TIMEOUT, close, "the body took too long").into_response()
             }
