@@ -680,7 +680,10 @@ async fn a_call_does_not_wait_for_a_session_that_the_client_makes_up() {
     let address = start(server(), stateless()).await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"paint","arguments":{"wall":"left"}}}"#;
     let reply = post(address, "Mcp-Session-Id: 5\r\n", body).await;
-    assert_eq!(reply.message()["result"]["isError"], true, "{reply:?}");
+    let result = &reply.message()["result"];
+    assert_eq!(result["isError"], true, "{reply:?}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.ends_with("the client has no session"), "{text}");
 }
 
 #[tokio::test]
@@ -790,6 +793,7 @@ struct Closing {
     serving: tokio::task::JoinHandle<Result<(), tool_mcp::server::ServeError>>,
     call: TcpStream,
     events: TcpStream,
+    idle: TcpStream,
 }
 
 async fn closing(change: impl FnOnce(&mut HttpConfig)) -> Closing {
@@ -810,6 +814,10 @@ async fn closing(change: impl FnOnce(&mut HttpConfig)) -> Closing {
     // The stream is open once its head is here.
     let mut head = [0; 12];
     in_time(events.read_exact(&mut head)).await.unwrap();
+    let mut idle = connect(address).await;
+    let request_idle = request("GET", HOST, "").replace("Connection: close\r\n", "");
+    idle.write_all(request_idle.as_bytes()).await.unwrap();
+    in_time(idle.read_exact(&mut head)).await.unwrap();
     let mut call = connect(address).await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#;
     let request = request("POST", &format!("{HOST}{JSON}{session}"), body);
@@ -822,6 +830,7 @@ async fn closing(change: impl FnOnce(&mut HttpConfig)) -> Closing {
         serving,
         call,
         events,
+        idle,
     }
 }
 
@@ -829,8 +838,9 @@ async fn closing(change: impl FnOnce(&mut HttpConfig)) -> Closing {
 async fn calls_end_before_the_server_does() {
     let mut closing = closing(|config| config.shutdown_timeout = Duration::from_secs(3600)).await;
     closing.stop.send(()).unwrap();
-    // The stream of notifications ends, and nobody can connect, while the call goes on.
+    // The stream of notifications and idle connections end, and nobody can connect, while the call goes on.
     read(&mut closing.events).await;
+    read(&mut closing.idle).await;
     assert!(TcpStream::connect(closing.address).await.is_err());
     closing.signals.release.notify_one();
     let reply = read(&mut closing.call).await;
