@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn script(arguments: &[&str]) -> Option<String> {
         println!("skipped: TOOL_MCP_CLIENTS is not set");
         return None;
     }
-    let _guard = INSTALLING.lock().unwrap();
+    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/run");
     let output = Command::new(path).args(arguments).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
