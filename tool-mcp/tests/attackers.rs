@@ -102,7 +102,10 @@ impl Reply {
     fn parse(bytes: &[u8]) -> Reply {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
         Reply {
             status: status.unwrap_or(0),
             head: head.to_ascii_lowercase(),
@@ -117,7 +120,10 @@ impl Reply {
 
     /// The message, which is the body or in an event.
     fn message(&self) -> Value {
-        let texts = self.body.lines().map(|line| line.trim_start_matches("data: "));
+        let texts = self
+            .body
+            .lines()
+            .map(|line| line.trim_start_matches("data: "));
         let mut messages = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
         let found = messages.find(Value::is_object);
         found.unwrap_or_else(|| panic!("no message in {self:?}"))
@@ -160,7 +166,11 @@ fn request(method: &str, headers: &str, body: &str) -> String {
 }
 
 async fn post(address: SocketAddr, headers: &str, body: &str) -> Reply {
-    send(address, request("POST", &format!("{HOST}{JSON}{headers}"), body)).await
+    send(
+        address,
+        request("POST", &format!("{HOST}{JSON}{headers}"), body),
+    )
+    .await
 }
 
 async fn assert_alive(address: SocketAddr) {
@@ -234,10 +244,18 @@ async fn evil_hosts_and_origins_are_rejected() {
         ("Host: localhost\r\nOrigin: ", 403),
         ("Host: localhost\r\nOrigin: \u{ff}", 403),
     ] {
-        let reply = send(address, request("POST", &format!("{headers}\r\n{JSON}"), PING)).await;
+        let reply = send(
+            address,
+            request("POST", &format!("{headers}\r\n{JSON}"), PING),
+        )
+        .await;
         assert_eq!(reply.status, status, "{headers}: {reply:?}");
     }
-    let origins = ["https://app.example.com", "http://[::1]:*", "http://localhost:5173"];
+    let origins = [
+        "https://app.example.com",
+        "http://[::1]:*",
+        "http://localhost:5173",
+    ];
     let settings = config(|config| {
         config.sessions = false;
         config.origins = origins.map(Into::into).to_vec();
@@ -257,7 +275,10 @@ async fn evil_hosts_and_origins_are_rejected() {
         ("http://localhost:5173", 200),
         ("http://localhost", 403),
         ("null", 403),
-        ("https://app.example.com\r\nOrigin: https://evil.example.com", 400),
+        (
+            "https://app.example.com\r\nOrigin: https://evil.example.com",
+            400,
+        ),
     ] {
         let reply = post(address, &format!("Origin: {origin}\r\n"), PING).await;
         assert_eq!(reply.status, status, "{origin}: {reply:?}");
@@ -366,14 +387,23 @@ async fn giant_requests_are_rejected() {
     assert_eq!(send(address, announced).await.status, 413);
     // In parts that do not say where they end.
     let chunk = format!("64\r\n{}\r\n", " ".repeat(100));
-    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(11));
+    let chunked = format!(
+        "{head}Transfer-Encoding: chunked\r\n\r\n{}",
+        chunk.repeat(11)
+    );
     assert_eq!(send(address, chunked).await.status, 413);
-    let tiny = format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", "1\r\n \r\n".repeat(1001));
+    let tiny = format!(
+        "{head}Transfer-Encoding: chunked\r\n\r\n{}",
+        "1\r\n \r\n".repeat(1001)
+    );
     assert_eq!(send(address, tiny).await.status, 413);
     // Heads.
     let long = format!("X: {}\r\n", "x".repeat(100_000));
     assert_eq!(post(address, &long, PING).await.status, 431);
-    assert_eq!(post(address, &"X: x\r\n".repeat(101), PING).await.status, 431);
+    assert_eq!(
+        post(address, &"X: x\r\n".repeat(101), PING).await.status,
+        431
+    );
     let line = format!("GET /{} HTTP/1.1\r\n{HOST}\r\n", "x".repeat(100_000));
     assert!([414, 431].contains(&send(address, line).await.status));
     assert_alive(address).await;
@@ -481,14 +511,21 @@ async fn a_client_that_stops_reading_its_events_loses_its_connection() {
 
 #[tokio::test]
 async fn idle_sessions_are_limited() {
-    let most = if std::env::var_os("TOOL_CORE_LONG").is_some() { 10_000 } else { 200 };
+    let most = if std::env::var_os("TOOL_CORE_LONG").is_some() {
+        10_000
+    } else {
+        200
+    };
     let settings = config(|config| config.max_sessions = most);
     let address = start(server(), settings).await;
     let mut last = String::new();
     for _ in 0..most {
         let reply = initialize(address, "").await;
         assert_eq!(reply.status, 200, "{reply:?}");
-        reply.header("mcp-session-id").unwrap().clone_into(&mut last);
+        reply
+            .header("mcp-session-id")
+            .unwrap()
+            .clone_into(&mut last);
     }
     for _ in 0..3 {
         let reply = initialize(address, "").await;
@@ -526,7 +563,11 @@ async fn assert_sessions_are_kept_apart(address: SocketAddr, expected: u16) {
     for (user, expected) in [(bob, 404), ("", expected)] {
         let headers = format!("{user}{id}");
         for body in [PING, answer, cancel] {
-            assert_eq!(post(address, &headers, body).await.status, expected, "{user} {body}");
+            assert_eq!(
+                post(address, &headers, body).await.status,
+                expected,
+                "{user} {body}"
+            );
         }
         let all = format!("{HOST}{JSON}{headers}");
         for method in ["GET", "DELETE"] {
@@ -534,7 +575,10 @@ async fn assert_sessions_are_kept_apart(address: SocketAddr, expected: u16) {
             assert_eq!(reply.status, expected, "{user} {method}");
         }
         let resume = format!("{all}Last-Event-ID: 0\r\n");
-        assert_eq!(send(address, request("GET", &resume, "")).await.status, expected);
+        assert_eq!(
+            send(address, request("GET", &resume, "")).await.status,
+            expected
+        );
     }
     assert_eq!(post(address, &own, PING).await.status, 200);
     let reply = send(address, request("DELETE", &format!("{HOST}{own}"), "")).await;
@@ -565,10 +609,18 @@ async fn a_task_of_another_user_is_unknown() {
     let reply = modern(address, "ada", "tools/call", call).await;
     let task = reply.message()["result"]["taskId"].clone();
     assert!(task.is_string(), "{reply:?}");
-    for (user, other) in [("bob", "tasks/get"), ("bob", "tasks/cancel"), ("bob", "tasks/update")] {
+    for (user, other) in [
+        ("bob", "tasks/get"),
+        ("bob", "tasks/cancel"),
+        ("bob", "tasks/update"),
+    ] {
         let params = json!({"taskId": task, "inputResponses": {}});
         let reply = modern(address, user, other, params).await;
-        assert_eq!(reply.message()["error"]["message"], "unknown task", "{reply:?}");
+        assert_eq!(
+            reply.message()["error"]["message"],
+            "unknown task",
+            "{reply:?}"
+        );
     }
     let reply = modern(address, "ada", "tasks/get", json!({"taskId": task})).await;
     assert_eq!(reply.message()["result"]["taskId"], task, "{reply:?}");
@@ -585,7 +637,9 @@ async fn a_request_state_is_for_one_call_of_one_user() {
         }
         params
     };
-    let asked = modern(address, "ada", "tools/call", call("left", None)).await.message();
+    let asked = modern(address, "ada", "tools/call", call("left", None))
+        .await
+        .message();
     let state = &asked["result"]["requestState"];
     assert!(state.is_string(), "{asked}");
     let mut forged = state.as_str().unwrap().to_owned();
@@ -609,7 +663,9 @@ async fn a_request_state_is_for_one_call_of_one_user() {
     // Late.
     let server = server_of_users().state_lifetime(Duration::ZERO);
     let address = start(server, HttpConfig::default()).await;
-    let asked = modern(address, "ada", "tools/call", call("left", None)).await.message();
+    let asked = modern(address, "ada", "tools/call", call("left", None))
+        .await
+        .message();
     let state = &asked["result"]["requestState"];
     tokio::time::sleep(Duration::from_millis(5)).await;
     let late = modern(address, "ada", "tools/call", call("left", Some(state))).await;
@@ -627,7 +683,8 @@ async fn a_call_does_not_wait_for_a_session_that_the_client_makes_up() {
 #[tokio::test]
 async fn junk_ends_the_connection() {
     let address = start(server(), stateless()).await;
-    let valid = request("POST", &format!("{HOST}{JSON}"), PING).replace("Connection: close\r\n", "");
+    let valid =
+        request("POST", &format!("{HOST}{JSON}"), PING).replace("Connection: close\r\n", "");
     for junk in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -662,7 +719,10 @@ async fn tokens_are_checked_and_clients_learn_where_to_get_them() {
         }
     });
     let auth = auth
-        .resource("https://tools.example.com/mcp", ["https://login.example.com"])
+        .resource(
+            "https://tools.example.com/mcp",
+            ["https://login.example.com"],
+        )
         .scopes(["tools:list", "tools:call"]);
     let settings = config(|config| {
         config.sessions = false;
@@ -674,13 +734,21 @@ async fn tokens_are_checked_and_clients_learn_where_to_get_them() {
         ("", 401, vec!["bearer scope", all]),
         ("Authorization: Basic YTpi\r\n", 401, vec![all]),
         ("Authorization: Bearer\r\n", 401, vec![all]),
-        ("Authorization: Bearer eve\r\n", 401, vec![r#"error="invalid_token""#, all]),
+        (
+            "Authorization: Bearer eve\r\n",
+            401,
+            vec![r#"error="invalid_token""#, all],
+        ),
         (
             "Authorization: Bearer weak\r\n",
             403,
             vec![r#"error="insufficient_scope""#, r#"scope="tools:call""#],
         ),
-        ("Authorization: Bearer ada\r\nAuthorization: Bearer eve\r\n", 400, vec![]),
+        (
+            "Authorization: Bearer ada\r\nAuthorization: Bearer eve\r\n",
+            400,
+            vec![],
+        ),
         ("Authorization: Bearer away\r\n", 503, vec![]),
         ("Authorization: bearer ada\r\n", 200, vec![]),
     ] {
@@ -691,7 +759,11 @@ async fn tokens_are_checked_and_clients_learn_where_to_get_them() {
             assert!(challenge.contains(part), "{challenge}");
         }
         let metadata = "resource_metadata=\"https://tools.example.com/.well-known/oauth-protected-resource/mcp\"";
-        assert_eq!(challenge.contains(metadata), !parts.is_empty(), "{challenge}");
+        assert_eq!(
+            challenge.contains(metadata),
+            !parts.is_empty(),
+            "{challenge}"
+        );
     }
     for path in ["", "/mcp"] {
         let path = format!("/.well-known/oauth-protected-resource{path}");
@@ -719,7 +791,9 @@ struct Closing {
 
 async fn closing(change: impl FnOnce(&mut HttpConfig)) -> Closing {
     let signals = Arc::new(Signals::default());
-    let registry = Registry::builder().tools(tools![hang]).context(signals.clone());
+    let registry = Registry::builder()
+        .tools(tools![hang])
+        .context(signals.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();

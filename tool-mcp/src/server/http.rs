@@ -101,7 +101,11 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// Panics if the path does not start with `/`.
     pub fn router(self, config: HttpConfig) -> Router {
-        router(self.into_handler(), config, StreamableHttpServerConfig::default())
+        router(
+            self.into_handler(),
+            config,
+            StreamableHttpServerConfig::default(),
+        )
     }
 
     /// Serves clients over HTTP/1.1, until the future is dropped.
@@ -114,7 +118,8 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// Panics if the path does not start with `/`.
     pub async fn serve(self, listener: TcpListener, config: HttpConfig) -> Result<(), ServeError> {
-        self.serve_until(listener, config, std::future::pending()).await
+        self.serve_until(listener, config, std::future::pending())
+            .await
     }
 
     /// Serves clients over HTTP/1.1, until a signal. Then streams of notifications and idle connections end at
@@ -161,8 +166,14 @@ impl<H: ServerHandler> Server<H> {
             listener::accept(listener, &router, &config, &core.closing, shutdown).await;
         core.closing.send_replace(true);
         let ended = async { while connections.join_next().await.is_some() {} };
-        if tokio::time::timeout(config.shutdown_timeout, ended).await.is_err() {
-            tracing::warn!(connections = connections.len(), "calls took too long to end");
+        if tokio::time::timeout(config.shutdown_timeout, ended)
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                connections = connections.len(),
+                "calls took too long to end"
+            );
         }
         connections.shutdown().await;
         Ok(())

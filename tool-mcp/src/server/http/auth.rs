@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{Router, get};
@@ -138,10 +140,17 @@ impl Auth {
     }
 
     fn challenge(&self, status: StatusCode, error: Option<&str>, scopes: &str) -> Response {
-        let metadata = self.resource.as_ref().map(|resource| &*resource.metadata_url);
+        let metadata = self
+            .resource
+            .as_ref()
+            .map(|resource| &*resource.metadata_url);
         let scopes = (!scopes.is_empty()).then_some(scopes);
         let mut text = "Bearer".to_owned();
-        let parameters = [("error", error), ("scope", scopes), ("resource_metadata", metadata)];
+        let parameters = [
+            ("error", error),
+            ("scope", scopes),
+            ("resource_metadata", metadata),
+        ];
         let mut separator = ' ';
         for (name, value) in parameters {
             let Some(value) = value else { continue };
@@ -188,7 +197,10 @@ impl Auth {
 impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Auth")
-            .field("resource", &self.resource.as_ref().map(|resource| &resource.url))
+            .field(
+                "resource",
+                &self.resource.as_ref().map(|resource| &resource.url),
+            )
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
     }

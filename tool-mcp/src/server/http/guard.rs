@@ -102,9 +102,16 @@ impl<H: ServerHandler> Guard<H> {
 
 /// Returns `true` if a header that decides occurs twice: others may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
-    [HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE, SESSION_ID, PROTOCOL_VERSION]
-        .iter()
-        .any(|name| headers.get_all(name).iter().nth(1).is_some())
+    [
+        HOST,
+        ORIGIN,
+        AUTHORIZATION,
+        CONTENT_TYPE,
+        SESSION_ID,
+        PROTOCOL_VERSION,
+    ]
+    .iter()
+    .any(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
 /// Returns the response of a server that is full.
@@ -114,9 +121,8 @@ fn overloaded(text: &'static str) -> Response {
 
 /// Returns a response with an error of JSON-RPC.
 fn json_error(code: i32, message: &str) -> Response {
-    let text = format!(
-        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#
-    );
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
     let headers = [(CONTENT_TYPE, "application/json")];
     (StatusCode::BAD_REQUEST, headers, text).into_response()
 }
@@ -144,9 +150,12 @@ impl Reading {
     fn rejection(&self, status: StatusCode) -> Option<Response> {
         let close = [(CONNECTION, "close")];
         Some(match self.end? {
-            End::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, close, "the body is too large").into_response()
-            }
+            End::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                close,
+                "the body is too large",
+            )
+                .into_response(),
             End::TimedOut => {
                 (StatusCode::REQUEST_TIMEOUT, close, "the body took too long").into_response()
             }

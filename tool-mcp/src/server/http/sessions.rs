@@ -86,7 +86,9 @@ impl Sessions {
         CURRENT
             .try_with(|current| {
                 let owners = self.owners();
-                let is_own = owners.get(id).is_some_and(|owner| owner.user == current.user);
+                let is_own = owners
+                    .get(id)
+                    .is_some_and(|owner| owner.user == current.user);
                 if !is_own {
                     current.outcome.set(Outcome::Unknown);
                 }
