@@ -30,7 +30,8 @@
 //! - *Compatible*: all calls that were accepted still are. Something optional was added, or a type,
 //!   an enum or a bound became wider. A changed `default` is compatible: calls without the
 //!   parameter are still accepted, though they mean something else.
-//! - *Wording*: titles, descriptions, examples of calls and of values, and the order of keys.
+//! - *Wording*: titles, descriptions, examples of calls and of values, the grammar of a free-form tool, who
+//!   may call a tool, and the order of keys.
 //!
 //! For results the rule is reversed: a narrower result is compatible, and a wider one breaks its
 //! readers. An additional property is compatible, as JSON readers ignore properties that they don't
@@ -52,7 +53,7 @@ use std::{error, fmt, io};
 use crate::generated_file::{self, UPDATE};
 use crate::ordered_json::{Json, quote};
 use crate::registry::Registry;
-use crate::spec::{Annotations, ToolSpec};
+use crate::spec::{Annotations, Grammar, Programmatic, ToolSpec};
 
 pub use changes::{Change, Changes, Class};
 pub use compare::compare;
@@ -216,9 +217,22 @@ fn spec(tool: &ToolSpec) -> Json {
             tool.has_examples()
                 .then(|| Json::Array(tool.examples().map(json).collect())),
         ),
+        (
+            "freeform",
+            tool.is_freeform().then_some(Json::Boolean(true)),
+        ),
+        ("grammar", text(tool.grammar().map(Grammar::definition))),
+        ("programmatic", text(tool.programmatic().map(callers))),
         ("parameters", Some(json(tool.parameters_json()))),
         ("output", tool.output_json().map(json)),
     ])
+}
+
+fn callers(programmatic: Programmatic) -> &'static str {
+    match programmatic {
+        Programmatic::Also => "also",
+        Programmatic::Only => "only",
+    }
 }
 
 fn annotations(annotations: Annotations) -> Option<Json> {

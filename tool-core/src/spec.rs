@@ -131,6 +131,24 @@ impl Details {
         strict: None,
         eager_input: None,
     };
+
+    /// Adds the sections for the model to a description.
+    fn prompt<'s>(&'s self, description: &'s str) -> Cow<'s, str> {
+        let mut text = Cow::Borrowed(description);
+        for (label, section) in [
+            ("When to use", &self.when_to_use),
+            ("Returns", &self.returns),
+        ] {
+            if let Some(section) = section {
+                let text = text.to_mut();
+                text.push_str("\n\n");
+                text.push_str(label);
+                text.push_str(": ");
+                text.push_str(section);
+            }
+        }
+        text
+    }
 }
 
 /// The only parameter of a free-form tool.
@@ -439,21 +457,25 @@ impl ToolSpec {
     /// Returns the text that a model reads: the description, when to use the tool, and what it
     /// returns.
     pub fn prompt(&self) -> Cow<'_, str> {
-        let mut text = Cow::Borrowed(&*self.description);
+        match self.details() {
+            Some(details) => details.prompt(&self.description),
+            None => Cow::Borrowed(&self.description),
+        }
+    }
+
+    /// Returns the same text with the grammar that no schema expresses.
+    pub(crate) fn prompt_with_grammar(&self) -> Cow<'_, str> {
         let Some(details) = self.details() else {
-            return text;
+            return Cow::Borrowed(&self.description);
         };
-        for (label, section) in [
-            ("When to use", &details.when_to_use),
-            ("Returns", &details.returns),
-        ] {
-            if let Some(section) = section {
-                let text = text.to_mut();
-                text.push_str("\n\n");
-                text.push_str(label);
-                text.push_str(": ");
-                text.push_str(section);
-            }
+        let mut text = details.prompt(&self.description);
+        if let Some(Freeform {
+            key,
+            grammar: Some(Grammar::Lark(rules)),
+        }) = &details.freeform
+        {
+            let note = format!("\n\n`{key}` must follow this Lark grammar:\n{rules}");
+            text.to_mut().push_str(&note);
         }
         text
     }

@@ -30,7 +30,7 @@ pub(crate) fn probe() -> Report {
 /// What the starts of a sandbox share.
 pub(crate) struct Shared {
     policy: Policy,
-    /// The layers that are layers.
+    /// The layers that are used.
     kernel: Report,
     interpreter: Interpreter,
     filters: Filters,
@@ -114,7 +114,6 @@ impl Sandbox {
         tools: &dyn Tools,
         limits: &Limits,
     ) -> Result<Outcome, Error> {
-        limits.check()?;
         let refill = || launch::refill(&self.0);
         run::run(self.take()?, code, inputs, tools, limits, &refill)
     }
@@ -206,7 +205,7 @@ impl Interpreter {
         };
         match wrong {
             Some(what) => Err(Error::Interpreter(format!(
-                "`{}` can't be layers: {what}",
+                "`{}` can't be used: {what}",
                 python.display()
             ))),
             None => Ok(found),

@@ -34,7 +34,7 @@ const RULES: &str = "start: NUMBER (\"+\" NUMBER)*\nNUMBER: /[0-9]+/\n";
 
 /// Adds numbers.
 #[tool(freeform, grammar = lark(RULES), programmatic = only)]
-async fn add(sum: &str) -> u64 {
+fn add(sum: &str) -> u64 {
     sum.split('+')
         .filter_map(|number| number.parse::<u64>().ok())
         .sum()
@@ -582,4 +582,15 @@ async fn an_agent_runs_a_freeform_call() {
     let (call, _) = loaded.rounds()[0].calls().next().unwrap();
     assert_eq!(call.arguments, Arguments::Freeform("SELECT \"a\"".into()));
     assert_eq!(serde_json::to_string(&loaded).unwrap(), saved);
+}
+
+#[test]
+fn lock_files_have_the_grammar() {
+    let lock = registry().lock().to_string();
+    assert!(
+        lock.contains(r#""grammar": "^(?:[0-9]{4}-[0-9]{2})$""#),
+        "{lock}"
+    );
+    assert_eq!(lock.matches(r#""freeform": true"#).count(), 3);
+    assert!(lock.contains(r#""programmatic": "only""#));
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::call::context::CallExtensions;
 use crate::call::head::CallHead;
 use crate::call::{ToolCall, ToolResult};
 
@@ -137,7 +136,8 @@ impl ToolResult {
 pub(crate) mod saved {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{CallExtensions, Origin};
+    use super::Origin;
+    use crate::call::context::CallExtensions;
 
     type Extensions = Option<Box<CallExtensions>>;
 

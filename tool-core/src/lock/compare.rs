@@ -75,7 +75,16 @@ fn is_renamed(old: &Json, new: &Json) -> bool {
 fn compare_tool(name: &str, old: &Json, new: &Json, changes: &mut Vec<Change>) {
     let before = changes.len();
     let mut add = |path: &str, class, message| changes.push(change(name, path, class, message));
-    for key in ["title", "description", "when_to_use", "returns", "examples"] {
+    for key in [
+        "title",
+        "description",
+        "when_to_use",
+        "returns",
+        "examples",
+        "freeform",
+        "grammar",
+        "programmatic",
+    ] {
         if let Some(message) = text_change(old.get(key), new.get(key)) {
             add(key, Class::Wording, message.to_owned());
         }

@@ -310,6 +310,17 @@ fn tools_are_added_removed_and_renamed() {
     );
     let title = tool("a", "One.", r#","title":"A""#);
     assert_eq!(lines(&a, &title), ["wording     a, title: added"]);
+    let rules = |rules: &str| {
+        tool(
+            "a",
+            "One.",
+            &format!(r#","freeform":true,"grammar":"{rules}""#),
+        )
+    };
+    assert_eq!(
+        lines(&rules("start: A"), &rules("start: B")),
+        ["wording     a, grammar: changed"]
+    );
 }
 
 #[test]

@@ -707,6 +707,7 @@ fn program(hosted: &[HostedTool]) -> Option<&str> {
 }
 
 /// Returns `true` if programs may call a tool: a recursive type makes the whole request fail.
+#[cold]
 fn is_callable(tool: &ToolSpec) -> bool {
     tool.programmatic().is_some() && !tool.portable_json().contains(r#""$ref":"#)
 }

@@ -50,6 +50,7 @@ pub(crate) fn write_tools(
 }
 
 /// Writes one function.
+#[inline]
 pub(crate) fn write_tool(
     tool: &ToolEntry,
     out: &mut JsonWriter,

@@ -409,15 +409,12 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 ///
 /// The description has the grammar that no keyword of JSON Schema expresses.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
-    let mut prompt = tool.prompt();
-    if let (Some(freeform), Some(grammar @ Grammar::Lark(_))) = (tool.freeform(), tool.grammar()) {
-        let (key, rules) = (&freeform.key, grammar.definition());
-        let prompt = prompt.to_mut();
-        prompt.push_str(&format!(
-            "\n\n`{key}` must follow this Lark grammar:\n{rules}"
-        ));
+    out.word("name").string(&tool.name);
+    let prompt = tool.prompt_with_grammar();
+    // Bedrock rejects an empty description, and no provider requires one.
+    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
+        out.word("description").string(&prompt);
     }
-    write_name(tool, &prompt, out);
 }
 
 /// Writes `name` and `description` of a tool whose arguments are text. The description has what the
@@ -425,26 +422,22 @@ pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
 pub(crate) fn write_freeform_head(tool: &ToolSpec, out: &mut JsonWriter) {
     let mut prompt = tool.prompt();
     if let [property] = tool.properties() {
-        let notes =
-            reshape::text_notes(property, matches!(tool.grammar(), Some(Grammar::Regex(_))));
+        let has_pattern = matches!(tool.grammar(), Some(Grammar::Regex(_)));
+        let notes = reshape::text_notes(property, has_pattern);
         if !notes.is_empty() {
             let prompt = prompt.to_mut();
             prompt.push_str("\n\n");
             prompt.push_str(&notes);
         }
     }
-    write_name(tool, &prompt, out);
-}
-
-fn write_name(tool: &ToolSpec, prompt: &str, out: &mut JsonWriter) {
     out.word("name").string(&tool.name);
-    // Bedrock rejects an empty description, and no provider requires one.
-    if !(tool.is_dynamic() && prompt.trim().is_empty()) {
-        out.word("description").string(prompt);
+    if !prompt.trim().is_empty() {
+        out.word("description").string(&prompt);
     }
 }
 
 /// Writes who may call a tool: programs, which the provider names `program`, and perhaps the model.
+#[cold]
 pub(crate) fn write_callers(tool: &ToolSpec, program: &str, out: &mut JsonWriter) {
     let Some(programmatic) = tool.programmatic() else {
         return;

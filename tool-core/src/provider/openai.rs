@@ -542,15 +542,9 @@ impl OpenAiResponses {
         out: &mut JsonWriter,
     ) {
         out.object(|out| {
-            if tool.is_freeform() && !self.has_functions_only {
-                out.word("type").string("custom");
-                write_freeform_head(tool, out);
-                if let Some(grammar) = tool.grammar() {
-                    out.word("format").object(|out| {
-                        out.word("type").string("grammar");
-                        write_grammar(grammar, out);
-                    });
-                }
+            let is_custom = tool.is_freeform() && !self.has_functions_only;
+            if is_custom {
+                write_custom(tool, out);
             } else {
                 out.word("type").string("function");
                 write_head(tool, out);
@@ -561,15 +555,9 @@ impl OpenAiResponses {
                     out.word("parameters").raw(tool.portable_json());
                     out.word("strict").boolean(false);
                 }
-                // Without a program, nobody reads it.
-                if let (true, Some(_), Some(schema)) =
-                    (has_programs, tool.programmatic(), structured_output(tool))
-                {
-                    out.word("output_schema").raw(schema);
-                }
             }
             if has_programs {
-                write_callers(tool, "programmatic", out);
+                write_for_programs(tool, is_custom, out);
             }
             if is_deferred {
                 out.word("defer_loading").boolean(true);
@@ -912,7 +900,32 @@ impl Dialect for OpenAiResponses {
     }
 }
 
+/// Writes the members of a custom tool of Responses (`CustomToolParam` of OpenAI's Python SDK).
+#[cold]
+fn write_custom(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.word("type").string("custom");
+    write_freeform_head(tool, out);
+    if let Some(grammar) = tool.grammar() {
+        out.word("format").object(|out| {
+            out.word("type").string("grammar");
+            write_grammar(grammar, out);
+        });
+    }
+}
+
+/// Writes what programs need to know about a tool of Responses.
+#[cold]
+fn write_for_programs(tool: &ToolSpec, is_custom: bool, out: &mut JsonWriter) {
+    if let (false, Some(_), Some(schema)) =
+        (is_custom, tool.programmatic(), structured_output(tool))
+    {
+        out.word("output_schema").raw(schema);
+    }
+    write_callers(tool, "programmatic", out);
+}
+
 /// Writes a custom tool of Chat Completions (`ChatCompletionCustomToolParam` of OpenAI's Python SDK).
+#[cold]
 fn write_custom_chat(tool: &ToolSpec, out: &mut JsonWriter) {
     out.object(|out| {
         out.word("type").string("custom");
