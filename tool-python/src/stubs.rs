@@ -657,21 +657,21 @@ fn note(schema: &Node) -> String {
 }
 
 fn one_line(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns text that can stand in a docstring, with its further lines indented.
 fn docstring(text: &str) -> String {
+    let text = text.replace(|c: char| c.is_control() && c != '\n', " ");
     let text = text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
-    let text = text
-        .split(['\n', '\r'])
-        .map(str::trim_end)
-        .collect::<Vec<_>>()
-        .join("\n    ");
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    let text = lines.join("\n    ").replace("\n    \n", "\n\n");
     // A quote before the closing ones would end the string early.
-    match text.strip_suffix('"') {
-        Some(rest) if !rest.ends_with('\\') => format!("{rest}\\\""),
-        _ => text,
+    if text.ends_with('"') {
+        text + " "
+    } else {
+        text
     }
 }
 

@@ -374,3 +374,95 @@ sys.modules['matplotlib.pyplot'] = Plot";
     };
     assert_eq!(result.parts().len(), 3, "{}", result.content());
 }
+
+#[tokio::test]
+async fn every_call_passes_the_hooks() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let (seen, ran) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+    let (counter, runs) = (Arc::clone(&seen), Arc::clone(&ran));
+    let tools = Registry::builder()
+        .tools(tools![add])
+        .before(move |hook| {
+            *counter.lock().unwrap() += 1;
+            assert!(hook.call.is_programmatic());
+            let is_even = hook.call.arguments.to_object().unwrap()["a"] == 0;
+            async move {
+                if is_even {
+                    Gate::deny("not 0")
+                } else {
+                    Gate::Allow
+                }
+            }
+        })
+        .after(move |_, result| {
+            *runs.lock().unwrap() += u32::from(!result.is_error());
+            async { result }
+        })
+        .build()
+        .unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    // In a loop, side by side, in threads and by the functions underneath.
+    let code = "
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+said = [add(n) for n in range(1, 6)]
+said += await asyncio.gather(*[add.start(n) for n in range(1, 6)])
+with ThreadPoolExecutor(5) as pool:
+    said += pool.map(add, range(1, 6))
+said += [call_tool('add', a=n) for n in range(1, 5)]
+try:
+    add(0)
+except ToolError as error:
+    said.append('not 0' in str(error))
+len(said), said[-1]";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":[20,true]}"#);
+    assert_eq!((*seen.lock().unwrap(), *ran.lock().unwrap()), (20, 19));
+}
+
+#[tokio::test]
+async fn garbage_and_silence_end_the_run_and_the_registry_goes_on() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let limits = Limits {
+        time: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let tool = code_mode(&sandbox, &tools_of_the_test())
+        .limits(limits)
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    // The channel is one of the first descriptors.
+    let write = "import os\nfor fd in range(3, 12):\n    try: os.write(fd, DATA)\n    except OSError: pass\nadd(1)";
+    let cases = [
+        (
+            write.replace("DATA", r"b'\x07\x00\x00\x00garbage'"),
+            "broke the connection",
+        ),
+        (
+            write.replace("DATA", r"b'\xff\xff\xff\xff'"),
+            "broke the connection",
+        ),
+        ("import time\ntime.sleep(100)".to_owned(), "took too long"),
+        ("1".to_owned(), r#"{"value":1}"#),
+    ];
+    for (code, expected) in cases {
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+        let result = registry.call(call).await;
+        assert!(
+            result.content().contains(expected),
+            "{code}: {}",
+            result.content()
+        );
+    }
+}

@@ -106,7 +106,7 @@ fn names_that_python_rejects_are_replaced() {
         "{stubs}"
     );
     assert!(stubs.contains("\"from\": NotRequired[str],"), "{stubs}");
-    assert!(stubs.contains("It \"rains\\\"\"\"\""), "{stubs}");
+    assert!(stubs.contains("It \"rains\" \"\"\"\n"), "{stubs}");
 }
 
 #[test]

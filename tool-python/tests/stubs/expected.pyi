@@ -20,7 +20,7 @@ class PlanTripResult(TypedDict):
 
 def plan_trip(place: PlanTripPlace, tags: list[str], exact: list[bool | float], weights: dict[str, float], days: int = 3, way: Literal["Walk"] | PlanTripWay2 = ...) -> PlanTripResult:
     """Plans a trip.
-    
+
     Says "how".
 
     place: Where to go.
