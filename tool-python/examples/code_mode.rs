@@ -97,7 +97,7 @@ impl Chat {
             })
             .collect();
         let message = if calls.is_empty() {
-            json!({"role": "assistant", "content": "Customer 19: 106.89."})
+            json!({"role": "assistant", "content": "Customer 18: 94.14."})
         } else {
             json!({"role": "assistant", "content": null, "tool_calls": calls})
         };
