@@ -10,7 +10,7 @@ use tool_core::dialect::{
 use tool_core::run::{Run, Step};
 use tool_core::{
     CallContext, CancellationToken, Decision, DynamicTool, Gate, HostedTool, Registry, ToolCall,
-    ToolErrorKind, ToolResult, tool, tools,
+    ToolEntry, ToolErrorKind, ToolResult, tool, tools,
 };
 
 #[path = "../support/capture.rs"]
@@ -244,9 +244,7 @@ fn other_providers_get_two_tools_that_never_change() {
         registry
             .add(tools![list_orders].map(|tool| tool.in_group("crm")))
             .unwrap();
-        registry
-            .add(tools![wave].map(|tool| tool.deferred()))
-            .unwrap();
+        registry.add(tools![wave].map(ToolEntry::deferred)).unwrap();
         assert_eq!(registry.render(&dialect).as_str(), before);
         assert_eq!(found(&registry, "orders of a customer")[0], "list_orders");
         // Without deferred tools, they are gone.

@@ -306,7 +306,7 @@ impl ToolEntry {
     /// [`RegistryBuilder::defer`](crate::RegistryBuilder::defer).
     ///
     /// ```
-    /// use tool_core::{Registry, tool, tools};
+    /// use tool_core::{ToolEntry, tool, tools};
     ///
     /// /// Rolls a die.
     /// #[tool]
@@ -314,7 +314,7 @@ impl ToolEntry {
     ///     4
     /// }
     ///
-    /// let deferred = tools![roll_die].map(|tool| tool.deferred());
+    /// let deferred = tools![roll_die].map(ToolEntry::deferred);
     /// assert!(deferred[0].is_deferred());
     /// ```
     pub fn deferred(self) -> ToolEntry {

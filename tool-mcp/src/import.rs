@@ -541,6 +541,16 @@ impl Shared {
         self.link.borrow().clone()
     }
 
+    /// Waits until the supervisor knows that a connection is lost, which the calls notice sooner.
+    async fn wait_until_lost(&self, lost: &Live) {
+        let mut link = self.link.subscribe();
+        let is_other = |link: &Link| match link {
+            Link::Up(live) => !std::ptr::eq(Arc::as_ptr(live), lost),
+            _ => true,
+        };
+        let _ = timeout(Duration::from_secs(3), link.wait_for(is_other)).await;
+    }
+
     fn set_link(&self, link: Link) {
         self.link.send_replace(link);
     }

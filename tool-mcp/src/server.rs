@@ -136,7 +136,10 @@ impl<H: ServerHandler> Server<H> {
     }
 
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
-    /// [`UserId`] belongs to that user, and so do its tasks and its questions.
+    /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
+    ///
+    /// It also runs for requests that are not calls, with a call without a name: for those of tasks, and once
+    /// more for each HTTP request while there are sessions, to find the user of the session.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -317,6 +320,8 @@ struct Core {
     tasks: TaskStore,
     /// Counts the changes of the registry.
     changes: watch::Sender<u64>,
+    /// `true` once the server closes.
+    closing: watch::Sender<bool>,
     /// The clients to notify of changes, since they have initialized.
     clients: Mutex<Vec<Client>>,
     listener: Mutex<Option<ChangeListener>>,
@@ -329,6 +334,7 @@ impl Core {
             states: StateCodec::new(options.state_key.as_deref(), options.state_lifetime),
             tasks: TaskStore::default(),
             changes: watch::Sender::new(0),
+            closing: watch::Sender::new(false),
             clients: Mutex::default(),
             listener: Mutex::default(),
             registry,

@@ -40,7 +40,7 @@ fn weather(city: &str) -> Result<(Weather, Vec<Content>), String> {
 
 /// Reports progress.
 #[tool]
-async fn count(to: u32, call: &CallContext) -> u32 {
+fn count(to: u32, call: &CallContext) -> u32 {
     for done in 1..=to {
         call.report(&Progress::of(done.into(), to.into()).message("step"));
     }
@@ -247,7 +247,6 @@ async fn cancellation_reaches_the_server() {
         in_time(signals.started.notified()).await;
         waiting.abort();
         in_time(signals.cancelled.notified()).await;
-        // By the timeout of calls.
     }
 }
 
@@ -328,7 +327,7 @@ async fn the_clock_stops_while_the_user_is_asked() {
         let server = server_tools(&Signals::default());
         let import = import(&server, protocol).call_timeout(Duration::from_millis(300));
         let import = import.on_elicit(async |_| {
-            tokio::time::sleep(Duration::from_millis(1000)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
             Elicited::Dismissed
         });
         let _import = in_time(import.connect(&registry)).await.unwrap();

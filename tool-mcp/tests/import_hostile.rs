@@ -11,6 +11,8 @@ use tokio::process::Command;
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
 use tool_mcp::{Backoff, Import, ImportBuilder, ImportErrorKind, Protocol, Status};
 
+/// A page of tools, by its cursor.
+type Page = fn(Option<&str>) -> Value;
 type Tools = Arc<dyn Fn(Option<&str>) -> Value + Send + Sync>;
 
 /// Answers a request of a client, as a server of version 2025-11-25.
@@ -205,7 +207,6 @@ async fn a_long_list_is_bounded() {
     drop(import);
 
     // Pages without an end.
-    type Page = fn(Option<&str>) -> Value;
     let cases: [(Page, &str); 3] = [
         (
             |_| json!({"tools": [], "nextCursor": "again"}),
@@ -274,8 +275,11 @@ async fn a_silent_server_is_given_up() {
         assert_eq!(error.kind(), ImportErrorKind::TimedOut, "{error}");
     }
     // One that does not list its tools.
-    let list = |_: Option<&str>| std::thread::sleep(Duration::from_secs(2)) == () && false;
-    let import = script(move |cursor| json!(list(cursor)), |_| text("ok"));
+    let list = |_: Option<&str>| {
+        std::thread::sleep(Duration::from_secs(2));
+        tools(&["late"])
+    };
+    let import = script(list, |_| text("ok"));
     let import = import.list_timeout(Duration::from_millis(100));
     let error = in_time(import.connect(&registry)).await.unwrap_err();
     assert_eq!(error.kind(), ImportErrorKind::List, "{error}");
@@ -345,7 +349,9 @@ async fn a_changed_tool_is_held_until_it_is_accepted() {
     in_time(import.refresh()).await.unwrap();
     let held = import.report().held.clone();
     assert_eq!(
-        held.iter().map(|tool| tool.source()).collect::<Vec<_>>(),
+        held.iter()
+            .map(tool_mcp::HeldTool::source)
+            .collect::<Vec<_>>(),
         ["read", "added"]
     );
     assert!(held[1].changes().is_empty());
@@ -383,6 +389,8 @@ fn child() {
         eprintln!("{}", std::env::var("PRIVATE").unwrap());
         std::process::exit(3);
     }
+    // Whoever ends the server ends it too.
+    #[allow(clippy::zombie_processes)]
     let grandchild = (role == "launcher").then(|| {
         let child = std::process::Command::new("sleep")
             .arg("1000")

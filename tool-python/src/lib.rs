@@ -79,6 +79,7 @@ impl Sandbox {
         tools: &dyn Tools,
         limits: &Limits,
     ) -> Result<Outcome, Error> {
+        limits.check()?;
         self.0.run(code, inputs, tools, limits)
     }
 }

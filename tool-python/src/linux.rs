@@ -114,7 +114,6 @@ impl Sandbox {
         tools: &dyn Tools,
         limits: &Limits,
     ) -> Result<Outcome, Error> {
-        limits.check()?;
         let refill = || launch::refill(&self.0);
         run::run(self.take()?, code, inputs, tools, limits, &refill)
     }

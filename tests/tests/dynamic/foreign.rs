@@ -399,15 +399,16 @@ fn tools_of_this_library_can_be_imported() {
 fn a_tool_that_the_registry_renamed_can_be_exchanged() {
     let tool = |name: &str| {
         let built = DynamicTool::foreign(name).build(async |_, _| Ok::<_, String>(()));
-        tool_core::ToolEntry::from(built.unwrap())
+        ToolEntry::from(built.unwrap())
     };
     let tools = [tool("a/b"), tool("a.b")];
-    let registry = tool_core::Registry::new();
+    let registry = Registry::new();
     registry.add(tools.clone()).unwrap();
     assert_ne!(registry.get("a/b").unwrap().name, "a_b");
     let renamed = registry.get("a.b").unwrap().name.clone();
     registry.exchange(&tools[..1], []).unwrap();
     assert_eq!(registry.len(), 1);
+    assert!(registry.get("a/b").is_none());
     // The model may still use the name.
     assert_eq!(registry.get("a.b").unwrap().name, renamed);
 }

@@ -4,7 +4,7 @@
 //! everything else.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{
     Attribute, Generics, ReturnType, Token, Type, Visibility, parenthesized, parse_quote, token,
@@ -13,7 +13,7 @@ use syn::{
 use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
 use super::quick;
 use crate::util::names::is_one_of;
-use crate::util::site::{Trees, code};
+use crate::util::site::{Trees, code, site};
 
 /// A function item.
 #[derive(Clone)]
@@ -266,7 +266,9 @@ pub(crate) fn with_self_replaced(tokens: TokenStream, own: &TokenStream) -> Toke
                 match trees.peek() {
                     // `Self::LENGTH`
                     Some(TokenTree::Punct(colon)) if is_joint_colon(colon) => {
-                        replaced.extend(code!(<#own>));
+                        // Located there, so that an error underlines the written path alone.
+                        let span = site().located_at(tree.span());
+                        replaced.extend(quote_spanned!(span=> <#own>));
                     }
                     _ => replaced.extend(own),
                 }

@@ -249,8 +249,8 @@ fn parameters(list: &Group) -> Option<(Vec<Parameter>, Group)> {
             }
             kept.push(tree);
         }
-        let last = kept.len() - usize::from(!ends);
-        let ty = ty(&kept[first..last])?;
+        let end = kept.len() - usize::from(!ends);
+        let ty = ty(&kept[first..end])?;
         parameters.push(Parameter {
             attrs: parsed,
             tokens: TokenStream::new(),

@@ -127,7 +127,7 @@ pub(crate) fn erased(ty: &Type) -> (Trees, (Span, Span)) {
     let trees: Vec<_> = ty.to_token_stream().into_iter().collect();
     let span = |tree: Option<&TokenTree>| tree.map_or_else(site, TokenTree::span);
     let ends = (span(trees.first()), span(trees.last()));
-    (Trees::from_iter(erase(trees)), ends)
+    (erase(trees).collect(), ends)
 }
 
 /// Returns the tokens of a type with every lifetime but `'static` inferred. The lifetimes of the

@@ -109,6 +109,11 @@ async fn complete(
         let (carried, events) = Request::new(Some(context.clone()));
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         let result = send(live, request, carried.clone(), events, limit).await;
+        if let Err(RequestError::NotSent | RequestError::Service(ServiceError::TransportClosed)) =
+            &result
+        {
+            target.shared.wait_until_lost(live).await;
+        }
         let result = result.map_err(|error| failure(target, &error))?;
         let required = match result {
             ServerResult::CallToolResult(result) => return output(target, result),

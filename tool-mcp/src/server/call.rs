@@ -98,7 +98,7 @@ impl Core {
         // A call that may end with a question is made again with equal arguments.
         let bound = (asks && is_modern).then(|| arguments.clone());
         let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
-        let call = self.identify(&context, call)?;
+        let call = self.identify(&Request::new(&context), call)?;
         let user = call.get::<UserId>().cloned();
         if self.is_task(&tool, &context)? {
             let capabilities = context.client_capabilities();
@@ -164,13 +164,15 @@ impl Core {
     }
 
     /// Attaches to a call what the application has for its request.
-    fn identify(
-        &self,
-        context: &RequestContext<RoleServer>,
-        call: ToolCall,
-    ) -> Result<ToolCall, ErrorData> {
+    fn identify(&self, request: &Request<'_>, call: ToolCall) -> Result<ToolCall, ErrorData> {
+        // The user of the token.
+        #[cfg(feature = "server-http")]
+        let call = match request.extension::<UserId>() {
+            Some(user) => call.with(user.clone()),
+            None => call,
+        };
         match &self.options.identity {
-            Some(identity) => identity(&Request { context }, call)
+            Some(identity) => identity(request, call)
                 .map_err(|refusal| ErrorData::invalid_request(refusal.0, None)),
             None => Ok(call),
         }
@@ -181,8 +183,17 @@ impl Core {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<UserId>, ErrorData> {
-        let call = self.identify(context, ToolCall::new(context.id.to_string(), "", ""))?;
+        let call = ToolCall::new(context.id.to_string(), "", "");
+        let call = self.identify(&Request::new(context), call)?;
         Ok(call.get::<UserId>().cloned())
+    }
+
+    /// Returns the user of an HTTP request whose message is not read yet.
+    #[cfg(feature = "server-http")]
+    pub(super) fn http_user(&self, parts: &::http::request::Parts) -> Option<UserId> {
+        let call = ToolCall::new("", "", "");
+        let call = self.identify(&Request::of_http(parts), call).ok()?;
+        call.get::<UserId>().cloned()
     }
 
     fn is_task(

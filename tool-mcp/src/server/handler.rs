@@ -43,7 +43,7 @@ impl ServerHandler for NoHandler {
 /// A [`Server`](crate::Server) as a handler of `rmcp`: tools are those of the registry, and everything else is
 /// that of the handler that it joined.
 pub struct Handler<H> {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     info: Arc<InitializeResult>,
     inner: Arc<H>,
 }
@@ -175,12 +175,14 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let changes = self.core.changes.subscribe();
+        let mut closing = self.core.closing.subscribe();
         let sink = context.sink().clone();
         let wants_tools = context.accepted().tools_list_changed == Some(true);
         // The inner handler waits until the client leaves, or ends the subscription.
         tokio::select! {
             ended = self.inner.listen(context) => ended,
             () = notify_changes(changes, sink), if wants_tools => Ok(()),
+            _ = closing.wait_for(|closing| *closing) => Ok(()),
         }
     }
 

@@ -1,30 +1,72 @@
 //! Streamable HTTP.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `auth` | bearer tokens and the metadata of a resource server |
+//! | `guard` | what each request passes before `rmcp` handles it |
+//! | `sessions` | the owners of sessions and their number |
+//! | `listener` | connections: their number, time-outs and end |
+
+mod auth;
+mod guard;
+mod listener;
+mod sessions;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::extract::Request;
+use axum::http::Uri;
+use axum::routing::any;
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
+use self::guard::Guard;
+use self::sessions::Sessions;
+use super::handler::Handler;
 use super::{ServeError, Server};
 
-/// The settings of an HTTP server.
+pub use self::auth::{Auth, AuthError};
+
+/// The settings of an HTTP server. The defaults are for clients on the same machine.
+///
+/// A server that others reach names its `hosts` and has an [`Auth`]. TLS is that of a proxy before it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpConfig {
     /// The path of the server. The default is `/mcp`.
     pub path: String,
     /// The accepted values of the `Host` header, with or without a port. The default is the names of this
-    /// machine for itself, which keeps pages of other sites out (DNS rebinding).
+    /// machine for itself, which keeps pages of other sites out (DNS rebinding). An empty list accepts all.
     pub hosts: Vec<String>,
-    /// The accepted values of the `Origin` header, which browsers send. The default is none.
+    /// The accepted values of the `Origin` header, which browsers send, such as `https://app.example.com`, or
+    /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted.
     pub origins: Vec<String>,
     /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
     /// asked. This is the default.
     pub sessions: bool,
+    /// The most sessions. Further clients get 503. The default is 1,000, which take about 65 MB.
+    pub max_sessions: usize,
+    /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
+    /// that takes longer without a report of progress ends with its session.
+    pub session_idle: Duration,
+    /// The most bytes in a body. The default is 4 MiB. A longer body is rejected with 413.
+    pub max_body_bytes: usize,
+    /// How long a body may take. The default is 30 seconds. A slower one is rejected with 408.
+    pub body_timeout: Duration,
+    /// The most connections. Further clients get 503. The default is 2,048.
+    pub max_connections: usize,
+    /// How long the head of a request may take, and how long a connection is kept without a request. The
+    /// default is 30 seconds.
+    pub head_timeout: Duration,
+    /// How long a client may read nothing while the server has something to send. The default is 30 seconds.
+    pub write_timeout: Duration,
+    /// How long calls may continue after the signal to shut down. The default is 10 seconds.
+    pub shutdown_timeout: Duration,
+    /// Checks bearer tokens. The default is not to.
+    pub auth: Option<Auth>,
 }
 
 impl Default for HttpConfig {
@@ -34,39 +76,157 @@ impl Default for HttpConfig {
             hosts: ["localhost", "127.0.0.1", "::1"].map(Into::into).to_vec(),
             origins: Vec::new(),
             sessions: true,
+            max_sessions: 1000,
+            session_idle: Duration::from_secs(300),
+            max_body_bytes: 4 << 20,
+            body_timeout: Duration::from_secs(30),
+            max_connections: 2048,
+            head_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_secs(10),
+            auth: None,
         }
     }
 }
 
 impl<H: ServerHandler> Server<H> {
-    /// Returns a router for an `axum` server of your own. Set `TCP_NODELAY` on its connections.
+    /// Returns a router for an `axum` server of your own.
+    ///
+    /// It checks hosts, origins, tokens, owners of sessions, the bytes and the time of bodies and the number of
+    /// sessions. Connections are yours: set `TCP_NODELAY`, limit their number and the time of heads and
+    /// writes, and end them. `max_connections`, `head_timeout`, `write_timeout` and `shutdown_timeout` have no
+    /// effect.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the path does not start with `/`.
     pub fn router(self, config: HttpConfig) -> Router {
-        let handler = self.into_handler();
-        let settings = StreamableHttpServerConfig::default()
-            .with_allowed_hosts(config.hosts)
-            .with_allowed_origins(config.origins)
-            .enforce_origin_validation()
-            .with_legacy_session_mode(config.sessions)
-            .with_json_response(true);
-        let sessions = Arc::new(LocalSessionManager::default());
-        let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, settings);
-        Router::new().route_service(&config.path, service)
+        router(
+            self.into_handler(),
+            config,
+            StreamableHttpServerConfig::default(),
+        )
     }
 
-    /// Serves clients over HTTP.
+    /// Serves clients over HTTP/1.1, until the future is dropped.
     ///
     /// # Errors
     ///
     /// Returns an error if the listener fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the path does not start with `/`.
     pub async fn serve(self, listener: TcpListener, config: HttpConfig) -> Result<(), ServeError> {
-        // Without it, each message of a session waits for the acknowledgement of the one before.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "can't set TCP_NODELAY");
-            }
-        });
-        axum::serve(listener, self.router(config))
+        self.serve_until(listener, config, std::future::pending())
             .await
-            .map_err(|error| ServeError(error.to_string()))
     }
+
+    /// Serves clients over HTTP/1.1, until a signal. Then streams of notifications and idle connections end at
+    /// once, and calls may continue for `shutdown_timeout`.
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::http::HttpConfig;
+    ///
+    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    /// let shutdown = async { drop(stopped.await) };
+    /// let server = tool_mcp::Server::new(Registry::linked()?);
+    /// server.serve_until(listener, HttpConfig::default(), shutdown).await?;
+    /// # drop(stop);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the listener fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the path does not start with `/`.
+    pub async fn serve_until(
+        self,
+        listener: TcpListener,
+        config: HttpConfig,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        listener
+            .local_addr()
+            .map_err(|error| ServeError(error.to_string()))?;
+        let handler = self.into_handler();
+        let core = handler.core.clone();
+        let settings = StreamableHttpServerConfig::default();
+        // Ends the sessions, also if the future is dropped.
+        let _sessions = settings.cancellation_token.clone().drop_guard();
+        let router = router(handler, config.clone(), settings);
+        let mut connections =
+            listener::accept(listener, &router, &config, &core.closing, shutdown).await;
+        core.closing.send_replace(true);
+        let ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(config.shutdown_timeout, ended)
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                connections = connections.len(),
+                "calls took too long to end"
+            );
+        }
+        connections.shutdown().await;
+        Ok(())
+    }
+}
+
+fn router<H: ServerHandler>(
+    handler: Handler<H>,
+    config: HttpConfig,
+    settings: StreamableHttpServerConfig,
+) -> Router {
+    let settings = settings
+        .with_allowed_hosts(config.hosts)
+        .with_allowed_origins(config.origins.into_iter().map(with_port))
+        .enforce_origin_validation()
+        .with_legacy_session_mode(config.sessions)
+        // The body is limited before.
+        .with_max_request_body_bytes(usize::MAX)
+        .with_json_response(true);
+    let sessions = Sessions::new(config.max_sessions, config.session_idle);
+    let core = handler.core.clone();
+    let service =
+        StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(sessions), settings);
+    let guard = Arc::new(Guard {
+        core,
+        service,
+        auth: config.auth.clone(),
+        max_body_bytes: config.max_body_bytes,
+        body_timeout: config.body_timeout,
+        sessions: config.sessions,
+    });
+    let route = any(move |request: Request| {
+        let guard = guard.clone();
+        async move { guard.handle(request).await }
+    });
+    let router = Router::new().route(&config.path, route);
+    match config.auth {
+        Some(auth) => auth.add_metadata(router),
+        None => router,
+    }
+}
+
+/// Adds the port that an origin implies. `rmcp` takes an origin without a port for one of any port.
+fn with_port(origin: String) -> String {
+    if origin.ends_with(":*") {
+        return origin;
+    }
+    let uri = origin.parse::<Uri>().unwrap_or_default();
+    let port = match (uri.scheme_str(), uri.port()) {
+        (Some("http"), None) => ":80",
+        (Some("https"), None) => ":443",
+        _ => return origin,
+    };
+    let end = origin.trim_end_matches('/').len();
+    format!("{}{port}", &origin[..end])
 }

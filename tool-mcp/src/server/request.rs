@@ -6,19 +6,47 @@ use rmcp::service::{RequestContext, RoleServer};
 
 /// A request of a client, as [`Server::identity`](crate::Server::identity) sees it.
 pub struct Request<'r> {
-    pub(super) context: &'r RequestContext<RoleServer>,
+    source: Source<'r>,
 }
 
-impl Request<'_> {
-    /// Returns the name and version of the client, as it says itself.
+/// Where a request is known from.
+enum Source<'r> {
+    Context(&'r RequestContext<RoleServer>),
+    /// The head of an HTTP request whose message is not read yet.
+    #[cfg(feature = "server-http")]
+    Http(&'r ::http::request::Parts),
+}
+
+impl<'r> Request<'r> {
+    pub(super) fn new(context: &'r RequestContext<RoleServer>) -> Request<'r> {
+        let source = Source::Context(context);
+        Request { source }
+    }
+
+    #[cfg(feature = "server-http")]
+    pub(super) fn of_http(parts: &'r ::http::request::Parts) -> Request<'r> {
+        let source = Source::Http(parts);
+        Request { source }
+    }
+
+    fn context(&self) -> Option<&'r RequestContext<RoleServer>> {
+        match self.source {
+            Source::Context(context) => Some(context),
+            #[cfg(feature = "server-http")]
+            Source::Http(_) => None,
+        }
+    }
+
+    /// Returns the name and version of the client, as it says itself. `None` while the user of a session is
+    /// looked for.
     pub fn client(&self) -> Option<(String, String)> {
-        let client = self.context.client_info()?;
+        let client = self.context()?.client_info()?;
         Some((client.name, client.version))
     }
 
-    /// Returns the protocol version, such as `2026-07-28`.
+    /// Returns the protocol version, such as `2026-07-28`. `None` while the user of a session is looked for.
     pub fn protocol_version(&self) -> Option<String> {
-        let version = self.context.protocol_version()?;
+        let version = self.context()?.protocol_version()?;
         Some(version.as_str().to_owned())
     }
 
@@ -44,12 +72,15 @@ impl Request<'_> {
 
     #[cfg(feature = "server-http")]
     fn http(&self) -> Option<&::http::request::Parts> {
-        self.context.extensions.get()
+        match self.source {
+            Source::Context(context) => context.extensions.get(),
+            Source::Http(parts) => Some(parts),
+        }
     }
 
     /// Returns `true` if the request came over HTTP.
     pub fn is_http(&self) -> bool {
-        is_http(self.context)
+        self.context().is_none_or(is_http)
     }
 }
 

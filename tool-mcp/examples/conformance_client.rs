@@ -1,0 +1,112 @@
+//! The client that the official conformance suite of the Model Context Protocol asks for, as far as it is about
+//! tools: `conformance/run` starts it for each scenario, with the URL of a server. It imports the tools and calls
+//! them.
+
+use std::error::Error;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tool_core::dialect::Mcp;
+use tool_core::elicit::{ElicitMode, Elicited};
+use tool_core::{Registry, ToolCall};
+use tool_mcp::{Import, Protocol};
+
+/// The schema that comes back to the server, in one scenario.
+const RICH_TOOL: &str = "json_schema_2020_12_tool";
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::ERROR)
+        .with_writer(std::io::stderr)
+        .init();
+    let url = std::env::args()
+        .nth(1)
+        .ok_or("the URL of a server is missing")?;
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    let protocol = match std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
+        Ok(version) if version.as_str() < "2026" => Protocol::V2025_11_25,
+        Ok(_) => Protocol::V2026_07_28,
+        Err(_) => Protocol::Newest,
+    };
+    let registry = Registry::new();
+    let import = Import::http(url)
+        .protocol(protocol)
+        .connect_timeout(Duration::from_secs(10))
+        .on_elicit(async |question| match &question.request.mode {
+            ElicitMode::Form(schema) => Elicited::Accepted(filled(schema)),
+            _ => Elicited::Declined,
+        })
+        .connect(&registry)
+        .await?;
+    println!("{}", import.report());
+
+    for (name, arguments) in calls(&registry, &scenario, &context) {
+        let call = ToolCall::new("call", name.clone(), arguments);
+        let result = registry.call(call).await;
+        println!("{name}: {}", result.content());
+    }
+    import.close().await;
+    Ok(())
+}
+
+/// The calls of a scenario: those that it lists, or one of each tool.
+fn calls(registry: &Registry, scenario: &str, context: &Value) -> Vec<(String, Value)> {
+    let tools = json!(registry.render(&Mcp::v2026_07_28()));
+    let tools = tools.as_array().cloned().unwrap_or_default();
+    if scenario == "json-schema-2020-12-preservation" {
+        let rich = tools.iter().find(|tool| tool["name"] == RICH_TOOL);
+        let schema = rich.map(|tool| tool["inputSchema"].clone());
+        return vec![("json_schema_echo".into(), json!({ "schema": schema }))];
+    }
+    if scenario == "json-schema-ref-no-deref" {
+        return Vec::new();
+    }
+    if let Some(calls) = context["toolCalls"].as_array() {
+        return calls.iter().map(listed).collect();
+    }
+    let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
+    tools
+        .iter()
+        .map(|tool| (name(tool), example(&tool["inputSchema"])))
+        .collect()
+}
+
+/// A call that a scenario lists. One has `null` for a parameter that may be missing, but not `null`: calls are
+/// validated, so it is left out.
+fn listed(call: &Value) -> (String, Value) {
+    let name = call["name"].as_str().unwrap_or_default();
+    let mut arguments = call["arguments"].as_object().cloned().unwrap_or_default();
+    arguments.retain(|_, value| !value.is_null());
+    (name.to_owned(), Value::Object(arguments))
+}
+
+/// Arguments that match a plain schema.
+fn example(schema: &Value) -> Value {
+    let properties = schema["properties"].as_object();
+    let values = properties.into_iter().flatten().map(|(key, schema)| {
+        let value = match schema["type"].as_str() {
+            Some("number" | "integer") => json!(2),
+            Some("boolean") => json!(true),
+            _ => json!("text"),
+        };
+        (key.clone(), value)
+    });
+    Value::Object(values.collect())
+}
+
+/// The answer of a user who changes nothing in a form, and agrees.
+fn filled(schema: &str) -> Value {
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let properties = schema["properties"].as_object();
+    let mut values = Map::new();
+    for (key, schema) in properties.into_iter().flatten() {
+        let default = schema.get("default").cloned();
+        let is_boolean = schema["type"] == "boolean";
+        let value = default.or_else(|| is_boolean.then_some(Value::Bool(true)));
+        values.extend(value.map(|value| (key.clone(), value)));
+    }
+    Value::Object(values)
+}

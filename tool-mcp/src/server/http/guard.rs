@@ -1,0 +1,257 @@
+//! What each request passes before `rmcp` handles it.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER,
+};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use http_body::Frame;
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use serde::de::IgnoredAny;
+use tokio::time::Sleep;
+
+use super::auth::Auth;
+use super::sessions::{Outcome, Sessions, in_request};
+use crate::server::Core;
+use crate::server::handler::Handler;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// The service of `rmcp` behind the checks.
+pub(super) struct Guard<H> {
+    pub(super) core: Arc<Core>,
+    pub(super) service: StreamableHttpService<Handler<H>, Sessions>,
+    pub(super) auth: Option<Auth>,
+    pub(super) max_body_bytes: usize,
+    pub(super) body_timeout: Duration,
+    /// `true` if there are sessions.
+    pub(super) sessions: bool,
+}
+
+impl<H: ServerHandler> Guard<H> {
+    pub(super) async fn handle(&self, mut request: Request) -> Response {
+        if is_ambiguous(request.headers()) {
+            return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
+        }
+        if is_malformed_host(request.headers()) {
+            return (StatusCode::BAD_REQUEST, "the host is malformed").into_response();
+        }
+        if let Some(auth) = &self.auth {
+            match auth.check(request.headers()).await {
+                Ok(user) => request.extensions_mut().insert(user),
+                Err(response) => return response,
+            };
+        }
+        let (parts, body) = request.into_parts();
+        let user = if self.sessions {
+            self.core.http_user(&parts)
+        } else {
+            None
+        };
+        let reading = Arc::new(Mutex::new(Reading::default()));
+        let body = LimitedBody {
+            inner: body,
+            sleep: None,
+            limit: self.max_body_bytes,
+            timeout: self.body_timeout,
+            reading: reading.clone(),
+        };
+        let is_get = parts.method == Method::GET;
+        let mut request = Request::from_parts(parts, body);
+        if !self.sessions {
+            // Without sessions, it has no meaning. A call must not take it for one.
+            request.headers_mut().remove(SESSION_ID);
+        }
+        let (response, outcome) = in_request(user, self.service.handle(request)).await;
+        let status = response.status();
+        let response = response.map(Body::new);
+        match outcome {
+            Outcome::Passed => {}
+            Outcome::Full => return overloaded("too many sessions"),
+            Outcome::Unknown => return (StatusCode::NOT_FOUND, "unknown session").into_response(),
+        }
+        if status == StatusCode::OK {
+            return if is_get {
+                self.until_closing(response)
+            } else {
+                response
+            };
+        }
+        let reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.rejection(status).unwrap_or(response)
+    }
+
+    /// Ends a stream of notifications when the server closes.
+    fn until_closing(&self, response: Response) -> Response {
+        let mut closing = self.core.closing.subscribe();
+        response.map(|body| {
+            let closed = async move {
+                let _ = closing.wait_for(|closing| *closing).await;
+            };
+            Body::from_stream(body.into_data_stream().take_until(Box::pin(closed)))
+        })
+    }
+}
+
+/// Returns `true` if a header that decides occurs twice: others may read the second.
+fn is_ambiguous(headers: &HeaderMap) -> bool {
+    [
+        HOST,
+        ORIGIN,
+        AUTHORIZATION,
+        CONTENT_TYPE,
+        SESSION_ID,
+        PROTOCOL_VERSION,
+    ]
+    .iter()
+    .any(|name| headers.get_all(name).iter().nth(1).is_some())
+}
+
+/// Returns `true` for a host with a user or with a port that is not a number, which `rmcp` ignores.
+fn is_malformed_host(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else {
+        return false;
+    };
+    let host = host.as_bytes();
+    let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+    let port = host[address..].iter().position(|byte| *byte == b':');
+    let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
+    host.contains(&b'@') || !port.iter().all(u8::is_ascii_digit)
+}
+
+/// Returns the response of a server that is full.
+fn overloaded(text: &'static str) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], text).into_response()
+}
+
+/// Returns a response with an error of JSON-RPC.
+fn json_error(code: i32, message: &str) -> Response {
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
+    let headers = [(CONTENT_TYPE, "application/json")];
+    (StatusCode::BAD_REQUEST, headers, text).into_response()
+}
+
+/// How far a body was read.
+#[derive(Default)]
+struct Reading {
+    /// The first part. Shares memory with what the service gets.
+    first: Bytes,
+    /// The rest. Copied, since a million parts of one byte each must cost little.
+    rest: Vec<u8>,
+    end: Option<End>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Complete,
+    TooLarge,
+    TimedOut,
+    Broken,
+}
+
+impl Reading {
+    /// Returns the response for a request that the service rejected because of its body.
+    fn rejection(&self, status: StatusCode) -> Option<Response> {
+        let close = [(CONNECTION, "close")];
+        Some(match self.end? {
+            End::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                close,
+                "the body is too large",
+            )
+                .into_response(),
+            End::TimedOut => {
+                (StatusCode::REQUEST_TIMEOUT, close, "the body took too long").into_response()
+            }
+            End::Broken => {
+                (StatusCode::BAD_REQUEST, close, "the body is incomplete").into_response()
+            }
+            // The status for a body that is not a message. A wrong content type is rejected before the body
+            // is read.
+            End::Complete if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                let text = [&*self.first, &*self.rest].concat();
+                if serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
+                    json_error(-32600, "the body is not a JSON-RPC message")
+                } else {
+                    json_error(-32700, "the body is not JSON")
+                }
+            }
+            End::Complete => return None,
+        })
+    }
+}
+
+/// A body that ends early if it is too long or takes too long.
+struct LimitedBody {
+    inner: Body,
+    /// From the first wait on.
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// The bytes that may follow.
+    limit: usize,
+    timeout: Duration,
+    reading: Arc<Mutex<Reading>>,
+}
+
+impl LimitedBody {
+    fn end(&self, end: End) -> Option<Result<Frame<Bytes>, axum::Error>> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.end.get_or_insert(end);
+        (end != End::Complete).then(|| Err(axum::Error::new("the body ended early")))
+    }
+}
+
+impl HttpBody for LimitedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = self.get_mut();
+        // Announced.
+        if this.inner.size_hint().lower() > this.limit as u64 {
+            return Poll::Ready(this.end(End::TooLarge));
+        }
+        let frame = match Pin::new(&mut this.inner).poll_frame(cx) {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => {
+                let timeout = this.timeout;
+                let sleep = this
+                    .sleep
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+                ready!(sleep.as_mut().poll(cx));
+                return Poll::Ready(this.end(End::TimedOut));
+            }
+        };
+        let frame = match frame {
+            None => return Poll::Ready(this.end(End::Complete)),
+            Some(Err(_)) => return Poll::Ready(this.end(End::Broken)),
+            Some(Ok(frame)) => frame,
+        };
+        if let Some(data) = frame.data_ref() {
+            if data.len() > this.limit {
+                return Poll::Ready(this.end(End::TooLarge));
+            }
+            this.limit -= data.len();
+            let mut reading = this.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            if reading.first.is_empty() {
+                reading.first = data.clone();
+            } else {
+                reading.rest.extend_from_slice(data);
+            }
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+}
