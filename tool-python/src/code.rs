@@ -309,11 +309,11 @@ impl Shared {
                 return give(host_call, &result);
             };
             host_call.hold();
-            let held = HeldCall {
+            let waiting = HeldCall {
                 hold: hold.clone(),
                 call: outer.clone(),
             };
-            let decision = decide(held).await;
+            let decision = decide(waiting).await;
             call = call.decided(hold.clone(), decision);
         }
     }

@@ -60,11 +60,9 @@ impl Functions {
             bindings.push((name, tool.name.to_string(), parameters));
         }
         if has_deferred {
-            for name in ["search_tools"] {
-                let query = vec!["query".to_owned(), "limit".to_owned()];
-                let parameters = query.iter().map(|key| (key.clone(), key.clone())).collect();
-                bindings.push((name.to_owned(), name.to_owned(), parameters));
-            }
+            let parameters = ["query", "limit"].map(|key| (key.to_owned(), key.to_owned()));
+            let name = "search_tools".to_owned();
+            bindings.push((name.clone(), name, parameters.to_vec()));
             writer.functions.push_str(
                 "def search_tools(query: str, limit: int = 5) -> str:\n    \"\"\"Finds more tools. Call one with \
                  `call_tool(name, **arguments)`.\"\"\"\n\n",

@@ -21,7 +21,7 @@ fn add(a: i64, #[param(default = 1)] b: i64) -> i64 {
 
 /// Returns the user's name.
 #[tool(unlinked)]
-async fn whoami(#[param(context)] user: &User, call: &CallContext) -> String {
+fn whoami(#[param(context)] user: &User, call: &CallContext) -> String {
     format!("{} in {}", user.0, call.call_id())
 }
 
@@ -465,4 +465,47 @@ async fn garbage_and_silence_end_the_run_and_the_registry_goes_on() {
             result.content()
         );
     }
+}
+
+#[tokio::test]
+async fn deferred_tools_are_found_and_called() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let tools = Registry::builder()
+        .tools(tools![add, divide])
+        .defer_tools(["divide"])
+        .build()
+        .unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    assert!(!tool.spec().description.contains("divide"));
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let code = "'divide' in search_tools('divides numbers'), call_tool('divide', a=1, b=4), divide(1, b=2)";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":[true,0.25,0.5]}"#);
+}
+
+#[tokio::test]
+async fn arguments_are_bound_as_by_python() {
+    let code = "
+said = []
+for call in (lambda: add(1, 2, 3), lambda: add(1, a=2)):
+    try:
+        call()
+    except TypeError as error:
+        said.append(str(error))
+said";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    let expected = [
+        "add() takes 2 arguments, but 3 were given",
+        "add() got multiple values for argument 'a'",
+    ];
+    assert_eq!(result["value"], json!(expected));
 }
