@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rmcp::ServerHandler;
@@ -282,7 +283,7 @@ async fn a_task_is_unknown_to_other_users() {
             .await
             .unwrap_err(),
         client
-            .update_task(UpdateTaskParams::new(&*id, Default::default()))
+            .update_task(UpdateTaskParams::new(&*id, BTreeMap::new()))
             .await
             .unwrap_err(),
     ] {

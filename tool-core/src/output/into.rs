@@ -43,14 +43,12 @@ pub trait IntoOutput<Kind> {
 pub(crate) mod kind {
     /// A serializable value.
     pub enum Value {}
-    /// Parts.
+    /// Parts, or an output that is converted already.
     pub enum Parts {}
     /// A value with parts.
     pub enum ValueAndParts {}
     /// An output of this kind with a value for the application.
     pub struct ForApp<Kind>(std::marker::PhantomData<Kind>);
-    /// An output of any kind.
-    pub enum Any {}
 }
 
 impl<T: Serialize> IntoOutput<kind::Value> for T {
@@ -185,7 +183,7 @@ impl AnyOutput {
     }
 }
 
-impl IntoOutput<kind::Any> for AnyOutput {
+impl IntoOutput<kind::Parts> for AnyOutput {
     fn into_outcome(self) -> Outcome {
         self.0
     }

@@ -218,6 +218,9 @@ fn router<H: ServerHandler>(
 
 /// Adds the port that an origin implies. `rmcp` takes an origin without a port for one of any port.
 fn with_port(origin: String) -> String {
+    if origin.ends_with(":*") {
+        return origin;
+    }
     let uri = origin.parse::<Uri>().unwrap_or_default();
     let port = match (uri.scheme_str(), uri.port()) {
         (Some("http"), None) => ":80",

@@ -43,6 +43,9 @@ impl<H: ServerHandler> Guard<H> {
         if is_ambiguous(request.headers()) {
             return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
         }
+        if is_malformed_host(request.headers()) {
+            return (StatusCode::BAD_REQUEST, "the host is malformed").into_response();
+        }
         if let Some(auth) = &self.auth {
             match auth.check(request.headers()).await {
                 Ok(user) => request.extensions_mut().insert(user),
@@ -112,6 +115,18 @@ fn is_ambiguous(headers: &HeaderMap) -> bool {
     ]
     .iter()
     .any(|name| headers.get_all(name).iter().nth(1).is_some())
+}
+
+/// Returns `true` for a host with a user or with a port that is not a number, which `rmcp` ignores.
+fn is_malformed_host(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else {
+        return false;
+    };
+    let host = host.as_bytes();
+    let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
+    let port = host[address..].iter().position(|byte| *byte == b':');
+    let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
+    host.contains(&b'@') || !port.iter().all(u8::is_ascii_digit)
 }
 
 /// Returns the response of a server that is full.

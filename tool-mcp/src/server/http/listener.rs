@@ -79,6 +79,7 @@ fn serve(
         .timer(TokioTimer::new())
         .header_read_timeout(config.head_timeout)
         .max_headers(HEADERS)
+        .max_header_size(HEAD)
         .max_buf_size(HEAD);
     let stream = TimedStream {
         inner: stream,
