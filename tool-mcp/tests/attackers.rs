@@ -512,6 +512,15 @@ async fn a_client_that_stops_reading_its_events_loses_its_connection() {
     until_status(address, &session, PING, 200).await;
 }
 
+/// Returns the memory of this process in KiB, or 0 where it is not known.
+fn memory() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.map_or(0, |number| number.parse().unwrap())
+}
+
 #[tokio::test]
 async fn idle_sessions_are_limited() {
     let most = if std::env::var_os("TOOL_CORE_LONG").is_some() {
@@ -522,6 +531,7 @@ async fn idle_sessions_are_limited() {
     let settings = config(|config| config.max_sessions = most);
     let address = start(server(), settings).await;
     let mut last = String::new();
+    let before = memory();
     for _ in 0..most {
         let reply = initialize(address, "").await;
         assert_eq!(reply.status, 200, "{reply:?}");
@@ -530,6 +540,8 @@ async fn idle_sessions_are_limited() {
             .unwrap()
             .clone_into(&mut last);
     }
+    // Meaningful if this test runs alone.
+    println!("{} KiB for {most} sessions", memory() - before);
     for _ in 0..3 {
         let reply = initialize(address, "").await;
         assert_eq!(reply.status, 503, "{reply:?}");
