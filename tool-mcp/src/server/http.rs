@@ -47,7 +47,7 @@ pub struct HttpConfig {
     /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
     /// asked. This is the default.
     pub sessions: bool,
-    /// The most sessions. Further clients get 503. The default is 1,000, which take about 65 MB.
+    /// The most sessions. Further clients get 503. The default is 1,000, which take about 70 MB.
     pub max_sessions: usize,
     /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
     /// that takes longer without a report of progress ends with its session.
