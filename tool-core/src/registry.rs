@@ -31,7 +31,7 @@ use self::policy::Policy;
 use self::run::CallPath;
 use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
-use crate::call::context::{Host, TypeMap};
+use crate::call::context::{CallContext, Host, TypeMap};
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{
@@ -741,6 +741,44 @@ impl Registry {
     {
         let running: Vec<_> = calls.into_iter().map(|call| self.call(call)).collect();
         join_all(running)
+    }
+
+    /// Calls a tool as a part of a call of another registry, such as from a tool that runs a program of the model.
+    ///
+    /// As for [`CallContext::call`], the nested call has the context values of the outer one, asks the same
+    /// user, is cancelled with it, and counts towards the depth of nesting. Hooks, limits and the registry's own
+    /// context values are those of this registry.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+    ///
+    /// struct User(&'static str);
+    ///
+    /// /// Returns the user's name.
+    /// #[tool]
+    /// fn whoami(#[param(context)] user: &User) -> &'static str {
+    ///     user.0
+    /// }
+    ///
+    /// /// Greets the user.
+    /// #[tool]
+    /// async fn greet(#[param(context)] inner: &Registry, call: &CallContext) -> String {
+    ///     let name = inner.call_within(call, ToolCall::new("a", "whoami", "")).await;
+    ///     format!("Hello, {}!", name.content())
+    /// }
+    ///
+    /// let inner = Registry::builder().context_per_call::<User>().tools(tools![whoami]).build()?;
+    /// let registry = Registry::builder().context(inner).tools(tools![greet]).build()?;
+    /// let call = ToolCall::new("call_1", "greet", "").with(User("Ada"));
+    /// assert_eq!(registry.call_blocking(call).content(), "Hello, Ada!");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn call_within(
+        &self,
+        outer: &CallContext,
+        call: ToolCall,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        self.call(outer.nested(call))
     }
 
     /// Runs one call and blocks the thread until it ends, for programs without an async runtime.

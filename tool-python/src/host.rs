@@ -37,7 +37,8 @@ pub trait Tools: Sync {
     }
 
     /// Python source that runs before the code, in the same namespace and under the same lock. It may define
-    /// functions that use `call_tool(name, **arguments)` and `start_tool(name, **arguments)`.
+    /// functions that use `call_tool(name, **arguments)` and `start_tool(name, **arguments)`. A function `__at_end__`
+    /// is called after the code, unless it raised.
     fn prelude(&self) -> String {
         String::new()
     }

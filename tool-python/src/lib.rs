@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "code-mode")]
+mod code;
 mod error;
 mod host;
 mod outcome;
 mod policy;
+#[cfg(feature = "code-mode")]
+mod stubs;
 
 #[cfg(all(
     target_os = "linux",
@@ -28,10 +32,14 @@ use unsupported as imp;
 
 use std::fmt;
 
+#[cfg(feature = "code-mode")]
+pub use code::{CodeTool, HeldCall, code_mode, python_sandbox};
 pub use error::Error;
 pub use host::{HostCall, Inputs, NoTools, Tools};
 pub use outcome::{EndedBy, Exception, File, Outcome, Value};
 pub use policy::{Layer, Limits, Policy, Report, Stop, User};
+#[cfg(feature = "code-mode")]
+pub use stubs::stubs;
 
 /// Runs Python code in locked processes, one for each piece of code. Clones share a pool.
 #[derive(Clone)]

@@ -309,6 +309,8 @@ pub struct Stop(Arc<StopState>);
 #[derive(Default)]
 struct StopState {
     stopped: AtomicBool,
+    #[cfg_attr(not(feature = "code-mode"), allow(dead_code))]
+    parent: Option<Stop>,
     wakes: Mutex<Vec<Weak<dyn Fn() + Send + Sync>>>,
 }
 
@@ -331,11 +333,24 @@ impl Stop {
     /// Returns `true` once [`stop`](Stop::stop) was called.
     pub fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::SeqCst)
+            || self.0.parent.as_ref().is_some_and(Stop::is_stopped)
+    }
+
+    /// Creates one that is also stopped with this one.
+    #[cfg(feature = "code-mode")]
+    pub(crate) fn child(&self) -> Stop {
+        Stop(Arc::new(StopState {
+            parent: Some(self.clone()),
+            ..StopState::default()
+        }))
     }
 
     /// Calls `wake` when stopped, as long as it lives.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     pub(crate) fn wakes(&self, wake: &Arc<dyn Fn() + Send + Sync>) {
+        if let Some(parent) = &self.0.parent {
+            parent.wakes(wake);
+        }
         let mut wakes = self.0.wakes.lock().unwrap_or_else(PoisonError::into_inner);
         wakes.retain(|wake| wake.strong_count() > 0);
         wakes.push(Arc::downgrade(wake));

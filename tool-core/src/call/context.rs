@@ -85,7 +85,7 @@ pub(crate) use progress::ProgressSink;
 /// To call the tools of another registry, pass it as a context value. Attach it to the call: a
 /// registry that contains itself is never dropped. Such a call is like any other: it inherits
 /// neither context values nor the token, and if the registry limits concurrency, it counts anew and
-/// waits for a permit.
+/// waits for a permit. [`Registry::call_within`](crate::Registry::call_within) makes it a part of this call.
 ///
 /// Calls can be nested 32 deep. A deeper one fails with
 /// [`Unavailable`](crate::ToolErrorKind::Unavailable), instead of overflowing the stack.
@@ -236,7 +236,7 @@ impl CallContext {
     }
 
     /// Attaches to a nested call what it inherits.
-    fn nested(&self, mut call: ToolCall) -> ToolCall {
+    pub(crate) fn nested(&self, mut call: ToolCall) -> ToolCall {
         let extensions = call.extensions.get_or_insert_default();
         extensions.parent = Some(ParentCall {
             depth: self.depth,

@@ -478,7 +478,10 @@ def serve():
             names[name] = value
         if order["prelude"]:
             eval(compile(order["prelude"], "<prelude>", "exec", 0, True), names)
-        end = _result(_execute(code, names))
+        value = _execute(code, names)
+        if "__at_end__" in names:
+            names["__at_end__"]()
+        end = _result(value)
         _flush()
     except SystemExit as leave:
         status = leave.code

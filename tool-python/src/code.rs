@@ -1,0 +1,501 @@
+//! [`CodeTool`]: tools that run code of the model.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+
+use futures_channel::{mpsc, oneshot};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value as Json, json};
+use tool_core::{
+    AnyOutput, BoxFuture, CallContext, Content, Decision, DynamicTool, DynamicToolError, Hold,
+    Image, Registry, ToolCall, ToolResult,
+};
+
+use crate::stubs::Functions;
+use crate::{EndedBy, Error, HostCall, Inputs, Limits, Outcome, Sandbox, Stop, Tools, Value};
+
+type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
+
+/// Creates a tool with which a model calls the tools of a registry from Python code.
+///
+/// Its description contains [stubs](crate::stubs()) of the tools. Register it in another registry, which is the one that
+/// the model sees. See [`CodeTool`].
+pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
+    CodeTool {
+        name: "run_code".to_owned(),
+        sandbox: sandbox.clone(),
+        registry: Some(registry.clone()),
+        limits: limits(),
+        decide: None,
+        pictures: Pictures { count: 0, bytes: 0 },
+    }
+}
+
+/// Creates a tool that runs Python code and returns what it prints, its value, its pictures and a list of its files.
+///
+/// Open figures of matplotlib are saved as PNG files at the end of the code. See [`CodeTool`].
+pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
+    CodeTool {
+        name: "python_sandbox".to_owned(),
+        sandbox: sandbox.clone(),
+        registry: None,
+        limits: limits(),
+        decide: None,
+        pictures: Pictures {
+            count: 4,
+            bytes: 2 << 20,
+        },
+    }
+}
+
+/// What a model reads is short.
+fn limits() -> Limits {
+    Limits {
+        output: 64 << 10,
+        message: 1 << 20,
+        calls: 1_000,
+        ..Limits::default()
+    }
+}
+
+/// A tool that runs code in a sandbox, before it is built. No registry has one unless it is added.
+///
+/// Calls from the code run like any other call of the registry: its validation, hooks, timeouts and telemetry apply.
+/// They have the context values of the call of this tool, and are cancelled with it. Their ids are its id, a dot and a
+/// number, and [`ToolCall::is_programmatic`] is `true` for them.
+///
+/// In the code, each tool is a function: `f(x=1)` waits for the result, and `await f.start(x=1)` works with
+/// `asyncio.gather`. A structured result is a Python value, any other its text. An error raises `ToolError` with the
+/// message for the model. Pictures and other media that a tool returns don't reach the code.
+///
+/// ```no_run
+/// use tool_core::{Registry, tool, tools};
+/// use tool_python::{Policy, Sandbox, code_mode};
+///
+/// /// The population of a city.
+/// #[tool(read_only)]
+/// fn get_population(city: &str) -> u32 {
+///     city.len() as u32
+/// }
+///
+/// let sandbox = Sandbox::new(Policy::new().pool(2))?;
+/// let tools = Registry::builder().tools(tools![get_population]).build()?;
+/// let registry = Registry::builder().tool(code_mode(&sandbox, &tools).build()?).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct CodeTool {
+    name: String,
+    sandbox: Sandbox,
+    registry: Option<Registry>,
+    limits: Limits,
+    decide: Option<Decide>,
+    pictures: Pictures,
+}
+
+#[derive(Clone, Copy)]
+struct Pictures {
+    count: usize,
+    bytes: u64,
+}
+
+impl CodeTool {
+    /// Sets the name of the tool. Default: `run_code` or `python_sandbox`.
+    pub fn name(mut self, name: impl Into<String>) -> CodeTool {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets the limits of each run. [`Limits::stop`] ends them all. Default: those of [`Limits::default`], but 64 KiB of
+    /// output, 1 MiB for a message and 1,000 calls.
+    pub fn limits(mut self, limits: Limits) -> CodeTool {
+        self.limits = limits;
+        self
+    }
+
+    /// Returns at most `count` pictures of at most `bytes` each, in the order of their names. Default: 4 of 2 MiB for
+    /// [`python_sandbox`], none for [`code_mode`].
+    pub fn pictures(mut self, count: usize, bytes: u64) -> CodeTool {
+        self.pictures = Pictures { count, bytes };
+        self
+    }
+
+    /// Decides on calls that a `before` hook [holds](tool_core::Gate::hold). Meanwhile the code waits, and the clock of
+    /// [`Limits::time`] stands still; a timeout of the registry that has this tool runs on. Without this, such a call
+    /// raises `ToolError`.
+    ///
+    /// The code waits in memory: when the process ends, so do the held call and the code.
+    ///
+    /// ```no_run
+    /// # use tool_core::{Decision, Registry};
+    /// # use tool_python::{Policy, Sandbox, code_mode};
+    /// # let (sandbox, tools) = (Sandbox::new(Policy::new())?, Registry::new());
+    /// let tool = code_mode(&sandbox, &tools).on_hold(async |held| {
+    ///     if held.hold.tool() == "delete_note" {
+    ///         Decision::deny("notes are kept")
+    ///     } else {
+    ///         Decision::Allow
+    ///     }
+    /// });
+    /// # Ok::<(), tool_python::Error>(())
+    /// ```
+    pub fn on_hold<F, R>(mut self, decide: F) -> CodeTool
+    where
+        F: Fn(HeldCall) -> R + Send + Sync + 'static,
+        R: Future<Output = Decision> + Send + 'static,
+    {
+        self.decide = Some(Box::new(move |held| Box::pin(decide(held))));
+        self
+    }
+
+    /// Builds the tool. Its stubs are those of the tools that the registry has now.
+    ///
+    /// # Errors
+    ///
+    /// If the name is empty.
+    pub fn build(self) -> Result<DynamicTool, DynamicToolError> {
+        let functions = self.registry.as_ref().map(Functions::new);
+        let mut prelude = String::new();
+        let description = if let Some(functions) = &functions {
+            prelude.clone_from(&functions.prelude);
+            let search = if functions.has_deferred {
+                " Find further tools with `search_tools` and call them with `call_tool(name, **arguments)`."
+            } else {
+                ""
+            };
+            format!(
+                "Runs Python code that calls tools, and returns what it prints and the value of its last line. Prefer one \
+                 run with many calls to many runs; print or return only what you need. Each tool below is a function: \
+                 `f(x=1)` waits; `await f.start(x=1)` runs side by side in `asyncio.gather`, and `await` works at the \
+                 top level. A failed call raises `ToolError`.{search} No network, no other programs; files are gone \
+                 after the run.\n\n```python\n{}```",
+                functions.stubs
+            )
+        } else {
+            "Runs Python code and returns what it prints, the value of its last line, its pictures (open figures of \
+             matplotlib, PNG and JPEG files in the working folder) and a list of its files. `await` works at the top \
+             level. Nothing is kept between runs. No network, no other programs."
+                .to_owned()
+        };
+        if self.pictures.count > 0 {
+            prelude.push_str(include_str!("code/pictures.py"));
+        }
+        let shared = Arc::new(Shared {
+            name: self.name.clone(),
+            sandbox: self.sandbox,
+            registry: self.registry,
+            limits: self.limits,
+            decide: self.decide,
+            pictures: self.pictures,
+            prelude,
+        });
+        DynamicTool::builder(self.name)
+            .description(description)
+            .parameters(json!({
+                "type": "object",
+                "properties": {"code": {"type": "string", "description": "Python source."}},
+                "required": ["code"],
+                "additionalProperties": false,
+            }))
+            .freeform("code", None)
+            .build(move |arguments: Json, call: CallContext| {
+                let shared = Arc::clone(&shared);
+                async move { shared.run(arguments, call).await }
+            })
+    }
+}
+
+impl fmt::Debug for CodeTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeTool")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call from code that a hook holds; see [`CodeTool::on_hold`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HeldCall {
+    /// The tool, its arguments and the reason.
+    pub hold: Hold,
+    /// The call of the tool that runs the code, with its context values.
+    pub call: CallContext,
+}
+
+struct Shared {
+    name: String,
+    sandbox: Sandbox,
+    registry: Option<Registry>,
+    limits: Limits,
+    decide: Option<Decide>,
+    pictures: Pictures,
+    prelude: String,
+}
+
+impl Shared {
+    async fn run(
+        self: Arc<Self>,
+        arguments: Json,
+        call: CallContext,
+    ) -> Result<AnyOutput, Failure> {
+        let code = arguments["code"].as_str().unwrap_or_default().to_owned();
+        let (calls, mut incoming) = mpsc::unbounded();
+        let (end, mut ended) = oneshot::channel();
+        let stop = EndOnDrop::new(self.limits.stop.as_ref());
+        let limits = Limits {
+            stop: Some(stop.stop.clone()),
+            ..self.limits.clone()
+        };
+        let shared = Arc::clone(&self);
+        thread::Builder::new()
+            .name("tool-python run".to_owned())
+            .spawn(move || {
+                let tools = Functioning {
+                    shared: &shared,
+                    calls,
+                };
+                let outcome = shared.sandbox.run(&code, &Inputs::new(), &tools, &limits);
+                // Fails if the call was dropped.
+                let _ = end.send(outcome);
+            })
+            .map_err(|error| Failure::Sandbox(error.into()))?;
+        let mut running = FuturesUnordered::new();
+        let mut number = 0_u64;
+        let outcome = poll_fn(|context| {
+            loop {
+                while let Poll::Ready(Some(host_call)) = incoming.poll_next_unpin(context) {
+                    number += 1;
+                    running.push(self.answer(host_call, &call, number));
+                }
+                if let Poll::Ready(outcome) = Pin::new(&mut ended).poll(context) {
+                    return Poll::Ready(outcome);
+                }
+                if !matches!(running.poll_next_unpin(context), Poll::Ready(Some(()))) {
+                    return Poll::Pending;
+                }
+            }
+        });
+        let outcome = outcome.await;
+        // What still runs is cancelled.
+        drop(running);
+        let outcome =
+            outcome.map_err(|_| Failure::Sandbox(Error::Start("the run panicked".to_owned())))?;
+        self.report(&outcome.map_err(Failure::Sandbox)?)
+    }
+
+    /// Makes a call of the code.
+    async fn answer(&self, mut host_call: HostCall, outer: &CallContext, number: u64) {
+        let Some(registry) = &self.registry else {
+            return host_call.fail("there are no tools");
+        };
+        if host_call.name() == self.name {
+            return host_call.fail("code can't run code");
+        }
+        let id = format!("{}.{number}", outer.call_id());
+        let caller = json!({"type": self.name, "tool_id": outer.call_id()});
+        let mut call =
+            ToolCall::new(id, host_call.name(), host_call.arguments()).with_caller(caller);
+        loop {
+            let result = registry.call_within(outer, call.clone()).await;
+            let hold = result.error().and_then(|error| error.hold());
+            let (Some(decide), Some(hold)) = (&self.decide, hold) else {
+                return give(host_call, &result);
+            };
+            host_call.hold();
+            let waiting = HeldCall {
+                hold: hold.clone(),
+                call: outer.clone(),
+            };
+            let decision = decide(waiting).await;
+            call = call.decided(hold.clone(), decision);
+        }
+    }
+
+    /// Writes the result for the model.
+    fn report(&self, outcome: &Outcome) -> Result<AnyOutput, Failure> {
+        if !outcome.is_finished() {
+            return Err(Failure::Code(failure(outcome)));
+        }
+        let (value, repr) = match &outcome.result {
+            Some(Value::Json(json)) => (Some(&**json), None),
+            Some(Value::Text(text)) => (None, Some(&**text)),
+            None => (None, None),
+        };
+        let ran = Ran {
+            value,
+            repr,
+            stdout: &outcome.stdout,
+            stderr: &outcome.stderr,
+            files: if self.registry.is_none() {
+                outcome.files.iter().map(Listed::new).collect()
+            } else {
+                Vec::new()
+            },
+        };
+        let pictures = self.pictures(outcome);
+        Ok(if pictures.is_empty() {
+            AnyOutput::new(ran)
+        } else {
+            AnyOutput::new((ran, pictures))
+        })
+    }
+
+    fn pictures(&self, outcome: &Outcome) -> Vec<Content> {
+        let pictures = outcome.files.iter().filter_map(|file| {
+            if !matches!(file.path.extension()?.to_str()?, "png" | "jpg" | "jpeg") {
+                return None;
+            }
+            let bytes = outcome.read(&file.path, self.pictures.bytes).ok()?;
+            // A provider rejects a whole request for a file that is something else.
+            if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+                Some(Image::png(bytes).into())
+            } else if bytes.starts_with(b"\xff\xd8\xff") {
+                Some(Image::jpeg(bytes).into())
+            } else {
+                None
+            }
+        });
+        pictures.take(self.pictures.count).collect()
+    }
+}
+
+/// Returns the result of a call to the code.
+fn give(call: HostCall, result: &ToolResult) {
+    if result.is_error() {
+        return call.fail(result.content());
+    }
+    match result.structured_json() {
+        Some(json) => call.answer(json),
+        None => call.answer(&Json::from(result.content()).to_string()),
+    }
+}
+
+/// Describes a failed run: the exception with the lines of the code, and what it printed before.
+fn failure(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    if let EndedBy::Raised(exception) = &outcome.ended_by {
+        // Frames of the library tell a model nothing.
+        let mut is_own = false;
+        for line in exception.traceback.lines() {
+            if let Some(place) = line.strip_prefix("  File \"") {
+                is_own = place.starts_with("<string>\"") || place.starts_with("<prelude>\"");
+            } else if !line.starts_with("    ") {
+                is_own = false;
+            }
+            if !is_own {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    if text.is_empty() {
+        text = format!("the code {}\n", outcome.ended_by);
+    }
+    for (what, printed) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        if !printed.is_empty() {
+            text.push_str(&format!("\n{what} before that:\n{}\n", printed.trim_end()));
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// What a model gets. Empty parts are left out.
+#[derive(Serialize)]
+struct Ran<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repr: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    stdout: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    stderr: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    path: String,
+    bytes: u64,
+}
+
+impl Listed {
+    fn new(file: &crate::File) -> Listed {
+        Listed {
+            path: file.path.to_string_lossy().into_owned(),
+            bytes: file.bytes,
+        }
+    }
+}
+
+/// Hands calls to the task that runs them.
+struct Functioning<'a> {
+    shared: &'a Shared,
+    calls: mpsc::UnboundedSender<HostCall>,
+}
+
+impl Tools for Functioning<'_> {
+    fn prelude(&self) -> String {
+        self.shared.prelude.clone()
+    }
+
+    fn call(&self, call: HostCall) {
+        // Dropped, and thereby failed, if nobody waits for the run any more.
+        let _ = self.calls.unbounded_send(call);
+    }
+}
+
+/// Ends the run when the call is dropped.
+struct EndOnDrop {
+    stop: Stop,
+}
+
+impl EndOnDrop {
+    fn new(outer: Option<&Stop>) -> EndOnDrop {
+        EndOnDrop {
+            stop: outer.map_or_else(Stop::new, Stop::child),
+        }
+    }
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+/// The reason that there is no result.
+#[derive(Debug)]
+enum Failure {
+    /// For the model.
+    Code(String),
+    /// For the operator.
+    Sandbox(Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Code(text) => f.write_str(text),
+            Failure::Sandbox(_) => f.write_str("the sandbox can't run code now"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Failure::Code(_) => None,
+            Failure::Sandbox(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,787 @@
+//! Typed Python stubs of the tools of a registry.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write as _};
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use tool_core::{Registry, ToolEntry};
+
+/// Returns Python stubs of the tools of a registry: a function for each tool that is not deferred, with types from
+/// its schemas and a docstring from its descriptions. They pass `mypy --strict` as a `.pyi` file.
+///
+/// A tool or a parameter whose name is not a Python identifier, is a keyword or hides a builtin gets another name.
+/// A tool without an output schema returns a `str`.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(
+///     a: i64,
+///     /// Added to `a`.
+///     #[param(default = 1)]
+///     b: i64,
+/// ) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let stubs = tool_python::stubs(&registry);
+/// assert!(stubs.contains("def add(a: int, b: int = 1) -> int:"));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+pub fn stubs(registry: &Registry) -> String {
+    Functions::new(registry).stubs
+}
+
+/// The tools of a registry as Python functions.
+pub(crate) struct Functions {
+    pub(crate) stubs: String,
+    /// Python source that defines the functions, also those of deferred tools.
+    pub(crate) prelude: String,
+    pub(crate) has_deferred: bool,
+}
+
+const HELPERS: &str = include_str!("code/prelude.py");
+
+impl Functions {
+    pub(crate) fn new(registry: &Registry) -> Functions {
+        let mut writer = Writer::default();
+        let mut taken = RESERVED.iter().map(|&name| name.to_owned()).collect();
+        let mut bindings = Vec::new();
+        let mut has_deferred = false;
+        for tool in registry.specs() {
+            let name = identifier(&tool.name, &mut taken);
+            let is_listed = !tool.is_deferred();
+            has_deferred |= !is_listed;
+            let parameters = writer.function(&tool, &name, is_listed);
+            bindings.push((name, tool.name.to_string(), parameters));
+        }
+        if has_deferred {
+            let parameters = ["query", "limit"].map(|key| (key.to_owned(), key.to_owned()));
+            let name = "search_tools".to_owned();
+            bindings.push((name.clone(), name, parameters.to_vec()));
+            writer.functions.push_str(
+                "def search_tools(query: str, limit: int = 5) -> str:\n    \"\"\"Finds more tools. Call one with \
+                 `call_tool(name, **arguments)`.\"\"\"\n\n",
+            );
+        }
+        // JSON texts of strings and arrays are Python literals.
+        let bindings = serde_json::to_string(&bindings).expect("strings serialize");
+        Functions {
+            stubs: writer.finish(),
+            prelude: format!("{HELPERS}\n_bind_all({bindings})\ndel _bind, _bind_all\n"),
+            has_deferred,
+        }
+    }
+}
+
+/// Names that functions don't get: keywords, the builtins that code uses most, and what else is defined inside.
+const RESERVED: &[&str] = &[
+    "False",
+    "None",
+    "True",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+    "abs",
+    "all",
+    "any",
+    "ascii",
+    "bin",
+    "bool",
+    "breakpoint",
+    "bytearray",
+    "bytes",
+    "callable",
+    "chr",
+    "classmethod",
+    "compile",
+    "complex",
+    "delattr",
+    "dict",
+    "dir",
+    "divmod",
+    "enumerate",
+    "eval",
+    "exec",
+    "exit",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "getattr",
+    "globals",
+    "hasattr",
+    "hash",
+    "help",
+    "hex",
+    "id",
+    "input",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "locals",
+    "map",
+    "max",
+    "memoryview",
+    "min",
+    "next",
+    "object",
+    "oct",
+    "open",
+    "ord",
+    "pow",
+    "print",
+    "property",
+    "quit",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "setattr",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "type",
+    "vars",
+    "zip",
+    "Exception",
+    "BaseException",
+    "TypeError",
+    "ValueError",
+    "KeyError",
+    "ToolError",
+    "call_tool",
+    "start_tool",
+    "search_tools",
+    "Any",
+    "Literal",
+    "NotRequired",
+    "TypeAlias",
+    "TypedDict",
+];
+/// How many of them are keywords, which parameters can't be either.
+const KEYWORDS: usize = 35;
+
+fn is_identifier(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Returns the name as an identifier that is not taken, and takes it.
+fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut mapped: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    // Inside classes Python changes names that begin with two underscores.
+    if !is_identifier(&mapped) || mapped.starts_with("__") {
+        mapped.insert_str(0, "tool_");
+    }
+    unique(mapped, taken)
+}
+
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let mut unique = name.clone();
+    let mut number = 1;
+    while !taken.insert(unique.clone()) {
+        number += 1;
+        unique = if number == 2 {
+            format!("{name}_")
+        } else {
+            format!("{name}_{number}")
+        };
+    }
+    unique
+}
+
+#[derive(Default)]
+struct Writer {
+    classes: String,
+    functions: String,
+    names: HashSet<String>,
+}
+
+/// The schema that is written, and the names of its references.
+struct Scope<'a> {
+    root: &'a Node,
+    references: HashMap<String, String>,
+}
+
+impl Writer {
+    /// Writes a tool. Returns the names of its parameters, and their keys.
+    fn function(&mut self, tool: &ToolEntry, name: &str, is_listed: bool) -> Vec<(String, String)> {
+        let schema = Node::parse(tool.parameters_json());
+        let mut scope = Scope {
+            root: &schema,
+            references: HashMap::new(),
+        };
+        let class = camel(name);
+        let mut keys = keywords();
+        let required = schema.required();
+        let mut parameters = Vec::new();
+        for (key, property) in schema.properties() {
+            let name = parameter(key, &mut keys);
+            parameters.push((name, key.clone(), property, required.contains(&&**key)));
+        }
+        // Python wants required parameters first.
+        parameters.sort_by_key(|&(.., is_required)| !is_required);
+        if is_listed {
+            let mut signature = Vec::new();
+            let mut notes = String::new();
+            for (name, key, property, is_required) in &parameters {
+                let kind = self.kind(property, &mut scope, &format!("{class}{}", camel(key)));
+                let default = if *is_required {
+                    String::new()
+                } else {
+                    format!(" = {}", default(property))
+                };
+                signature.push(format!("{name}: {kind}{default}"));
+                let note = note(property);
+                if !note.is_empty() {
+                    let _ = writeln!(notes, "    {name}: {}", docstring(&note));
+                }
+            }
+            let result = match tool.output_json() {
+                None => "str".to_owned(),
+                Some(output) => {
+                    let output = Node::parse(output);
+                    let mut scope = Scope {
+                        root: &output,
+                        references: HashMap::new(),
+                    };
+                    self.kind(&output, &mut scope, &format!("{class}Result"))
+                }
+            };
+            let text = docstring(tool.prompt().trim());
+            let _ = write!(
+                self.functions,
+                "def {name}({}) -> {result}:\n    \"\"\"{text}",
+                signature.join(", ")
+            );
+            if notes.is_empty() {
+                self.functions.push_str("\"\"\"\n\n");
+            } else {
+                let _ = write!(self.functions, "\n\n{notes}    \"\"\"\n\n");
+            }
+        }
+        parameters
+            .into_iter()
+            .map(|(name, key, ..)| (name, key))
+            .collect()
+    }
+
+    /// Returns the Python type of the values of a schema.
+    fn kind(&mut self, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
+        let Node::Object(_) = schema else {
+            return "Any".to_owned();
+        };
+        if let Some(Node::Leaf(Value::String(reference))) = schema.get("$ref") {
+            return self.reference(reference, scope, class);
+        }
+        if let Some(value) = schema.get("const") {
+            return literals(std::slice::from_ref(value));
+        }
+        if let Some(Node::Array(values)) = schema.get("enum") {
+            return literals(values);
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(Node::Array(schemas)) = schema.get(key) {
+                let kinds = schemas.iter().enumerate().map(|(at, member)| {
+                    let class = if schemas.len() > 1 {
+                        format!("{class}{}", variant(member, at))
+                    } else {
+                        class.to_owned()
+                    };
+                    self.kind(member, scope, &class)
+                });
+                return union(kinds.collect());
+            }
+        }
+        if let Some(Node::Array(schemas)) = schema.get("allOf") {
+            return match &schemas[..] {
+                [one] => self.kind(one, scope, class),
+                _ => "Any".to_owned(),
+            };
+        }
+        match schema.get("type") {
+            Some(Node::Leaf(Value::String(kind))) => self.plain(kind, schema, scope, class),
+            Some(Node::Array(kinds)) => {
+                let kinds = kinds.iter().map(|kind| match kind {
+                    Node::Leaf(Value::String(kind)) => self.plain(kind, schema, scope, class),
+                    _ => "Any".to_owned(),
+                });
+                union(kinds.collect())
+            }
+            _ if schema.get("properties").is_some() => self.plain("object", schema, scope, class),
+            _ => "Any".to_owned(),
+        }
+    }
+
+    fn plain(&mut self, kind: &str, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
+        match kind {
+            "string" => "str".to_owned(),
+            "integer" => "int".to_owned(),
+            "number" => "float".to_owned(),
+            "boolean" => "bool".to_owned(),
+            "null" => "None".to_owned(),
+            "array" => {
+                let mut kinds = Vec::new();
+                if let Some(Node::Array(items)) = schema.get("prefixItems") {
+                    for (at, item) in items.iter().enumerate() {
+                        kinds.push(self.kind(item, scope, &format!("{class}{}", at + 1)));
+                    }
+                }
+                match schema.get("items") {
+                    Some(Node::Leaf(Value::Bool(false))) => {}
+                    Some(item) => kinds.push(self.kind(item, scope, &format!("{class}Item"))),
+                    None if kinds.is_empty() => kinds.push("Any".to_owned()),
+                    None => {}
+                }
+                let item = if kinds.is_empty() {
+                    "Any".to_owned()
+                } else {
+                    union(kinds)
+                };
+                format!("list[{item}]")
+            }
+            "object" if schema.properties().next().is_some() => self.class(schema, scope, class),
+            "object" => match schema.get("additionalProperties") {
+                Some(values @ Node::Object(_)) => {
+                    format!(
+                        "dict[str, {}]",
+                        self.kind(values, scope, &format!("{class}Value"))
+                    )
+                }
+                _ => "dict[str, Any]".to_owned(),
+            },
+            _ => "Any".to_owned(),
+        }
+    }
+
+    /// Writes a `TypedDict` and returns its name.
+    fn class(&mut self, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
+        let name = self.class_name(class);
+        let required = schema.required();
+        let fields: Vec<_> = schema
+            .properties()
+            .map(|(key, property)| {
+                let kind = self.kind(property, scope, &format!("{name}{}", camel(key)));
+                let is_required = required.contains(&&**key);
+                let kind = if is_required {
+                    kind
+                } else {
+                    format!("NotRequired[{kind}]")
+                };
+                (key, kind, note(property))
+            })
+            .collect();
+        // In the body of a class, a key hides the type of its name, and one that begins with two underscores is
+        // another one.
+        let is_plain = fields.iter().all(|(key, ..)| {
+            is_identifier(key) && !key.starts_with("__") && !RESERVED.contains(&&***key)
+        });
+        let mut text = String::new();
+        if is_plain {
+            let _ = writeln!(text, "class {name}(TypedDict):");
+        } else {
+            let _ = writeln!(text, "{name} = TypedDict(\"{name}\", {{");
+        }
+        for (key, kind, note) in fields {
+            let note = if note.is_empty() {
+                note
+            } else {
+                format!("  # {}", one_line(&note))
+            };
+            let _ = if is_plain {
+                writeln!(text, "    {key}: {kind}{note}")
+            } else {
+                writeln!(text, "    {}: {kind},{note}", quoted(key))
+            };
+        }
+        text.push_str(if is_plain { "\n" } else { "})\n\n" });
+        self.classes.push_str(&text);
+        name
+    }
+
+    fn class_name(&mut self, class: &str) -> String {
+        let class = if class.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            class.to_owned()
+        } else {
+            format!("T{class}")
+        };
+        if RESERVED.contains(&&*class) {
+            return unique(format!("{class}Type"), &mut self.names);
+        }
+        unique(class, &mut self.names)
+    }
+
+    fn reference(&mut self, reference: &str, scope: &mut Scope<'_>, class: &str) -> String {
+        if let Some(name) = scope.references.get(reference) {
+            return name.clone();
+        }
+        let root = scope.root;
+        let Some(schema) = root.pointed(reference) else {
+            return "Any".to_owned();
+        };
+        let last = reference.rsplit('/').next().unwrap_or_default();
+        let hint = if last == "#" || last.is_empty() {
+            class.to_owned()
+        } else {
+            camel(last)
+        };
+        // Known before it is written, because it may refer to itself.
+        let name = self.class_name(&hint);
+        scope.references.insert(reference.to_owned(), name.clone());
+        if schema.properties().next().is_some()
+            && schema.get("anyOf").is_none()
+            && schema.get("oneOf").is_none()
+        {
+            self.names.remove(&name);
+            return self.class(schema, scope, &name);
+        }
+        let kind = self.kind(schema, scope, &name);
+        let _ = writeln!(self.classes, "{name}: TypeAlias = {kind}\n");
+        name
+    }
+
+    fn finish(self) -> String {
+        let body = format!("{}{}", self.classes, self.functions);
+        let imports: Vec<_> = ["Any", "Literal", "NotRequired", "TypeAlias", "TypedDict"]
+            .into_iter()
+            .filter(|name| {
+                let mut words = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                words.any(|word| word == *name)
+            })
+            .collect();
+        let head = if imports.is_empty() {
+            String::new()
+        } else {
+            format!("from typing import {}\n\n", imports.join(", "))
+        };
+        format!("{head}{}\n", body.trim_end())
+    }
+}
+
+fn keywords() -> HashSet<String> {
+    RESERVED[..KEYWORDS]
+        .iter()
+        .map(|&name| name.to_owned())
+        .collect()
+}
+
+fn parameter(key: &str, taken: &mut HashSet<String>) -> String {
+    if is_identifier(key) {
+        return unique(key.to_owned(), taken);
+    }
+    let name: String = key
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    let name = if is_identifier(&name) {
+        name
+    } else {
+        format!("p_{name}")
+    };
+    unique(name, taken)
+}
+
+fn camel(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .map(|word| {
+            let mut chars = word.chars();
+            chars.next().map_or(String::new(), |first| {
+                first.to_ascii_uppercase().to_string() + chars.as_str()
+            })
+        })
+        .collect()
+}
+
+/// Names a member of a union by the constant that tells it apart, or by its number.
+fn variant(schema: &Node, at: usize) -> String {
+    let constant = schema.properties().find_map(|(_, property)| {
+        match (property.get("const"), property.get("enum")) {
+            (Some(Node::Leaf(Value::String(text))), _) => Some(camel(text)),
+            (None, Some(Node::Array(values))) => match &values[..] {
+                [Node::Leaf(Value::String(text))] => Some(camel(text)),
+                _ => None,
+            },
+            _ => None,
+        }
+    });
+    constant
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| (at + 1).to_string())
+}
+
+fn union(kinds: Vec<String>) -> String {
+    let mut unique: Vec<String> = Vec::new();
+    for kind in kinds {
+        if kind == "Any" {
+            return kind;
+        }
+        if !unique.contains(&kind) {
+            unique.push(kind);
+        }
+    }
+    if unique.is_empty() {
+        "Any".to_owned()
+    } else {
+        unique.join(" | ")
+    }
+}
+
+fn literals(values: &[Node]) -> String {
+    let literals: Option<Vec<_>> = values
+        .iter()
+        .map(|value| match value {
+            Node::Leaf(Value::String(text)) => Some(quoted(text)),
+            Node::Leaf(Value::Bool(value)) => {
+                Some(if *value { "True" } else { "False" }.to_owned())
+            }
+            Node::Leaf(Value::Null) => Some("None".to_owned()),
+            Node::Leaf(Value::Number(number)) if number.is_i64() || number.is_u64() => {
+                Some(number.to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    match literals {
+        Some(literals) if !literals.is_empty() => format!("Literal[{}]", literals.join(", ")),
+        _ => "Any".to_owned(),
+    }
+}
+
+/// Returns a Python string literal: that of JSON is one.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("strings serialize")
+}
+
+fn default(property: &Node) -> String {
+    match property.get("default") {
+        Some(Node::Leaf(Value::String(text))) if text.len() <= 40 => quoted(text),
+        Some(Node::Leaf(Value::Bool(value))) => if *value { "True" } else { "False" }.to_owned(),
+        Some(Node::Leaf(Value::Number(number))) => number.to_string(),
+        Some(Node::Leaf(Value::Null)) => "None".to_owned(),
+        _ => "...".to_owned(),
+    }
+}
+
+/// Returns the description of a value and its constraints.
+fn note(schema: &Node) -> String {
+    const CONSTRAINTS: [&str; 12] = [
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+    ];
+    let mut note = match schema.get("description") {
+        Some(Node::Leaf(Value::String(text))) => text.trim().to_owned(),
+        _ => String::new(),
+    };
+    let mut constraints = String::new();
+    for key in CONSTRAINTS {
+        if let Some(Node::Leaf(value)) = schema.get(key) {
+            let separator = if constraints.is_empty() { "" } else { ", " };
+            let _ = match value {
+                Value::String(text) => write!(constraints, "{separator}{key} {text}"),
+                value => write!(constraints, "{separator}{key} {value}"),
+            };
+        }
+    }
+    if !constraints.is_empty() {
+        let separator = if note.is_empty() { "" } else { " " };
+        let _ = write!(note, "{separator}({constraints})");
+    }
+    note
+}
+
+fn one_line(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns text that can stand in a docstring, with its further lines indented.
+fn docstring(text: &str) -> String {
+    let text = text.replace(|c: char| c.is_control() && c != '\n', " ");
+    let text = text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    let text = lines.join("\n    ").replace("\n    \n", "\n\n");
+    // A quote before the closing ones would end the string early.
+    if text.ends_with('"') {
+        text + " "
+    } else {
+        text
+    }
+}
+
+/// JSON whose objects keep the order of their keys.
+enum Node {
+    Object(Vec<(String, Node)>),
+    Array(Vec<Node>),
+    Leaf(Value),
+}
+
+impl Node {
+    fn parse(text: &str) -> Node {
+        serde_json::from_str(text).unwrap_or(Node::Leaf(Value::Bool(true)))
+    }
+
+    fn get(&self, key: &str) -> Option<&Node> {
+        match self {
+            Node::Object(entries) => entries
+                .iter()
+                .find(|(other, _)| other == key)
+                .map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    fn properties(&self) -> impl Iterator<Item = (&String, &Node)> {
+        let entries = match self.get("properties") {
+            Some(Node::Object(entries)) => &entries[..],
+            _ => &[],
+        };
+        entries.iter().map(|(key, value)| (key, value))
+    }
+
+    fn required(&self) -> Vec<&str> {
+        match self.get("required") {
+            Some(Node::Array(keys)) => keys
+                .iter()
+                .filter_map(|key| match key {
+                    Node::Leaf(Value::String(key)) => Some(&**key),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Follows a reference inside of the document.
+    fn pointed(&self, reference: &str) -> Option<&Node> {
+        let mut node = self;
+        for key in reference.strip_prefix('#')?.split('/').skip(1) {
+            let key = key.replace("~1", "/").replace("~0", "~");
+            node = match node {
+                Node::Array(items) => items.get(key.parse::<usize>().ok()?)?,
+                _ => node.get(&key)?,
+            };
+        }
+        Some(node)
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Node, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Node::Object(entries))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut nodes = Vec::new();
+        while let Some(item) = items.next_element()? {
+            nodes.push(item);
+        }
+        Ok(Node::Array(nodes))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Leaf(text.into()))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Leaf(value.into()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Leaf(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::Leaf(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Leaf(value.into()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Node, E> {
+        Ok(Node::Leaf(Value::Null))
+    }
+}

@@ -1,0 +1,511 @@
+//! Code of a model that calls the tools of a registry.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{policy, sandbox};
+use serde_json::{Value, json};
+use tool_core::{CallContext, Decision, Gate, Registry, ToolCall, ToolResult, tool, tools};
+use tool_python::{CodeTool, Limits, code_mode, python_sandbox};
+
+/// The user of a call.
+struct User(&'static str);
+
+/// Adds two numbers.
+#[tool(unlinked)]
+fn add(a: i64, #[param(default = 1)] b: i64) -> i64 {
+    a + b
+}
+
+/// Returns the user's name.
+#[tool(unlinked)]
+fn whoami(#[param(context)] user: &User, call: &CallContext) -> String {
+    format!("{} in {}", user.0, call.call_id())
+}
+
+/// Divides.
+#[tool(unlinked)]
+fn divide(a: f64, b: f64) -> Result<f64, String> {
+    if b == 0.0 {
+        Err("can't divide by 0".to_owned())
+    } else {
+        Ok(a / b)
+    }
+}
+
+/// Deletes a note.
+#[tool(unlinked, destructive)]
+fn delete_note(id: u32) -> String {
+    format!("deleted {id}")
+}
+
+/// Returns after all calls of a group have started.
+#[tool(unlinked)]
+async fn meet(n: u32, #[param(context)] barrier: &Arc<tokio::sync::Barrier>) -> u32 {
+    barrier.wait().await;
+    n
+}
+
+/// Never returns.
+#[tool(unlinked, timeout = "20ms")]
+async fn sleep_forever() {
+    std::future::pending::<()>().await;
+}
+
+fn tools_of_the_test() -> Registry {
+    Registry::builder()
+        .context_per_call::<User>()
+        .context(Arc::new(tokio::sync::Barrier::new(3)))
+        .tools(tools![
+            add,
+            whoami,
+            divide,
+            delete_note,
+            meet,
+            sleep_forever
+        ])
+        .before(async |hook| match hook.tool.annotations.destructive {
+            Some(true) => Gate::hold("it deletes something"),
+            _ => Gate::Allow,
+        })
+        .build()
+        .unwrap()
+}
+
+fn limits() -> Limits {
+    Limits {
+        time: Duration::from_secs(30),
+        ..Limits::default()
+    }
+}
+
+/// Runs code with a tool. `None` where the kernel has no sandbox.
+async fn run(
+    tool: impl FnOnce(&tool_python::Sandbox) -> CodeTool,
+    code: &str,
+) -> Option<ToolResult> {
+    let sandbox = sandbox(policy())?;
+    let tool = tool(&sandbox)
+        .limits(limits())
+        .name("run_code")
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+    Some(registry.call(call).await)
+}
+
+async fn run_tools(code: &str) -> Option<Value> {
+    let result = run(|sandbox| code_mode(sandbox, &tools_of_the_test()), code).await?;
+    assert!(!result.is_error(), "{}", result.content());
+    Some(result.structured().expect("an object"))
+}
+
+#[tokio::test]
+async fn code_calls_a_tool_through_the_registry() {
+    let Some(result) = run_tools("print(add(2, 3))\nadd(a=2) * 10").await else {
+        return;
+    };
+    assert_eq!(result, json!({"value": 30, "stdout": "5\n"}));
+}
+
+#[tokio::test]
+async fn calls_have_the_context_values_of_the_outer_call() {
+    let Some(result) = run_tools("[whoami(), whoami()]").await else {
+        return;
+    };
+    assert_eq!(
+        result,
+        json!({"value": ["Ada in call_1.1", "Ada in call_1.2"]})
+    );
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_in_gather() {
+    let code = "import asyncio\nawait asyncio.gather(*[meet.start(n) for n in range(3)])";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    assert_eq!(result, json!({"value": [0, 1, 2]}));
+}
+
+#[tokio::test]
+async fn errors_are_exceptions_with_the_words_of_the_registry() {
+    let code = "
+said = []
+for call in (lambda: add('x', c=1), lambda: divide(1, 0), lambda: call_tool('ad'), sleep_forever, delete_note):
+    try:
+        call()
+    except ToolError as error:
+        said.append(str(error))
+said";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    let said: Vec<&str> = result["value"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect();
+    let registry = tools_of_the_test();
+    let calls = [
+        ("add", r#"{"a":"x","c":1}"#),
+        ("divide", r#"{"a":1,"b":0}"#),
+        ("ad", "{}"),
+        ("sleep_forever", "{}"),
+        ("delete_note", "{}"),
+    ];
+    assert_eq!(said.len(), calls.len());
+    // Apart from the reference of each error.
+    let words = |text: &str| {
+        text.split(' ')
+            .filter(|word| !word.contains("ref"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for ((name, arguments), said) in calls.into_iter().zip(said) {
+        let result = registry
+            .call(ToolCall::new("x", name, arguments).with(User("Ada")))
+            .await;
+        let (id, own) = (result.error().unwrap().id().to_owned(), result.content());
+        assert_eq!(words(said).len(), words(own).len(), "{said}\n{own}");
+        let place = own.find(&id).expect("the reference");
+        assert_eq!(said[..place], own[..place]);
+        assert_eq!(said[place + id.len()..], own[place + id.len()..]);
+    }
+}
+
+#[tokio::test]
+async fn an_exception_of_the_code_shows_its_lines_and_what_was_printed() {
+    let tool = |sandbox: &_| code_mode(sandbox, &tools_of_the_test());
+    let Some(result) = run(tool, "print('before')\nx = divide(1, 0)").await else {
+        return;
+    };
+    assert!(result.is_error());
+    let text = result.content();
+    assert!(
+        text.contains("line 2") && text.contains("x = divide(1, 0)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("can't divide by 0") && text.contains("stdout before that:\nbefore"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("<prelude>") && !text.contains("<string>"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_held_call_waits_for_a_decision() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let decided = Arc::clone(&seen);
+    let tool = |sandbox: &_| {
+        code_mode(sandbox, &tools_of_the_test()).on_hold(move |held| {
+            let user = held.call.get::<User>().unwrap().0;
+            decided
+                .lock()
+                .unwrap()
+                .push(format!("{user}: {}", held.hold.arguments()));
+            let is_allowed = held.hold.arguments() == r#"{"id":7}"#;
+            async move {
+                if is_allowed {
+                    Decision::Allow
+                } else {
+                    Decision::deny("notes are kept")
+                }
+            }
+        })
+    };
+    let code = "
+said = [delete_note(7)]
+try:
+    delete_note(8)
+except ToolError as error:
+    said.append('notes are kept' in str(error))
+said";
+    let Some(result) = run(tool, code).await else {
+        return;
+    };
+    assert_eq!(
+        result.structured().unwrap(),
+        json!({"value": ["deleted 7", true]}),
+        "{}",
+        result.content()
+    );
+    assert_eq!(
+        *seen.lock().unwrap(),
+        [r#"Ada: {"id":7}"#, r#"Ada: {"id":8}"#]
+    );
+}
+
+#[tokio::test]
+async fn the_clock_stands_still_while_a_call_is_held() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let tool = code_mode(&sandbox, &tools_of_the_test())
+        .limits(Limits {
+            time: Duration::from_secs(1),
+            ..Limits::default()
+        })
+        .on_hold(async |_| {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            Decision::Allow
+        })
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let call =
+        ToolCall::new("call_1", "run_code", json!({"code": "delete_note(1)"})).with(User("Ada"));
+    let result = registry.call(call).await;
+    assert_eq!(
+        result.structured(),
+        Some(json!({"value": "deleted 1"})),
+        "{}",
+        result.content()
+    );
+}
+
+#[tokio::test]
+async fn a_hostile_program_can_call_no_other_tools_and_no_code() {
+    let code = "
+said = []
+for name in ('run_code', 'python_sandbox', ''):
+    try:
+        call_tool(name, code='1')
+    except ToolError:
+        said.append(name)
+said";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    assert_eq!(result["value"], json!(["run_code", "python_sandbox", ""]));
+}
+
+#[tokio::test]
+async fn integers_of_any_length_are_exact_and_nan_is_refused() {
+    let code = "
+said = []
+for value in (2 ** 70, float('nan')):
+    try:
+        add(value)
+    except (ToolError, TypeError) as error:
+        said.append(str(error))
+('1180591620717411303424' in said[0], 'nan' in said[1], 2 ** 70)";
+    let result = run(|sandbox| code_mode(sandbox, &tools_of_the_test()), code).await;
+    let Some(result) = result else { return };
+    assert_eq!(
+        result.content(),
+        r#"{"value":[true,true,1180591620717411303424]}"#
+    );
+}
+
+#[tokio::test]
+async fn dropping_the_call_ends_the_run() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = std::env::temp_dir().join(format!("tool-python-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    // The user of the sandbox must enter it.
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let Some(sandbox) = sandbox(policy().folder(&folder)) else {
+        return;
+    };
+    let tool = code_mode(&sandbox, &tools_of_the_test())
+        .limits(limits())
+        .build()
+        .unwrap();
+    let registry = Registry::builder()
+        .tool(tool)
+        .timeout(Duration::from_millis(300))
+        .build()
+        .unwrap();
+    let call =
+        ToolCall::new("call_1", "run_code", json!({"code": "while True: pass"})).with(User("Ada"));
+    let result = registry.call(call).await;
+    assert!(result.is_error());
+    // The run ends, and deletes its folder.
+    let is_empty = || std::fs::read_dir(&folder).unwrap().next().is_none();
+    while !is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    std::fs::remove_dir(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_sandbox_returns_output_value_files_and_pictures() {
+    // The smallest PNG is enough: the tool looks at the first bytes.
+    let code = "
+open('a.txt', 'w').write('abc')
+open('b.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n123')
+open('c.png', 'wb').write(b'no picture')
+print('hi')
+float('nan')";
+    let Some(result) = run(python_sandbox, code).await else {
+        return;
+    };
+    let expected = json!({
+        "repr": "nan",
+        "stdout": "hi\n",
+        "files": [{"path": "a.txt", "bytes": 3}, {"path": "b.png", "bytes": 11}, {"path": "c.png", "bytes": 10}],
+    });
+    assert_eq!(result.structured(), Some(expected), "{}", result.content());
+    assert_eq!(result.parts().len(), 2, "the value and a picture");
+}
+
+#[tokio::test]
+async fn open_figures_are_pictures() {
+    let code = "
+import sys
+class Figure:
+    def savefig(self, path):
+        open(path, 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n')
+class Plot:
+    get_fignums = staticmethod(lambda: [1, 2])
+    figure = staticmethod(lambda number: Figure())
+sys.modules['matplotlib.pyplot'] = Plot";
+    let Some(result) = run(python_sandbox, code).await else {
+        return;
+    };
+    assert_eq!(result.parts().len(), 3, "{}", result.content());
+}
+
+#[tokio::test]
+async fn every_call_passes_the_hooks() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let (seen, ran) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+    let (counter, runs) = (Arc::clone(&seen), Arc::clone(&ran));
+    let tools = Registry::builder()
+        .tools(tools![add])
+        .before(move |hook| {
+            *counter.lock().unwrap() += 1;
+            assert!(hook.call.is_programmatic());
+            let is_even = hook.call.arguments.to_object().unwrap()["a"] == 0;
+            async move {
+                if is_even {
+                    Gate::deny("not 0")
+                } else {
+                    Gate::Allow
+                }
+            }
+        })
+        .after(move |_, result| {
+            *runs.lock().unwrap() += u32::from(!result.is_error());
+            async { result }
+        })
+        .build()
+        .unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    // In a loop, side by side, in threads and by the functions underneath.
+    let code = "
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+said = [add(n) for n in range(1, 6)]
+said += await asyncio.gather(*[add.start(n) for n in range(1, 6)])
+with ThreadPoolExecutor(5) as pool:
+    said += pool.map(add, range(1, 6))
+said += [call_tool('add', a=n) for n in range(1, 5)]
+try:
+    add(0)
+except ToolError as error:
+    said.append('not 0' in str(error))
+len(said), said[-1]";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":[20,true]}"#);
+    assert_eq!((*seen.lock().unwrap(), *ran.lock().unwrap()), (20, 19));
+}
+
+#[tokio::test]
+async fn garbage_and_silence_end_the_run_and_the_registry_goes_on() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let limits = Limits {
+        time: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let tool = code_mode(&sandbox, &tools_of_the_test())
+        .limits(limits)
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    // The channel is one of the first descriptors.
+    let write = "import os\nfor fd in range(3, 12):\n    try: os.write(fd, DATA)\n    except OSError: pass\nadd(1)";
+    let cases = [
+        (
+            write.replace("DATA", r"b'\x07\x00\x00\x00garbage'"),
+            "broke the connection",
+        ),
+        (
+            write.replace("DATA", r"b'\xff\xff\xff\xff'"),
+            "broke the connection",
+        ),
+        ("import time\ntime.sleep(100)".to_owned(), "took too long"),
+        ("1".to_owned(), r#"{"value":1}"#),
+    ];
+    for (code, expected) in cases {
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+        let result = registry.call(call).await;
+        assert!(
+            result.content().contains(expected),
+            "{code}: {}",
+            result.content()
+        );
+    }
+}
+
+#[tokio::test]
+async fn deferred_tools_are_found_and_called() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let tools = Registry::builder()
+        .tools(tools![add, divide])
+        .defer_tools(["divide"])
+        .build()
+        .unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    assert!(!tool.spec().description.contains("divide"));
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let code = "'divide' in search_tools('divides numbers'), call_tool('divide', a=1, b=4), divide(1, b=2)";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":[true,0.25,0.5]}"#);
+}
+
+#[tokio::test]
+async fn arguments_are_bound_as_by_python() {
+    let code = "
+said = []
+for call in (lambda: add(1, 2, 3), lambda: add(1, a=2)):
+    try:
+        call()
+    except TypeError as error:
+        said.append(str(error))
+said";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    let expected = [
+        "add() takes 2 arguments, but 3 were given",
+        "add() got multiple values for argument 'a'",
+    ];
+    assert_eq!(result["value"], json!(expected));
+}

@@ -1,0 +1,166 @@
+//! The stubs of tools.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tool_core::{DynamicTool, Registry, ToolType, tool, tools};
+
+/// Where to go.
+#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+struct Place {
+    /// The city.
+    city: String,
+    country: Option<String>,
+}
+
+/// How to go.
+#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+enum Way {
+    Walk,
+    Ride {
+        /// Who drives.
+        driver: String,
+    },
+}
+
+/// A part of a list.
+#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+struct Tree {
+    name: String,
+    children: Vec<Tree>,
+}
+
+/// Plans a trip.
+///
+/// Says "how".
+///
+/// # Arguments
+///
+/// - `days`: How long.
+#[tool(unlinked)]
+fn plan_trip(
+    place: Place,
+    #[param(range = 1..=14, default = 3)] days: u8,
+    way: Option<Way>,
+    tags: Vec<String>,
+    exact: (bool, f64),
+    weights: HashMap<String, f64>,
+) -> Result<Tree, String> {
+    let _ = (place.city, place.country, days, tags, exact, weights);
+    if let Some(Way::Ride { driver }) = way {
+        return Err(driver);
+    }
+    Ok(Tree {
+        name: String::new(),
+        children: Vec::new(),
+    })
+}
+
+/// Prints.
+#[tool(unlinked)]
+fn print(r#from: &str) -> String {
+    from.to_owned()
+}
+
+fn registry() -> Registry {
+    Registry::builder()
+        .tools(tools![plan_trip, print])
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn stubs_have_the_types_defaults_and_descriptions_of_the_tools() {
+    let expected = std::fs::read_to_string("tests/stubs/expected.pyi").unwrap_or_default();
+    let stubs = tool_python::stubs(&registry());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write("tests/stubs/expected.pyi", &stubs).unwrap();
+        return;
+    }
+    assert_eq!(stubs, expected);
+}
+
+#[test]
+fn names_that_python_rejects_are_replaced() {
+    let tool = DynamicTool::foreign("get weather/now")
+        .description("It \"rains\"")
+        .parameters(json!({
+            "type": "object",
+            "properties": {
+                "class": {"type": "object", "properties": {"from": {"type": "string"}, "str": {"type": "integer"}}},
+                "a-b": {"enum": ["x\"y", 1, null]},
+            },
+        }))
+        .build(async |_, _| Ok::<_, String>(()))
+        .unwrap();
+    let stubs = tool_python::stubs(&Registry::builder().tool(tool).build().unwrap());
+    assert!(stubs.contains("def get_weather_now("), "{stubs}");
+    assert!(
+        stubs.contains("class_: GetWeatherNowClass = ..."),
+        "{stubs}"
+    );
+    assert!(
+        stubs.contains("GetWeatherNowClass = TypedDict(\"GetWeatherNowClass\", {"),
+        "{stubs}"
+    );
+    assert!(stubs.contains("\"from\": NotRequired[str],"), "{stubs}");
+    assert!(stubs.contains("It \"rains\" \"\"\"\n"), "{stubs}");
+}
+
+#[test]
+fn deferred_tools_are_found_by_search() {
+    let registry = Registry::builder()
+        .tools(tools![plan_trip, print])
+        .defer_tools(["plan_trip"])
+        .build()
+        .unwrap();
+    let stubs = tool_python::stubs(&registry);
+    assert!(
+        !stubs.contains("plan_trip") && stubs.contains("def search_tools("),
+        "{stubs}"
+    );
+}
+
+/// Checks stubs with mypy, if `TOOL_PYTHON_MYPY` is its path: those of these tests, and those of the functions in the
+/// file that `TOOL_PYTHON_FUNCTIONS` names: a JSON array of objects with `name`, `description` and `parameters`.
+#[test]
+fn stubs_pass_a_strict_type_checker() {
+    let Some(mypy) = std::env::var_os("TOOL_PYTHON_MYPY") else {
+        eprintln!("skipped: TOOL_PYTHON_MYPY is not set");
+        return;
+    };
+    let mut texts = vec![tool_python::stubs(&registry())];
+    if let Some(path) = std::env::var_os("TOOL_PYTHON_FUNCTIONS") {
+        let functions: Vec<Value> =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let registry = Registry::new();
+        for function in &functions {
+            let tool = DynamicTool::foreign(function["name"].as_str().unwrap())
+                .description(function["description"].as_str().unwrap())
+                .parameters(function["parameters"].clone())
+                .build(async |_, _| Ok::<_, String>(()))
+                .unwrap_or_else(|error| panic!("{function}: {error}"));
+            registry.add([tool.into()]).unwrap();
+        }
+        assert_eq!(registry.len(), functions.len());
+        texts.push(tool_python::stubs(&registry));
+        eprintln!("{} functions", functions.len());
+    }
+    for text in texts {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tools.pyi");
+        std::fs::write(&path, &text).unwrap();
+        let output = Command::new(&mypy)
+            .args(["--strict", "--cache-dir=/dev/null"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}\n{}",
+            String::from_utf8_lossy(&output.stdout),
+            path.display()
+        );
+    }
+}
