@@ -509,3 +509,28 @@ said";
     ];
     assert_eq!(result["value"], json!(expected));
 }
+
+#[tokio::test]
+async fn code_of_a_shared_registry_can_not_run_code() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let registry = Registry::builder().tools(tools![add]).build().unwrap();
+    let tool = code_mode(&sandbox, &registry)
+        .limits(limits())
+        .build()
+        .unwrap();
+    registry.add([tool.into()]).unwrap();
+    let code = "
+try:
+    said = call_tool('run_code', code='1')
+except ToolError as error:
+    said = str(error)
+said, add(1)";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":["code can't run code",2]}"#);
+    // It holds the registry that it is in.
+    registry.remove("run_code");
+}
