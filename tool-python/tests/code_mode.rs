@@ -317,7 +317,11 @@ async fn dropping_the_call_ends_the_run() {
         return;
     };
     let tool = code_mode(&sandbox, &tools_of_the_test())
-        .limits(limits())
+        .limits(Limits {
+            time: Duration::from_secs(3_600),
+            cpu: Duration::from_secs(3_600),
+            ..Limits::default()
+        })
         .build()
         .unwrap();
     let registry = Registry::builder()
@@ -331,9 +335,13 @@ async fn dropping_the_call_ends_the_run() {
     assert!(result.is_error());
     // The run ends, and deletes its folder.
     let is_empty = || std::fs::read_dir(&folder).unwrap().next().is_none();
-    while !is_empty() {
+    for _ in 0..6_000 {
+        if is_empty() {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    assert!(is_empty());
     std::fs::remove_dir(&folder).unwrap();
 }
 
