@@ -317,7 +317,11 @@ async fn dropping_the_call_ends_the_run() {
         return;
     };
     let tool = code_mode(&sandbox, &tools_of_the_test())
-        .limits(limits())
+        .limits(Limits {
+            time: Duration::from_secs(3_600),
+            cpu: Duration::from_secs(3_600),
+            ..Limits::default()
+        })
         .build()
         .unwrap();
     let registry = Registry::builder()
@@ -331,9 +335,13 @@ async fn dropping_the_call_ends_the_run() {
     assert!(result.is_error());
     // The run ends, and deletes its folder.
     let is_empty = || std::fs::read_dir(&folder).unwrap().next().is_none();
-    while !is_empty() {
+    for _ in 0..6_000 {
+        if is_empty() {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    assert!(is_empty());
     std::fs::remove_dir(&folder).unwrap();
 }
 
@@ -508,4 +516,29 @@ said";
         "add() got multiple values for argument 'a'",
     ];
     assert_eq!(result["value"], json!(expected));
+}
+
+#[tokio::test]
+async fn code_of_a_shared_registry_can_not_run_code() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let registry = Registry::builder().tools(tools![add]).build().unwrap();
+    let tool = code_mode(&sandbox, &registry)
+        .limits(limits())
+        .build()
+        .unwrap();
+    registry.add([tool.into()]).unwrap();
+    let code = "
+try:
+    said = call_tool('run_code', code='1')
+except ToolError as error:
+    said = str(error)
+said, add(1)";
+    let result = registry
+        .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
+        .await;
+    assert_eq!(result.content(), r#"{"value":["code can't run code",2]}"#);
+    // It holds the registry that it is in.
+    registry.remove("run_code");
 }
