@@ -12,11 +12,13 @@ use std::fmt;
 use crate::schema::cursor::Cursor;
 
 /// Appends a step to a JSON pointer.
+#[cfg(feature = "dynamic")]
 pub(crate) fn pointer_below(place: &str, key: &str) -> String {
     format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Returns the key that a step of a JSON pointer stands for.
+#[cfg(feature = "dynamic")]
 pub(crate) fn pointer_key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
@@ -102,6 +104,7 @@ impl Json {
     }
 
     /// Returns the member with this key, or the item with this index.
+    #[cfg(feature = "dynamic")]
     pub(crate) fn child(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Array(items) => items.get(key.parse::<usize>().ok()?),
