@@ -458,7 +458,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .name("tool-mcp-conformance", env!("CARGO_PKG_VERSION"))
         .tasks(policy);
     if std::env::args().any(|argument| argument == "--stdio") {
-        server.stdio().await?;
+        Box::pin(server.stdio()).await?;
         return Ok(());
     }
     let port = std::env::var("PORT").map_or(Ok(0), |port| port.parse())?;

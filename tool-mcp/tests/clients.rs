@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tool_core::{Registry, ToolCall};
-use tool_mcp::{Backoff, Import, Protocol};
+use tool_core::{Registry, ToolCall, ToolError};
+use tool_mcp::{Backoff, Import, Protocol, Status};
 
 /// Two installations at once would disturb each other.
 static INSTALLING: Mutex<()> = Mutex::new(());
@@ -22,7 +22,7 @@ fn script(arguments: &[&str]) -> Option<String> {
         println!("skipped: TOOL_MCP_CLIENTS is not set");
         return None;
     }
-    let _guard = INSTALLING.lock().unwrap();
+    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/run");
     let output = Command::new(path).args(arguments).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -207,24 +207,33 @@ async fn check(other: &Other, target: &Path) {
         .status()
         .unwrap();
     assert!(killed.success());
-    // The first call may still find the old server.
-    let mut again = call().await;
-    while let Some(error) = again.error().filter(|_| !other.result.is_empty()) {
-        assert!(error.is_retryable(), "{}: {}", other.name, again.content());
-        tokio::time::timeout(Duration::from_secs(60), import.connected())
-            .await
-            .unwrap()
-            .unwrap();
-        again = call().await;
-    }
-    import.connected().await.unwrap();
-    assert!(is_expected(call().await.content()), "{}", other.name);
-    assert_ne!(
-        std::fs::read_to_string(&pid_file).unwrap(),
-        pid,
-        "{}",
-        other.name
+    // Calls fail, retryably, until the server is back. The first may still find the old one.
+    let is_new = || std::fs::read_to_string(&pid_file).is_ok_and(|new| new != pid);
+    let again = tokio::time::timeout(Duration::from_secs(60), async {
+        loop {
+            let result = call().await;
+            let is_retryable = result.error().is_some_and(ToolError::is_retryable);
+            if is_new() && !is_retryable {
+                return result;
+            }
+            assert!(
+                is_retryable || is_expected(result.content()),
+                "{}",
+                other.name
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let again = again
+        .await
+        .unwrap_or_else(|_| panic!("{} did not come back", other.name));
+    assert!(
+        is_expected(again.content()),
+        "{}: {}",
+        other.name,
+        again.content()
     );
+    assert_eq!(import.status(), Status::Connected);
     println!(
         "{}: protocol {}, {} tools, {repaired} repaired, called, killed, restarted",
         other.name,

@@ -1,5 +1,7 @@
 //! A server for `benches/bounds.py`: `bounds_ours (stdio|http) TOOLS`. Over HTTP, it prints its URL.
 
+#![allow(clippy::large_futures, clippy::unused_self)]
+
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tool_core::{Registry, ToolType, tool, tools, toolset};

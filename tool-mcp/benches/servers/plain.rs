@@ -1,5 +1,7 @@
 //! The same server without tool-core, as the documentation of `rmcp` shows it, but with `TCP_NODELAY`.
 
+#![allow(clippy::large_futures, clippy::unused_self)]
+
 use std::sync::Arc;
 
 use axum::serve::ListenerExt as _;

@@ -47,7 +47,7 @@ pub struct HttpConfig {
     /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
     /// asked. This is the default.
     pub sessions: bool,
-    /// The most sessions. Further clients get 503. The default is 1,000, which take about 65 MB.
+    /// The most sessions. Further clients get 503. The default is 2,000, which take about 150 MB.
     pub max_sessions: usize,
     /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
     /// that takes longer without a report of progress ends with its session.
@@ -76,7 +76,7 @@ impl Default for HttpConfig {
             hosts: ["localhost", "127.0.0.1", "::1"].map(Into::into).to_vec(),
             origins: Vec::new(),
             sessions: true,
-            max_sessions: 1000,
+            max_sessions: 2000,
             session_idle: Duration::from_secs(300),
             max_body_bytes: 4 << 20,
             body_timeout: Duration::from_secs(30),

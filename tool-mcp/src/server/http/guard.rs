@@ -72,7 +72,7 @@ impl<H: ServerHandler> Guard<H> {
             // Without sessions, it has no meaning. A call must not take it for one.
             request.headers_mut().remove(SESSION_ID);
         }
-        let (response, outcome) = in_request(user, self.service.handle(request)).await;
+        let (response, outcome) = in_request(user, Box::pin(self.service.handle(request))).await;
         let status = response.status();
         let response = response.map(Body::new);
         match outcome {
