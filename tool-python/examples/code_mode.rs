@@ -34,7 +34,7 @@ fn get_orders(
     /// The customer's id.
     customer: u32,
 ) -> Vec<Order> {
-    let order = |number| Order {
+    let order = |number: u32| Order {
         id: customer * 100 + number,
         article: format!("article {}", (customer + number) % 7),
         cents: customer * 113 + number * 71,

@@ -542,3 +542,28 @@ said, add(1)";
     // It holds the registry that it is in.
     registry.remove("run_code");
 }
+
+/// Checks the pictures of matplotlib, where the interpreter has it.
+#[tokio::test]
+async fn figures_of_matplotlib_are_pictures() {
+    let code = "
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    found = False
+else:
+    found = True
+    plt.plot([1, 3, 2])
+    plt.show()
+    plt.figure()
+    plt.bar(['a', 'b'], [1, 2])
+found";
+    let Some(result) = run(python_sandbox, code).await else {
+        return;
+    };
+    let expected = match result.structured().unwrap()["value"].as_bool() {
+        Some(true) => 3,
+        _ => 0,
+    };
+    assert_eq!(result.parts().len(), expected, "{}", result.content());
+}
