@@ -1,12 +1,16 @@
 //! Requests as a whole: choices, allowed tools, cache marks, typed answers.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, TypedAnswer, XAi,
 };
-use tool_core::{HostedTool, Registry, ToolCall, ToolEntry, ToolResult, ToolType, tool, tools};
+use tool_core::{
+    HostedTool, Registry, ToolCall, ToolEntry, ToolResult, ToolType, Violation, tool, tools,
+};
 
 use super::{dialects, registry};
 
@@ -712,8 +716,10 @@ fn a_schema_that_a_provider_rejects_is_asked_for_in_another_way() {
     let (fields, notes) = fields(&OpenAiChat::default(), tree());
     assert_eq!(fields["response_format"]["json_schema"]["strict"], true);
     assert_eq!(notes, [""; 0]);
-    type Map = std::collections::BTreeMap<String, u8>;
-    let (fields, notes) = self::fields(&OpenAiChat::default(), options().answer::<Map>());
+    let (fields, notes) = self::fields(
+        &OpenAiChat::default(),
+        options().answer::<BTreeMap<String, u8>>(),
+    );
     let format = &fields["response_format"]["json_schema"];
     assert_eq!(format["strict"], false);
     assert_eq!(
@@ -817,11 +823,7 @@ fn answers_are_read_from_the_responses_of_every_provider() {
 fn an_answer_lists_all_violations_at_once() {
     let text = r#"{"stars":9,"mood":"angry","author":3,"extra":1}"#;
     let error = TypedAnswer::<Review>::parse(text).unwrap_err();
-    let paths: Vec<_> = error
-        .violations()
-        .iter()
-        .map(|found| found.path())
-        .collect();
+    let paths: Vec<_> = error.violations().iter().map(Violation::path).collect();
     assert_eq!(paths, ["stars", "mood", "author", "extra"]);
     assert!(
         error
