@@ -18,7 +18,6 @@ pub(crate) fn pointer_below(place: &str, key: &str) -> String {
 }
 
 /// Returns the key that a step of a JSON pointer stands for.
-#[cfg(feature = "dynamic")]
 pub(crate) fn pointer_key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
@@ -104,7 +103,6 @@ impl Json {
     }
 
     /// Returns the member with this key, or the item with this index.
-    #[cfg(feature = "dynamic")]
     pub(crate) fn child(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Array(items) => items.get(key.parse::<usize>().ok()?),

@@ -335,6 +335,12 @@ impl ToolEntry {
         is_deferred || self.spec().defers()
     }
 
+    /// Returns `true` if the tool has none of the rare settings: dialects write it in a shorter way.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(&self.0, Entry::Static(_)) && self.spec().details().is_none()
+    }
+
     /// Returns the description of the tool's group, if there is one.
     pub fn group_description(&self) -> Option<&str> {
         match &self.0 {

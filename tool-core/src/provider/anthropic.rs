@@ -322,7 +322,8 @@ impl Anthropic {
         is_cached: bool,
         out: &mut JsonWriter,
     ) {
-        if self.is_without_search || !tools.iter().any(ToolEntry::is_deferred) {
+        let is_deferred = |tool: &ToolEntry| !tool.is_plain() && tool.is_deferred();
+        if self.is_without_search || !tools.iter().any(is_deferred) {
             out.array(|out| self.write_listed(tools, hosted, is_cached, out));
         } else {
             out.array(|out| self.write_with_search(tools, hosted, is_cached, out));

@@ -546,14 +546,13 @@ impl OpenAiResponses {
             if is_custom {
                 write_custom(tool, out);
             } else {
-                out.word("type").string("function");
-                write_head(tool, out);
                 if tool.strict().unwrap_or(self.is_strict) {
+                    out.word("type").string("function");
+                    write_head(tool, out);
                     let target = Target::OpenAiStrict;
                     strict_or_plain(tool, target, &STRICT, "parameters", out);
                 } else {
-                    out.word("parameters").raw(tool.portable_json());
-                    out.word("strict").boolean(false);
+                    write_function(tool, out);
                 }
             }
             if has_programs {
@@ -564,6 +563,14 @@ impl OpenAiResponses {
             }
         });
     }
+}
+
+/// Writes a function that is not strict.
+fn write_function(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.word("type").string("function");
+    write_head(tool, out);
+    out.word("parameters").raw(tool.portable_json());
+    out.word("strict").boolean(false);
 }
 
 /// Returns the name of a group as a namespace: `^[a-zA-Z0-9_-]{1,64}$` (OpenAI's API description,
@@ -740,10 +747,15 @@ impl Dialect for OpenAiResponses {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         let is_hosted = |tool: &HostedTool| is_type(tool.json(), "programmatic_tool_calling");
         let has_programs = hosted.iter().any(is_hosted);
-        let has_deferred = !self.is_without_search && tools.iter().any(ToolEntry::is_deferred);
+        let mut has_deferred = false;
         out.array(|out| {
             for tool in tools {
-                if !(has_deferred && tool.is_deferred()) {
+                // Most tools, which must not pay for the settings of others.
+                if !self.is_strict && tool.is_plain() {
+                    out.object(|out| write_function(tool, out));
+                } else if !self.is_without_search && tool.is_deferred() {
+                    has_deferred = true;
+                } else {
                     self.write_tool(tool, has_programs, false, out);
                 }
             }

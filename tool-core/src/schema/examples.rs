@@ -6,7 +6,7 @@
 //! [`Verdict::is_decided`] is `false`.
 //!
 //! The text is in the form that the macro writes: JSON without white space, without duplicate keys, and
-//! with the escapes of [`Text::json`], so that texts are compared byte by byte.
+//! with the escapes of `Text::json`, so that texts are compared byte by byte.
 
 use super::check::same;
 use super::const_string::ConstString;
