@@ -354,7 +354,7 @@ impl Run {
     }
 
     /// Returns the fields that the next request needs besides messages and tools; see
-    /// [`Dialect::continuation`](crate::dialect::Dialect::continuation).
+    /// [`Dialect::continuation`].
     pub fn continuation(&self) -> &Map<String, Value> {
         &self.state.continuation
     }

@@ -545,15 +545,12 @@ impl OpenAiResponses {
             let is_custom = tool.is_freeform() && !self.has_functions_only;
             if is_custom {
                 write_custom(tool, out);
+            } else if tool.strict().unwrap_or(self.is_strict) {
+                out.word("type").string("function");
+                write_head(tool, out);
+                strict_or_plain(tool, Target::OpenAiStrict, &STRICT, "parameters", out);
             } else {
-                if tool.strict().unwrap_or(self.is_strict) {
-                    out.word("type").string("function");
-                    write_head(tool, out);
-                    let target = Target::OpenAiStrict;
-                    strict_or_plain(tool, target, &STRICT, "parameters", out);
-                } else {
-                    write_function(tool, out);
-                }
+                write_function(tool, out);
             }
             if has_programs {
                 write_for_programs(tool, is_custom, out);
