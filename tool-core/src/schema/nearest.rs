@@ -191,15 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn very_many_candidates_take_bounded_time() {
+    fn the_last_of_very_many_candidates_are_ignored() {
         let names: Vec<_> = (0..1_000_000)
             .map(|at| format!("{}{at:07}", "ab".repeat(28)))
             .collect();
-        let begun = std::time::Instant::now();
         for name in ["ba".repeat(32), "ba".repeat(64), "bä".repeat(40)] {
-            let _ = nearest(&name, names.iter().map(String::as_str));
+            let mut seen = 0;
+            let candidates = names.iter().map(String::as_str).inspect(|_| seen += 1);
+            let _ = nearest(&name, candidates);
+            assert!((100..=BUDGET / 8).contains(&seen), "{seen}");
         }
-        assert!(begun.elapsed().as_millis() < 500, "{:?}", begun.elapsed());
         // Those that are looked at are still found.
         let near = "ab".repeat(28) + "0000100";
         assert_eq!(
