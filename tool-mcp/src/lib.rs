@@ -25,6 +25,8 @@
 pub mod import;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod sorted_json;
 
 #[cfg(feature = "client")]
 pub use import::{

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::listing::digest;
+use crate::sorted_json;
 
 /// The hashes of what a server says about a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ impl Pin {
         let hash = |keys: &[&str]| {
             let mut text = String::new();
             for key in keys {
-                write_sorted(tool.get(*key).unwrap_or(&Value::Null), &mut text);
+                sorted_json::write(tool.get(*key).unwrap_or(&Value::Null), &mut text);
                 text.push('\n');
             }
             digest(text.as_bytes())
@@ -50,32 +51,6 @@ impl Pin {
         ];
         let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
         changed.map(|(name, _, _)| name).collect()
-    }
-}
-
-/// Writes JSON text with sorted keys, which does not depend on the order that a server happens to use.
-fn write_sorted(value: &Value, out: &mut String) {
-    match value {
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                write_sorted(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Value::Object(members) => {
-            let members: BTreeMap<_, _> = members.iter().collect();
-            out.push('{');
-            for (key, value) in members {
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push(':');
-                write_sorted(value, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        value => out.push_str(&value.to_string()),
     }
 }
 

@@ -5,11 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
-use rmcp::model::{ElicitResult, JsonObject, RequestStateCodec, SealOptions};
+use rmcp::model::{ElicitResult, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tool_core::Arguments;
+
+use crate::sorted_json;
 
 /// The most states that are remembered as used.
 const REMEMBERED: usize = 100_000;
@@ -105,7 +106,7 @@ impl Binding {
         hash.update([u8::from(user.is_some())]);
         let mut text = String::new();
         match arguments.map(Arguments::to_object) {
-            Some(Ok(arguments)) => write_sorted_object(&arguments, &mut text),
+            Some(Ok(arguments)) => sorted_json::write_object(&arguments, &mut text),
             // A client that sends such integers keeps them as they are.
             Some(Err(_)) => text.push_str(&format!("{arguments:?}")),
             None => {}
@@ -113,35 +114,6 @@ impl Binding {
         hash.update(text);
         Binding(hash.finalize().into())
     }
-}
-
-/// Writes a value with sorted keys, because a client may order them anew.
-fn write_sorted(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(object) => write_sorted_object(object, out),
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                write_sorted(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        other => out.push_str(&other.to_string()),
-    }
-}
-
-fn write_sorted_object(object: &JsonObject, out: &mut String) {
-    let mut members: Vec<_> = object.iter().collect();
-    members.sort_unstable_by_key(|(key, _)| *key);
-    out.push('{');
-    for (key, value) in members {
-        out.push_str(&Value::from(key.as_str()).to_string());
-        out.push(':');
-        write_sorted(value, out);
-        out.push(',');
-    }
-    out.push('}');
 }
 
 /// Returns a short digest of texts.
@@ -166,7 +138,7 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
