@@ -35,13 +35,16 @@ fn child() {
         "parent" => runtime().block_on(parent()),
         "helper" => {
             assert!(submodel::is_helper());
-            runtime().block_on(submodel::serve(agent())).unwrap();
+            // A tool that blocks its thread blocks the runtime.
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().unwrap();
+            runtime.block_on(submodel::serve(agent())).unwrap();
         }
         "noisy" => {
             let mut out = std::io::stdout().lock();
             while out.write_all(&[b'x'; 4096]).is_ok() {}
         }
-        "garbage" | "huge" | "wrong" => answer_badly(&role),
+        "flood" | "garbage" | "huge" | "wrong" => answer_badly(&role),
         "silent" => std::thread::sleep(Duration::from_secs(1000)),
         _ => panic!("unknown role"),
     }
@@ -71,6 +74,11 @@ fn answer_badly(role: &str) {
             Some("tools/call") if role == "wrong" => {
                 json!({"content": [], "structuredContent": {"answer": 5}})
             }
+            Some("tools/call") if role == "flood" => {
+                // Each line gets a response that nobody reads.
+                while stdout.write_all(b"5\n").is_ok() {}
+                return;
+            }
             Some("tools/call") => {
                 let pieces = [
                     "\u{1}\n",
@@ -79,7 +87,7 @@ fn answer_badly(role: &str) {
                     "5\n",
                     "\u{fffd}\r\n\n",
                 ];
-                for _ in 0..10_000 {
+                for _ in 0..100 {
                     for piece in pieces {
                         stdout.write_all(piece.as_bytes()).unwrap();
                     }
@@ -658,9 +666,25 @@ async fn hostile_output_is_bounded() {
             "{never:?}"
         );
     }
+    let helpers = submodels("flood").ping_interval(Duration::from_secs(1));
+    let flood = batch(&registry(helpers), question.clone()).await;
+    assert!(
+        error(&flood[0]).contains("does not answer pings"),
+        "{flood:?}"
+    );
     let missing = registry(Submodels::new(Command::new("/does/not/exist")));
     let missing = batch(&missing, question).await;
     assert!(error(&missing[0]).contains("can't start"), "{missing:?}");
+    #[cfg(target_os = "linux")]
+    {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap();
+        let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kilobytes < 300 << 10, "{kilobytes} kB");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
