@@ -17,8 +17,8 @@ use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::provider::dialect::{Rendered, ToolRequest};
-use crate::schema::messages::{self, affects_layout};
 use crate::runtime::HAS_CLOCK;
+use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
 /// The telemetry of one call; empty if no subscriber is interested.
