@@ -134,7 +134,10 @@ fn join_values(node: &mut Node) {
             _ => {}
         }
         joined.types.clone_from(&member.types);
-        joined.values.get_or_insert_default().extend_from_slice(values);
+        joined
+            .values
+            .get_or_insert_default()
+            .extend_from_slice(values);
         false
     });
     node.any_of.insert(first, joined);
@@ -319,7 +322,10 @@ impl Form {
     fn array(self, node: &Node, out: &mut Vec<(String, Json)>) {
         let items = node.items.as_deref();
         if node.prefix.is_empty() {
-            out.push(("items".into(), items.map_or(Json::Object(Vec::new()), |items| self.schema(items))));
+            out.push((
+                "items".into(),
+                items.map_or(Json::Object(Vec::new()), |items| self.schema(items)),
+            ));
             return;
         }
         out.push(("prefixItems".into(), self.list(&node.prefix)));

@@ -72,7 +72,10 @@ fn answer(request: &Value) -> Value {
             json!({ "error": built.expect_err("no runtime").to_string() })
         }
         "lock" => {
-            let error = LINKED.lock().check("tools.lock.json").expect_err("no files");
+            let error = LINKED
+                .lock()
+                .check("tools.lock.json")
+                .expect_err("no files");
             json!({ "error": error.to_string() })
         }
         "ask" => {
