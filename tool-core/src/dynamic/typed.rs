@@ -8,12 +8,14 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use super::portable::{CONSTRAINTS, Document, Node, Others, exact, merged};
+use super::violations::join;
 use crate::args::ArgumentError;
 use crate::ordered_json::Json;
 use crate::schema::decode_check::rejection;
-use crate::schema::validate::{ValidateError, path_at};
+use crate::schema::validate::ValidateError;
 use crate::schema::violation::Violations;
 
 /// What a type says about itself, as JSON texts.
@@ -357,19 +359,25 @@ fn without_null(mut node: Node) -> Node {
 /// Deserializes valid arguments.
 pub(super) fn decode<T: DeserializeOwned>(arguments: &Value) -> Result<T, ArgumentError> {
     T::deserialize(arguments).map_err(|error| {
-        let text = arguments.to_string();
-        let located = serde_json::from_str::<T>(&text).err();
-        rejected(&text, &located.unwrap_or(error))
+        // Following the path costs time, so that only rejected arguments are read a second time.
+        let located = serde_path_to_error::deserialize::<_, T>(arguments).err();
+        let path = located.map_or(String::new(), |error| path(error.path()));
+        let problem = rejection(&error.to_string(), None);
+        ValidateError::Invalid(Violations::one(path, &problem)).into()
     })
 }
 
-/// Reports arguments that match the schema and that serde rejects.
-fn rejected(text: &str, error: &serde_json::Error) -> ArgumentError {
-    let path = match error.line() {
-        // Not located in the text.
-        0 => String::new(),
-        _ => path_at(text, error.column()),
-    };
-    let path = path.strip_prefix('.').unwrap_or(&path).to_owned();
-    ValidateError::Invalid(Violations::one(path, &rejection(&error.to_string(), None))).into()
+/// Returns the path of a violation.
+fn path(path: &serde_path_to_error::Path) -> String {
+    let mut out = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => out.push_str(&format!("[{index}]")),
+            Segment::Map { key: step } | Segment::Enum { variant: step } => {
+                out = join(&out, step);
+            }
+            Segment::Unknown => break,
+        }
+    }
+    out
 }
