@@ -3,7 +3,6 @@
 mod backoff;
 mod call;
 mod connection;
-mod content;
 mod elicit;
 #[cfg(feature = "client-http")]
 mod http;
