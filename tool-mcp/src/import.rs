@@ -3,6 +3,8 @@
 mod backoff;
 mod call;
 mod connection;
+#[cfg(feature = "submodel")]
+pub(crate) mod direct;
 mod elicit;
 #[cfg(feature = "client-http")]
 mod http;

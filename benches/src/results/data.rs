@@ -8,14 +8,22 @@ use crate::Result;
 use crate::figures::{Figures, get, load};
 use crate::times::Times;
 
-pub const PEERS: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool", "schemars"];
+pub const PEERS: &[&str] = &[
+    "rmcp",
+    "tower-mcp",
+    "rig",
+    "tools-rs",
+    "llm-tool",
+    "schemars",
+];
 /// The peers whose macro turns a function into a tool.
-pub const WITH_MACRO: &[&str] = &["rmcp", "rig", "tools-rs", "llm-tool"];
+pub const WITH_MACRO: &[&str] = &["rmcp", "tower-mcp", "rig", "tools-rs", "llm-tool"];
 pub const ORDER: &[&str] = &[
     "bare",
     "floor",
     "tool-core",
     "rmcp",
+    "tower-mcp",
     "rig",
     "tools-rs",
     "llm-tool",

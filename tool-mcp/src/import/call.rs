@@ -53,7 +53,7 @@ pub(super) async fn call(
 }
 
 /// Ends a task together with the future that waits for it.
-pub(super) struct AbortOnDrop<T>(pub(super) tokio::task::JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {

@@ -1,7 +1,8 @@
 //! `async-openai` with its types: the tools go into a typed request, the calls come out of a typed response.
 //!
 //! ```sh
-//! cargo add tool-core serde_json
+//! cargo add tool-core
+//! cargo add serde_json
 //! cargo add async-openai --no-default-features --features chat-completion,rustls
 //! cargo add tokio --features macros,rt
 //! OPENAI_API_KEY=… cargo run

@@ -1,7 +1,8 @@
 //! `genai`: one client for many providers, with the tools of a registry.
 //!
 //! ```sh
-//! cargo add tool-core serde_json genai
+//! cargo add tool-core
+//! cargo add serde_json genai
 //! cargo add tokio --features macros,rt
 //! OPENAI_API_KEY=… cargo run -- gpt-5.2      # or the name and the key of another provider
 //! ```

@@ -1,7 +1,8 @@
 //! The spans of calls, sent to a collector of OpenTelemetry.
 //!
 //! ```sh
-//! cargo add tool-core tracing tracing-subscriber tracing-opentelemetry
+//! cargo add tool-core
+//! cargo add tracing tracing-subscriber tracing-opentelemetry
 //! cargo add opentelemetry opentelemetry_sdk
 //! cargo add opentelemetry-otlp --features http-json
 //! cargo run                 # a collector listens at OTEL_EXPORTER_OTLP_ENDPOINT, or at http://localhost:4318

@@ -1,7 +1,8 @@
 //! The tools of a registry in an agent of `rig`.
 //!
 //! ```sh
-//! cargo add tool-core serde_json
+//! cargo add tool-core
+//! cargo add serde_json
 //! cargo add rig@0.44 tokio --features tokio/macros,tokio/rt
 //! OPENAI_API_KEY=… cargo run
 //! ```

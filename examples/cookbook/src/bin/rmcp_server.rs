@@ -1,7 +1,8 @@
 //! A registry in a server of `rmcp` that you write yourself, such as one that has resources and prompts too.
 //!
 //! ```sh
-//! cargo add tool-core serde_json
+//! cargo add tool-core
+//! cargo add serde_json
 //! cargo add rmcp --no-default-features --features server,transport-io
 //! cargo add tokio --features macros,rt
 //! ```

@@ -1,7 +1,8 @@
 //! Tools for roles: what a model is shown, and what a call may do.
 //!
 //! ```sh
-//! cargo add tool-core serde_json
+//! cargo add tool-core
+//! cargo add serde_json
 //! cargo run
 //! ```
 //!
