@@ -170,12 +170,7 @@ impl ToolCall {
     /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
     /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. `run::Run` attaches the name that
     /// its `decide` was given.
-    pub fn decided_by(
-        mut self,
-        hold: Hold,
-        decision: Decision,
-        by: impl Into<String>,
-    ) -> ToolCall {
+    pub fn decided_by(mut self, hold: Hold, decision: Decision, by: impl Into<String>) -> ToolCall {
         let decided = &mut self.extensions_mut().decided.0;
         decided.push((hold, decision, by.into()));
         self

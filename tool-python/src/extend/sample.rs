@@ -213,9 +213,7 @@ impl Sampler<'_> {
             Some("time") => "12:30:00Z",
             Some("duration") => "P1DT2H",
             Some("email" | "idn-email") => "ada@example.org",
-            Some("uri" | "uri-reference" | "iri" | "iri-reference") => {
-                "https://example.org/a?b=c"
-            }
+            Some("uri" | "uri-reference" | "iri" | "iri-reference") => "https://example.org/a?b=c",
             Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
             Some("ipv4") => "127.0.0.1",
             Some("ipv6") => "2001:db8::1",
@@ -376,7 +374,8 @@ mod tests {
 
     #[test]
     fn a_schema_without_end_gets_a_value() {
-        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
+        let schema =
+            json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
         sample(&schema, &mut Random::new(1));
         let wide = json!({"type": "array", "minItems": 100, "items": {"$ref": "#"}});
         sample(&wide, &mut Random::new(1));
