@@ -175,7 +175,7 @@ impl Import {
         }
         secrets.add_inherited();
         let source = Source::Command {
-            command: tokio::sync::Mutex::new(command),
+            command: Box::new(tokio::sync::Mutex::new(command)),
             inherits_stderr: false,
         };
         ImportBuilder::new(source, name, secrets)
