@@ -132,7 +132,8 @@ const DIFFERENCES: [Difference; 18] = [
         accepts: Accepts::More,
         rewrite: Some(|schema| {
             if *schema == json!({"type": "object"}) {
-                *schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
+                *schema =
+                    json!({"type": "object", "properties": {}, "additionalProperties": false});
             }
         }),
         rows: &["empty", "external", "enum_map", "skipped_adjacent"],
@@ -158,7 +159,12 @@ const DIFFERENCES: [Difference; 18] = [
                 }
             }
         }),
-        rows: &["map_u8_keys", "map_i16_keys", "map_u64_keys", "map_i64_keys"],
+        rows: &[
+            "map_u8_keys",
+            "map_i16_keys",
+            "map_u64_keys",
+            "map_i64_keys",
+        ],
     },
     Difference {
         reason: "schemars does not limit nanoseconds to those of a second",
@@ -174,7 +180,12 @@ const DIFFERENCES: [Difference; 18] = [
         reason: "schemars does not list the keys of a map if they are documented variants, bools or characters",
         accepts: Accepts::More,
         rewrite: None,
-        rows: &["map_enum_keys", "map_enum_keys_options", "map_bool_keys", "map_char_keys"],
+        rows: &[
+            "map_enum_keys",
+            "map_enum_keys_options",
+            "map_bool_keys",
+            "map_char_keys",
+        ],
     },
     Difference {
         reason: "schemars does not see an `Option` inside another type: the property is required, and may be null",
@@ -239,7 +250,12 @@ const DIFFERENCES: [Difference; 18] = [
         reason: "schemars makes every key of a flattened `Option` optional; serde reads all of them or none",
         accepts: Accepts::More,
         rewrite: None,
-        rows: &["flat_option", "flat_option_parsed", "flat_several", "flat_denying"],
+        rows: &[
+            "flat_option",
+            "flat_option_parsed",
+            "flat_several",
+            "flat_denying",
+        ],
     },
     Difference {
         reason: "of a flattened optional enum, schemars has the forms in another order",
@@ -283,7 +299,8 @@ fn compared() -> Vec<Compared> {
 
 fn differences(row: &str) -> Vec<&'static Difference> {
     let all = DIFFERENCES.iter();
-    all.filter(|difference| difference.rows.contains(&row)).collect()
+    all.filter(|difference| difference.rows.contains(&row))
+        .collect()
 }
 
 /// Returns a schema after rewriting, without the order of its required keys.
@@ -305,7 +322,8 @@ fn rewrite(value: &mut Value, is_schema: bool, change: &mut dyn FnMut(&mut Value
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let is_name = is_schema && matches!(&**key, "properties" | "patternProperties" | "$defs");
+                let is_name =
+                    is_schema && matches!(&**key, "properties" | "patternProperties" | "$defs");
                 if !is_schema || !matches!(&**key, "default" | "examples" | "enum" | "const") {
                     rewrite(value, !is_name, change);
                 }
@@ -413,11 +431,13 @@ fn an_independent_validator_finds_no_other_difference() {
     for row in compared() {
         let name = row.name;
         let listed = differences(name);
-        let accepts = listed.iter().fold(Accepts::Same, |all, one| match (all, one.accepts) {
-            (Accepts::Same, other) | (other, Accepts::Same) => other,
-            (one, other) if one == other => one,
-            _ => Accepts::Other,
-        });
+        let accepts = listed
+            .iter()
+            .fold(Accepts::Same, |all, one| match (all, one.accepts) {
+                (Accepts::Same, other) | (other, Accepts::Same) => other,
+                (one, other) if one == other => one,
+                _ => Accepts::Other,
+            });
         let mut original = (row.by_schemars.schema)();
         // serde takes the first form that fits.
         rewrite(&mut original, true, &mut |schema| {
@@ -471,7 +491,11 @@ fn an_independent_validator_finds_no_other_difference() {
                     problems.push(format!("{name}: accepted what is not shown: {value}"));
                 }
                 if let Some(error) = result.error() {
-                    assert_eq!(error.kind(), ToolErrorKind::InvalidArguments, "{name}: {value}");
+                    assert_eq!(
+                        error.kind(),
+                        ToolErrorKind::InvalidArguments,
+                        "{name}: {value}"
+                    );
                     assert!(!error.violations().is_empty(), "{name}: {value}");
                     let text = result.content();
                     let sent = value.to_string();
@@ -496,7 +520,11 @@ fn an_independent_validator_finds_no_other_difference() {
 
 #[test]
 fn every_provider_accepts_the_schemas() {
-    let rendered = compared().into_iter().map(|row| (row.name, judge::problems(&row.registry)));
-    let problems: Vec<_> = rendered.filter(|(_, problems)| !problems.is_empty()).collect();
+    let rendered = compared()
+        .into_iter()
+        .map(|row| (row.name, judge::problems(&row.registry)));
+    let problems: Vec<_> = rendered
+        .filter(|(_, problems)| !problems.is_empty())
+        .collect();
     assert!(problems.is_empty(), "{problems:#?}");
 }

@@ -645,10 +645,7 @@ fn caller() -> Location {
 }
 
 /// Runs a closure's future, and validates its result.
-fn outcome<R, T, E, Kind>(
-    running: R,
-    output: Option<Arc<CompiledSchema>>,
-) -> BoxFuture<Outcome>
+fn outcome<R, T, E, Kind>(running: R, output: Option<Arc<CompiledSchema>>) -> BoxFuture<Outcome>
 where
     R: Future<Output = Result<T, E>> + Send + 'static,
     T: IntoOutput<Kind>,

@@ -10,7 +10,19 @@ use tool_core::ToolType;
 use super::structs::Named;
 
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToolType, JsonSchema)]
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToolType,
+    JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Colour {
     /// As of blood.
@@ -22,7 +34,19 @@ pub(super) enum Colour {
 }
 
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToolType, JsonSchema)]
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToolType,
+    JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Paint {
     #[serde(alias = "crimson")]
