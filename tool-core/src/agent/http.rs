@@ -689,9 +689,9 @@ impl<T: Stream> Stream for InRuntime<T> {
 /// Returns a future that completes after this time, in any thread.
 #[cfg(feature = "tower")]
 pub(super) fn sleep(time: Duration) -> Option<BoxFuture<()>> {
-    let _guard = handle()?.enter();
     use crate::runtime::{Runtime, Tokio};
 
+    let _guard = handle()?.enter();
     Tokio.sleep(time).ok()
 }
 
