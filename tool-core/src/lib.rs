@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // Modules, from the bottom up. A module imports only from those above it.
 //
