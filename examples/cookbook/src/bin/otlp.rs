@@ -5,13 +5,13 @@
 //! cargo add tracing tracing-subscriber tracing-opentelemetry
 //! cargo add opentelemetry opentelemetry_sdk
 //! cargo add opentelemetry-otlp --features http-json
-//! cargo run        # for a collector at OTEL_EXPORTER_OTLP_ENDPOINT, or at http://localhost:4318
+//! cargo run                 # a collector listens at OTEL_EXPORTER_OTLP_ENDPOINT, or at http://localhost:4318
 //! ```
 //!
 //! Each call is a span `execute_tool NAME` with the attributes of OpenTelemetry's conventions for generative AI, and an
-//! event at its end. Spans of the tool are its children.
+//! event at its end. Spans that the tool opens are its children.
 //!
-//! Lost in between: the last spans, if the program ends without `shutdown`. Arguments and results are in no span.
+//! Lost in between: spans that are dropped when the program ends without `shutdown`. Arguments and results are in no span.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig};
