@@ -64,8 +64,9 @@
 //! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
 //! round, so each change is also an [`Increment`]: append those of
 //! [`take_increments`](Run::take_increments) to a [`Journal`] and rebuild the run with
-//! [`Run::replay`]. To survive a crash at any point, save the increments of [`start`](Run::start)
-//! before the calls run, and those of [`finish`](Run::finish) before the next step.
+//! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
+//! save the increments of [`start`](Run::start) before the calls run, and those of [`finish`](Run::finish)
+//! before the next step.
 //!
 //! # After an interruption
 //!
