@@ -431,7 +431,8 @@ impl Run {
         let key = parts.join("/");
         let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
         for decided in &call.decisions {
-            prepared = prepared.decided(decided.hold.clone(), decided.decision.clone());
+            let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
+            prepared = prepared.decided_by(hold, decision, &*decided.by);
         }
         prepared
     }
