@@ -7,6 +7,7 @@ use crate::Result;
 use crate::cargo::is_wanted;
 use crate::figures::{get, load, rounded, save, set};
 use crate::leaf::{Leaf, median};
+use crate::versions;
 
 pub const COUNTS: &[usize] = &[200, 1000];
 const MODES: &[(&str, &[&str])] = &[
@@ -61,6 +62,7 @@ pub fn measure() -> Result<()> {
                 note("incremental", touched(&leaf, contender, functions)?);
             }
             save("compile", &figures)?;
+            versions::record(&format!("compile {count}"), contender)?;
         }
     }
     Ok(())

@@ -42,7 +42,6 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
 #[cfg(feature = "agent")]
 use crate::runtime::Runtime;
-use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::ToolEntry;
 
@@ -814,8 +813,11 @@ impl Registry {
     ///
     /// Use [`Registry::call`] in async code: blocking a thread of the runtime can deadlock, and tools
     /// that need its timers or I/O must run inside it.
+    ///
+    /// On WebAssembly without threads, nothing could end the wait: a tool that waits gets an error
+    /// result.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
-        block_on(self.call(call))
+        call.block_on(|call| self.call(call))
     }
 
     fn from_parts(snapshot: Snapshot, policy: Policy) -> Registry {

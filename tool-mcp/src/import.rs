@@ -3,7 +3,6 @@
 mod backoff;
 mod call;
 mod connection;
-mod content;
 #[cfg(feature = "submodel")]
 pub(crate) mod direct;
 mod elicit;

@@ -7,6 +7,7 @@ pub enum Contender {
     Floor,
     ToolCore,
     Rmcp,
+    TowerMcp,
     Rig,
     ToolsRs,
     LlmTool,
@@ -15,11 +16,12 @@ pub enum Contender {
 }
 
 impl Contender {
-    pub const ALL: [Contender; 8] = [
+    pub const ALL: [Contender; 9] = [
         Contender::Bare,
         Contender::Floor,
         Contender::ToolCore,
         Contender::Rmcp,
+        Contender::TowerMcp,
         Contender::Rig,
         Contender::ToolsRs,
         Contender::LlmTool,
@@ -33,6 +35,7 @@ impl Contender {
             Contender::Floor => "floor",
             Contender::ToolCore => "tool-core",
             Contender::Rmcp => "rmcp",
+            Contender::TowerMcp => "tower-mcp",
             Contender::Rig => "rig",
             Contender::ToolsRs => "tools-rs",
             Contender::LlmTool => "llm-tool",
@@ -47,6 +50,7 @@ impl Contender {
             Contender::Bare | Contender::Floor => &[],
             Contender::ToolCore => &["tool-core"],
             Contender::Rmcp => &["rmcp", "schemars"],
+            Contender::TowerMcp => &["schemars", "tower-mcp"],
             Contender::Rig => &["rig-agent", "rig-core", "schemars"],
             Contender::ToolsRs => &["inventory", "tools-rs", "tools_core", "tools_macros"],
             Contender::LlmTool => &["llm-tool", "schemars"],

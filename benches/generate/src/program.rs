@@ -20,6 +20,13 @@ pub fn program(contender: Contender, functions: &[Function]) -> String {
     println!(\"{}\", serde_json::to_string(&router.list_all()).unwrap());
     std::hint::black_box(router);"
         }
+        Contender::TowerMcp => {
+            "let tools = all();
+    let definitions: Vec<_> = tools.iter().map(tower_mcp::Tool::definition).collect();
+    println!(\"{}\", serde_json::to_string(&definitions).unwrap());
+    let router = tower_mcp::McpRouter::new();
+    std::hint::black_box(tools.into_iter().fold(router, tower_mcp::McpRouter::tool));"
+        }
         Contender::Rig => {
             "let mut set = rig_agent::tool::ToolSet::default();
     add_all(&mut set);

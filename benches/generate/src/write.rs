@@ -11,6 +11,7 @@ pub fn source(contender: Contender, functions: &[Function]) -> String {
         Contender::Floor | Contender::Schemars => by_hand(contender, functions, &mut out),
         Contender::ToolCore => attribute("#[tool_core::tool]", "", plain, functions, &mut out),
         Contender::Rmcp => rmcp(functions, &mut out),
+        Contender::TowerMcp => tower_mcp(functions, &mut out),
         Contender::Rig => {
             attribute("#[rig_core::rig_tool]", "", fallible, functions, &mut out);
             pascal_list(
@@ -314,6 +315,33 @@ fn rmcp(functions: &[Function], out: &mut String) {
         .unwrap();
     }
     out.push_str("}\n");
+}
+
+/// tower-mcp reads no docs of functions, and writes `-` for `_` in names that it is not given.
+fn tower_mcp(functions: &[Function], out: &mut String) {
+    for function in functions {
+        let argument = if function.parameters.is_empty() {
+            "_: tower_mcp::NoParams".to_owned()
+        } else {
+            argument_struct(Contender::TowerMcp, function, out);
+            let pattern = destructured(function);
+            format!("{pattern}: {}Arguments", pascal(&function.name))
+        };
+        writeln!(
+            out,
+            "\n#[tower_mcp::tool_fn(name = {name:?}, description = {doc:?})]
+pub async fn {name}({argument}) -> tower_mcp::Result<tower_mcp::CallToolResult> {{ {} Ok(tower_mcp::CallToolResult::text({RESULT})) }}",
+            body(function),
+            name = function.name,
+            doc = function.doc,
+        )
+        .unwrap();
+    }
+    out.push_str("\npub fn all() -> Vec<tower_mcp::Tool> {\n    vec![\n");
+    for function in functions {
+        writeln!(out, "        {}_tool(),", function.name).unwrap();
+    }
+    out.push_str("    ]\n}\n");
 }
 
 /// tools-rs accepts no docs on parameters, and its functions are async.

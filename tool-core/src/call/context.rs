@@ -17,7 +17,6 @@ use crate::call::head::CallHead;
 use crate::call::origin::Origin;
 use crate::call::{Decided, Decision, Hold, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
-use crate::runtime::block_on::block_on;
 
 pub use cancellation::{CancellationToken, Cancelled};
 pub use progress::Progress;
@@ -267,7 +266,7 @@ impl CallContext {
     /// Calls another tool like [`call`](CallContext::call), and blocks the thread until it ends.
     /// For tools that are not async.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
-        block_on(self.call(call))
+        call.block_on(|call| self.call(call))
     }
 
     pub(crate) fn search_deferred(&self, query: &str, limit: usize) -> String {

@@ -1,0 +1,3 @@
+fn main() {
+    harness::counts::main::<with_tower_mcp::TowerMcp>();
+}

@@ -1,0 +1,3 @@
+fn main() {
+    timing::main::<with_tower_mcp::TowerMcp>();
+}
