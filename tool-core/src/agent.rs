@@ -50,7 +50,7 @@
 
 mod events;
 mod final_answer;
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
 mod http;
 mod model;
 #[cfg(feature = "tower")]
@@ -92,7 +92,7 @@ use crate::runtime::{BoxFuture, NoRuntime};
 use crate::types::ToolType;
 
 pub use self::events::{Event, Events, PartialArguments};
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
 pub use self::http::HttpModel;
 pub use self::model::{
     Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream,
@@ -395,7 +395,7 @@ impl Agent {
     ///
     /// Returns the errors of [`ask`](Agent::ask).
     pub fn ask_blocking(&self, question: &str) -> Result<String, AgentError> {
-        block_on(self.ask(question))
+        block_on(self.ask(question), || Err(AgentError::NoRuntime(NoRuntime)))
     }
 
     /// Runs [`run`](Agent::run) on this thread, for programs without an async runtime.
@@ -404,7 +404,7 @@ impl Agent {
     ///
     /// Returns the errors of [`run`](Agent::run).
     pub fn run_blocking(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
-        block_on(self.run(run))
+        block_on(self.run(run), || Err(AgentError::NoRuntime(NoRuntime)))
     }
 
     /// Sends requests and runs calls until the run is done or waits for a decision.
@@ -795,7 +795,8 @@ pub enum AgentError {
     Journal(JournalError),
     /// The increments in the journal are not those of a run.
     Replay(ReplayError),
-    /// There are no timers for [`Agent::max_duration`].
+    /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
+    /// without threads.
     NoRuntime(NoRuntime),
     /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
     Answer(AnswerError),

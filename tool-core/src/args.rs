@@ -239,6 +239,12 @@ impl Input {
         self.normalised_text()
     }
 
+    /// Returns `true` while the arguments are validated without running the tool.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
     /// Ends a dry run with the arguments as the tool will get them. Otherwise does nothing.
     #[cfg(feature = "dynamic")]
     pub(crate) fn end_dry_run(&self, text: impl FnOnce() -> String) -> Result<(), ArgumentError> {

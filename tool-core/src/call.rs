@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 use self::elicit::Elicitor;
 use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
+use crate::call::error::ToolError;
+use crate::runtime::block_on::block_on;
+use crate::runtime::{HAS_THREADS, NoRuntime};
 
 pub use arguments::Arguments;
 pub(crate) use extra::{AppValue, Extra};
@@ -217,6 +220,19 @@ impl ToolCall {
     #[cfg(feature = "agent")]
     pub(crate) fn take_progress(&mut self) -> Option<ProgressSink> {
         self.extensions.as_mut()?.progress.take()
+    }
+
+    /// Runs the call on this thread.
+    pub(crate) fn block_on<F: Future<Output = ToolResult>>(
+        self,
+        run: impl FnOnce(ToolCall) -> F,
+    ) -> ToolResult {
+        let head = (!HAS_THREADS).then(|| self.head());
+        block_on(run(self), || {
+            let head = head.expect("this platform has no threads");
+            let error = ToolError::unavailable(&head.call.name, NoRuntime.to_string());
+            ToolResult::of_error(head, error)
+        })
     }
 
     pub(crate) fn extensions_mut(&mut self) -> &mut CallExtensions {

@@ -5,12 +5,21 @@ mod check;
 mod cost;
 mod expected;
 mod keys;
+mod mcp_result;
 mod portable;
 mod repair;
+#[cfg(feature = "schemars")]
+mod typed;
 mod unions;
 mod violations;
 
+#[cfg(feature = "schemars")]
+use std::error::Error;
 use std::fmt;
+#[cfg(feature = "schemars")]
+use std::fmt::Display;
+#[cfg(feature = "schemars")]
+use std::future::Future;
 use std::sync::Arc;
 
 use jsonschema::Validator;
@@ -21,6 +30,8 @@ use self::violations::violations;
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Shared};
+#[cfg(feature = "schemars")]
+use crate::output::IntoOutput;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
@@ -179,6 +190,81 @@ impl DynamicTool {
         DynamicToolBuilder::from_mcp(tool)
     }
 
+    /// Creates a tool whose arguments are a type of a crate that knows only
+    /// [schemars](https://docs.rs/schemars/1): it derives `JsonSchema` and `Deserialize`, and needs nothing of this
+    /// crate. [`build_typed`](DynamicToolBuilder::build_typed) does the same after other settings.
+    ///
+    /// The schema becomes what the macros would write: inlined unless it is recursive, closed, and without titles
+    /// and formats of numbers. Calls are validated against it, and then deserialized. What serde still rejects,
+    /// such as a value that `#[serde(try_from)]` does not convert, is a violation too.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Forecast {
+    ///     /// Name of the city.
+    ///     city: String,
+    ///     #[schemars(range(min = 1, max = 14))]
+    ///     days: Option<u8>,
+    /// }
+    ///
+    /// let tool = DynamicTool::typed(
+    ///     "get_forecast",
+    ///     "Weather forecast for a city.",
+    ///     async |input: Forecast, _call| {
+    ///         Ok::<_, String>(format!("{} days of sun in {}", input.days.unwrap_or(3), input.city))
+    ///     },
+    /// )?;
+    /// assert_eq!(
+    ///     tool.spec().parameters_json(),
+    ///     r#"{"type":"object","properties":{"city":{"type":"string","description":"Name of the city."},"days":{"type":"integer","minimum":1,"maximum":14}},"required":["city"],"additionalProperties":false}"#,
+    /// );
+    ///
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
+    /// assert_eq!(registry.call_blocking(call).content(), "3 days of sun in Lisbon");
+    ///
+    /// let call = ToolCall::new("call_2", "get_forecast", r#"{"city":"Lisbon","days":30}"#);
+    /// let result = registry.call_blocking(call);
+    /// let violations = result.error().unwrap().violations();
+    /// assert_eq!(violations[0].to_string(), "days: 30 is above the maximum 14");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Differences from a function
+    ///
+    /// Those of every [`DynamicTool`], and:
+    ///
+    /// - Properties have the order of the type only with the feature `preserve_order` of `schemars`. Otherwise they
+    ///   are sorted.
+    /// - `null` omits an optional value of an `Option`, and no other.
+    /// - The documentation of the type itself is not in the schema: the tool's description is.
+    /// - An empty struct accepts any keys: `schemars` describes it like a map.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type is not an object in JSON, or if its schema is invalid.
+    #[cfg(feature = "schemars")]
+    #[track_caller]
+    pub fn typed<T, F, R, O, E, Kind>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: F,
+    ) -> Result<DynamicTool, DynamicToolError>
+    where
+        T: schemars::JsonSchema + serde::de::DeserializeOwned,
+        F: Fn(T, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, E>> + Send + 'static,
+        O: IntoOutput<Kind>,
+        E: Display + Into<Box<dyn Error + Send + Sync>>,
+    {
+        let builder = DynamicTool::builder(name).description(description);
+        builder.build_typed(run)
+    }
+
     /// Returns the tool's specification.
     pub fn spec(&self) -> &ToolSpec {
         self.entry.spec()
@@ -204,7 +290,11 @@ impl fmt::Debug for DynamicTool {
     }
 }
 
-type Run = Box<dyn Fn(Value, CallContext) -> BoxFuture<Outcome> + Send + Sync>;
+type Run =
+    Box<dyn Fn(Value, CallContext) -> Result<BoxFuture<Outcome>, ArgumentError> + Send + Sync>;
+
+/// Deserializes arguments and drops them.
+type Decode = fn(&Value) -> Result<(), ArgumentError>;
 
 /// The receiver of a dynamic tool's calls.
 struct Body {
@@ -213,6 +303,8 @@ struct Body {
     mapped: Option<Mapped>,
     output: Option<Arc<CompiledSchema>>,
     run: Run,
+    /// For a tool whose arguments are deserialized.
+    decode: Option<Decode>,
 }
 
 /// The keys that models are given.
@@ -275,8 +367,11 @@ fn invoke(input: &Input) -> AsyncStart<'_> {
     let body: &Body = input.receiver();
     let call: &CallContext = input.context()?;
     let arguments = read(input.text(), body, call.tool_name())?;
+    if let Some(decode) = body.decode.filter(|_| input.is_dry_run()) {
+        decode(&arguments)?;
+    }
     input.end_dry_run(|| arguments.to_string())?;
-    Ok((body.run)(arguments, call.clone()))
+    (body.run)(arguments, call.clone())
 }
 
 /// Parses and validates the arguments of a call.

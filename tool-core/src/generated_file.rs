@@ -53,13 +53,21 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     replaced.inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
+/// A number that other running processes don't have. WebAssembly has none, and asking panics.
+fn process_id() -> u32 {
+    if cfg!(target_family = "wasm") {
+        return 0;
+    }
+    std::process::id()
+}
+
 /// Creates a new file next to another.
 fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     loop {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut name = path.file_name().unwrap_or(OsStr::new("")).to_owned();
-        name.push(format!(".{}.{count}.tmp", std::process::id()));
+        name.push(format!(".{}.{count}.tmp", process_id()));
         let temporary = path.with_file_name(name);
         let file = OpenOptions::new()
             .write(true)
@@ -80,7 +88,7 @@ mod tests {
 
     /// Runs a test in an empty folder.
     fn in_folder(name: &str, test: impl FnOnce(&Path)) {
-        let folder = format!("tool-core-generated-{name}-{}", std::process::id());
+        let folder = format!("tool-core-generated-{name}-{}", process_id());
         let folder = env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
         test(&folder);

@@ -18,6 +18,22 @@
 
 extern crate self as tool_core;
 
+#[cfg(all(feature = "http", target_family = "wasm"))]
+compile_error!(
+    "the feature `http` of tool-core needs threads and sockets, which WebAssembly lacks; \
+     implement `agent::Model` with the feature `agent` and the requests of the host"
+);
+#[cfg(all(
+    feature = "tokio",
+    not(feature = "http"),
+    target_family = "wasm",
+    target_os = "unknown"
+))]
+compile_error!(
+    "the feature `tokio` of tool-core needs a clock, which this target lacks; \
+     pass your own `Runtime` to `RegistryBuilder::runtime` for timeouts"
+);
+
 #[cfg(feature = "agent")]
 pub mod agent;
 #[cfg(feature = "docs")]

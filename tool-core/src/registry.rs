@@ -18,6 +18,7 @@ mod search;
 mod service;
 mod snapshot;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -41,7 +42,6 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::BoxFuture;
 #[cfg(feature = "agent")]
 use crate::runtime::Runtime;
-use crate::runtime::block_on::block_on;
 use crate::telemetry;
 use crate::tool::ToolEntry;
 
@@ -157,6 +157,34 @@ impl Registry {
     /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
         self.0.current.load().get(name).cloned()
+    }
+
+    /// Returns the registry that runs a call, so that a tool can add others to it. A registry that owns itself
+    /// is never dropped: don't keep it in the tool.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// /// Adds the tools for games.
+    /// #[tool]
+    /// fn play(call: &CallContext) -> Result<(), tool_core::RegistryError> {
+    ///     Registry::of(call).add(tools![roll_die])
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![play]).build()?;
+    /// registry.call_blocking(ToolCall::new("call_1", "play", ""));
+    /// assert!(registry.get("roll_die").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn of(call: &CallContext) -> Registry {
+        let registry = call.registry().downcast::<Registry>();
+        *registry.expect("only registries run calls")
     }
 
     /// Returns the number of tools.
@@ -785,8 +813,11 @@ impl Registry {
     ///
     /// Use [`Registry::call`] in async code: blocking a thread of the runtime can deadlock, and tools
     /// that need its timers or I/O must run inside it.
+    ///
+    /// On WebAssembly without threads, nothing could end the wait: a tool that waits gets an error
+    /// result.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
-        block_on(self.call(call))
+        call.block_on(|call| self.call(call))
     }
 
     fn from_parts(snapshot: Snapshot, policy: Policy) -> Registry {
@@ -807,6 +838,10 @@ impl Host for Inner {
 
     fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult> {
         Box::pin(Registry(self).call(call))
+    }
+
+    fn registry(self: Arc<Self>) -> Box<dyn Any> {
+        Box::new(Registry(self))
     }
 
     fn search_deferred(&self, query: &str, limit: usize) -> String {

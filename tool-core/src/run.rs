@@ -81,6 +81,7 @@
 //! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
 //! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
 
+mod file_journal;
 mod increment;
 mod journal;
 mod pending;
@@ -94,6 +95,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use self::file_journal::FileJournal;
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
@@ -431,7 +433,8 @@ impl Run {
         let key = parts.join("/");
         let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
         for decided in &call.decisions {
-            prepared = prepared.decided(decided.hold.clone(), decided.decision.clone());
+            let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
+            prepared = prepared.decided_by(hold, decision, &*decided.by);
         }
         prepared
     }

@@ -7,6 +7,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+/// `false` on WebAssembly without threads: nothing can wake a thread that waits.
+pub(crate) const HAS_THREADS: bool =
+    cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
+
+/// `false` where reading the clock panics.
+pub(crate) const HAS_CLOCK: bool = cfg!(not(all(target_family = "wasm", target_os = "unknown")));
+
 /// A boxed future, as the methods of [`Runtime`] return it.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -67,16 +74,20 @@ pub trait Runtime: Send + Sync + 'static {
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime>;
 }
 
-/// The error of a call that needs a runtime but was made outside of it.
+/// The error of a call that needs a runtime but was made outside of it. On WebAssembly also that of a
+/// blocking tool, and of a call that would block the only thread forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRuntime;
 
 impl fmt::Display for NoRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
+        f.write_str(if HAS_THREADS {
             "a blocking tool or a tool with a timeout was called outside of the async runtime; \
-             make the call inside the runtime, with timers enabled",
-        )
+             make the call inside the runtime, with timers enabled"
+        } else {
+            "this platform has no threads: blocking tools can't run, and calls that wait or have a \
+             timeout need an async runtime; make the call in async code, with a runtime that has timers"
+        })
     }
 }
 
@@ -96,6 +107,9 @@ impl Runtime for Tokio {
     }
 
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
+        if !HAS_THREADS {
+            return Err(NoRuntime);
+        }
         let handle = tokio::runtime::Handle::try_current().map_err(|_| NoRuntime)?;
         let job = handle.spawn_blocking(job);
         // An error means that the job did not run, because the runtime is shutting down.

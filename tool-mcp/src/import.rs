@@ -3,7 +3,8 @@
 mod backoff;
 mod call;
 mod connection;
-mod content;
+#[cfg(feature = "submodel")]
+pub(crate) mod direct;
 mod elicit;
 #[cfg(feature = "client-http")]
 mod http;

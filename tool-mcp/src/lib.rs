@@ -3,6 +3,7 @@
 //! - [`Server`] serves the tools of a registry over standard input and output and over streamable HTTP, to
 //!   clients of protocol version 2026-07-28 (stateless) and of the versions before it (`initialize`).
 //! - [`Import`] adds the tools of another server to a registry.
+//! - [`submodel`] gives a model tools that ask helper models, which are child processes.
 //!
 //! # Layers
 //!
@@ -11,6 +12,7 @@
 //! | `server` | [`Server`]: lists, calls, progress, cancellation, questions to the user, tasks |
 //! | `server::http` | streamable HTTP: the listener, its limits, the router |
 //! | `import` | [`Import`]: connections to other servers, their tools, restarts |
+//! | `submodel` | [`Submodels`](submodel::Submodels): helper models, over both of the above |
 //!
 //! Messages, sessions and transports are those of [`rmcp`]. Its types appear only where an application
 //! joins a handler of its own ([`Server::with_handler`]).
@@ -27,6 +29,8 @@ pub mod import;
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod sorted_json;
+#[cfg(feature = "submodel")]
+pub mod submodel;
 
 #[cfg(feature = "client")]
 pub use import::{

@@ -383,7 +383,7 @@ struct Client {
 
 /// The error of a server that can't go on.
 #[derive(Debug)]
-pub struct ServeError(String);
+pub struct ServeError(pub(crate) String);
 
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,6 +12,7 @@ pub mod sample;
 pub mod schemas;
 pub mod subject;
 pub mod table;
+pub mod typed;
 pub mod value;
 pub mod written;
 

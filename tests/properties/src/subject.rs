@@ -10,6 +10,8 @@ use tool_core::{
     ToolResult,
 };
 
+use crate::typed::SchemarsType;
+
 thread_local! {
     /// Number of runs of tools on this thread.
     static RUNS: Cell<usize> = const { Cell::new(0) };
@@ -56,6 +58,8 @@ pub struct Row {
     pub tool: ToolEntry,
     /// The round trip, for a type that serializes.
     pub round_trip: Option<RoundTrip>,
+    /// The type's `JsonSchema`, if it has one.
+    pub typed: Option<SchemarsType>,
 }
 
 /// A row with everything needed to check calls of its tool.

@@ -75,11 +75,18 @@ macro_rules! table {
                     name: stringify!($name),
                     tool: tool_core::ToolEntry::of::<$name>(),
                     round_trip: Some($crate::table::round_trip::<$ty>),
+                    typed: {
+                        #[allow(unused_imports)]
+                        use $crate::typed::Untyped as _;
+                        let has_keys = stringify!($($($param)*)?) != "";
+                        (!has_keys).then(|| $crate::typed::Typed::<$ty>::TYPE).flatten()
+                    },
                 },)*
                 $($crate::subject::Row {
                     name: stringify!($read),
                     tool: tool_core::ToolEntry::of::<$read>(),
                     round_trip: None,
+                    typed: None,
                 },)*
             ]
         }
@@ -140,7 +147,7 @@ fn without_duplicates<T: DeserializeOwned + PartialEq>(items: &mut Vec<Value>) {
 }
 
 /// Returns a value with integers for floats without a fraction, which integer types reject.
-fn whole(value: &Value) -> Value {
+pub fn whole(value: &Value) -> Value {
     match value {
         #[allow(clippy::cast_possible_truncation)]
         Value::Number(number) => match number.as_f64() {

@@ -166,9 +166,9 @@ impl Retry {
         if let Some(runtime) = &self.runtime {
             return runtime.sleep(wait).ok();
         }
-        #[cfg(feature = "http")]
+        #[cfg(all(feature = "http", not(target_family = "wasm")))]
         return super::http::sleep(wait);
-        #[cfg(all(feature = "tokio", not(feature = "http")))]
+        #[cfg(all(feature = "tokio", any(not(feature = "http"), target_family = "wasm")))]
         return crate::runtime::Tokio.sleep(wait).ok();
         #[cfg(not(feature = "tokio"))]
         None

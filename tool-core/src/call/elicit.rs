@@ -320,7 +320,7 @@ impl Elicitor for NestedElicitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::block_on::block_on;
+    use futures_util::FutureExt;
 
     struct Answers(Result<Elicited, ElicitError>);
 
@@ -334,7 +334,8 @@ mod tests {
         question: Elicit<T>,
         answer: Result<Elicited, ElicitError>,
     ) -> Result<Elicited<T>, ElicitError> {
-        block_on(question.ask(Some(Arc::new(Answers(answer))), "key".into()))
+        let asked = question.ask(Some(Arc::new(Answers(answer))), "key".into());
+        asked.now_or_never().expect("the answer is there")
     }
 
     #[test]
@@ -363,7 +364,8 @@ mod tests {
             ask(Elicit::confirm("Yes?"), answer("{}")),
             Ok(Elicited::Accepted(()))
         );
-        let nobody = block_on(Elicit::confirm("Yes?").ask(None, "key".into()));
+        let nobody = Elicit::confirm("Yes?").ask(None, "key".into());
+        let nobody = nobody.now_or_never().expect("nobody is asked");
         assert_eq!(
             nobody.unwrap_err().to_string(),
             "the user can't be asked: the call has nobody to ask"

@@ -101,25 +101,26 @@ pub(crate) enum AnswerOutput {
     },
 }
 
-/// The decisions on the holds of one call.
+/// The decisions on the holds of one call, and who made them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Decided(Vec<(Hold, Decision)>);
+pub(crate) struct Decided(Vec<(Hold, Decision, String)>);
 
 impl Decided {
-    pub(crate) fn push(&mut self, hold: Hold, decision: Decision) {
-        self.0.push((hold, decision));
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let decisions = self.0.iter();
+        decisions.map(|(hold, decision, by)| (hold, decision, &**by))
     }
 
     /// Returns the last decision that does not just allow the call.
     pub(crate) fn other_than_allow(&self) -> Option<&Decision> {
-        let mut decisions = self.0.iter().rev().map(|(_, decision)| decision);
+        let mut decisions = self.0.iter().rev().map(|(_, decision, _)| decision);
         decisions.find(|decision| **decision != Decision::Allow)
     }
 
     /// Returns `true` if a hold was decided on in favour of a call with these arguments. `changed` are
     /// the arguments of a [`Decision::Change`], as the tool gets them.
     pub(crate) fn allows(&self, number: u32, arguments: &str, changed: Option<&str>) -> bool {
-        self.0.iter().any(|(hold, decision)| match decision {
+        self.0.iter().any(|(hold, decision, _)| match decision {
             Decision::Allow => hold.number == number && hold.arguments == arguments,
             // Whoever changes the arguments has decided on the earlier holds too.
             Decision::Change(_) => number <= hold.number && changed == Some(arguments),
@@ -162,8 +163,21 @@ impl ToolCall {
     /// assert_eq!(result.content(), "note 7 is deleted");
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    pub fn decided(mut self, hold: Hold, decision: Decision) -> ToolCall {
-        self.extensions_mut().decided.push(hold, decision);
+    pub fn decided(self, hold: Hold, decision: Decision) -> ToolCall {
+        self.decided_by(hold, decision, "")
+    }
+
+    /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
+    /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. `run::Run` attaches the name that
+    /// its `decide` was given.
+    pub fn decided_by(
+        mut self,
+        hold: Hold,
+        decision: Decision,
+        by: impl Into<String>,
+    ) -> ToolCall {
+        let decided = &mut self.extensions_mut().decided.0;
+        decided.push((hold, decision, by.into()));
         self
     }
 

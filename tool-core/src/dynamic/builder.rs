@@ -13,12 +13,15 @@ use super::check::{self, SchemaInput, Subject};
 use super::keys::{self, Keys};
 use super::portable::portable;
 use super::repair::{Repair, Repairs};
-use super::{Body, CompiledSchema, DynamicTool, Mapped, Run, check_output, invoke};
+#[cfg(feature = "schemars")]
+use super::typed;
+use super::{Body, CompiledSchema, Decode, DynamicTool, Mapped, Run, check_output, invoke};
 use crate::args::ArgumentError;
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
 use crate::ordered_json::Json;
 use crate::output::{IntoOutput, Outcome};
+use crate::runtime::BoxFuture;
 use crate::schema::messages::shorten;
 use crate::spec::{
     Annotations, Details, DynamicParts, Freeform, Grammar, Location, OutputValues, Programmatic,
@@ -46,6 +49,8 @@ pub struct DynamicToolBuilder {
     is_untrusted: bool,
     timeout: Option<Duration>,
     parameters: SchemaInput,
+    /// The schema that calls are validated against, if it is not that of `parameters`.
+    accepted: Option<String>,
     output: Option<SchemaInput>,
     freeform: Option<Freeform>,
     programmatic: Option<Programmatic>,
@@ -66,6 +71,7 @@ impl DynamicToolBuilder {
             is_untrusted: false,
             timeout: None,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
+            accepted: None,
             output: None,
             freeform: None,
             programmatic: None,
@@ -220,6 +226,7 @@ impl DynamicToolBuilder {
     pub fn parameters(mut self, schema: impl Into<Value>) -> Self {
         self.parameters = SchemaInput::Value(schema.into());
         self.freeform = None;
+        self.accepted = None;
         self
     }
 
@@ -245,6 +252,7 @@ impl DynamicToolBuilder {
     pub fn parameters_json(mut self, schema: impl Into<String>) -> Self {
         self.parameters = SchemaInput::Text(schema.into());
         self.freeform = None;
+        self.accepted = None;
         self
     }
 
@@ -319,6 +327,32 @@ impl DynamicToolBuilder {
         self
     }
 
+    /// Sets the JSON Schema of the result to that of a type, as serde serializes it. The tool may return any value
+    /// that matches it.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Serialize;
+    /// use tool_core::DynamicTool;
+    ///
+    /// #[derive(Serialize, JsonSchema)]
+    /// struct Count {
+    ///     words: u32,
+    /// }
+    ///
+    /// let tool = DynamicTool::builder("count")
+    ///     .description("Counts.")
+    ///     .output_type::<Count>()
+    ///     .build(async |_, _| Ok::<_, String>(Count { words: 2 }))?;
+    /// let schema = r#"{"type":"object","properties":{"words":{"type":"integer","minimum":0}},"required":["words"],"additionalProperties":false}"#;
+    /// assert_eq!(tool.spec().output_json(), Some(schema));
+    /// # Ok::<(), tool_core::DynamicToolError>(())
+    /// ```
+    #[cfg(feature = "schemars")]
+    pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
+        self.output_json(typed::output::<T>())
+    }
+
     /// Builds the tool. The closure receives the valid arguments and the context of the call. The
     /// model receives its result like that of a function; see [`IntoOutput`].
     ///
@@ -336,24 +370,66 @@ impl DynamicToolBuilder {
         T: IntoOutput<Kind>,
         E: Display + Into<Box<dyn Error + Send + Sync>>,
     {
-        let place = panic::Location::caller();
-        let location = Location {
-            file: place.file(),
-            line: place.line(),
-            module: "",
-        };
-        self.finish(location, |output| {
-            let run = Arc::new(run);
+        self.finish(caller(), None, |output| {
+            Box::new(move |arguments, call| Ok(outcome(run(arguments, call), output.clone())))
+        })
+    }
+
+    /// Builds a tool whose arguments are deserialized as `T`. The parameters are those that `T` describes, and
+    /// replace all others. Without a [description](DynamicToolBuilder::description), the tool has the
+    /// documentation of `T`. See [`DynamicTool::typed`].
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    ///
+    /// /// Deletes a file.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Delete {
+    ///     path: String,
+    /// }
+    ///
+    /// let tool = DynamicTool::builder("delete")
+    ///     .destructive(true)
+    ///     .tags(["admin"])
+    ///     .build_typed(async |delete: Delete, _| Ok::<_, String>(format!("{} is gone", delete.path)))?;
+    /// assert_eq!(tool.spec().description, "Deletes a file.");
+    ///
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// let call = ToolCall::new("call_1", "delete", r#"{"path":"a.txt"}"#);
+    /// assert_eq!(registry.call_blocking(call).content(), "a.txt is gone");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error as [`build`](DynamicToolBuilder::build) does: if `T` is not an object in JSON, among
+    /// others.
+    #[cfg(feature = "schemars")]
+    #[track_caller]
+    pub fn build_typed<T, F, R, O, E, Kind>(
+        mut self,
+        run: F,
+    ) -> Result<DynamicTool, DynamicToolError>
+    where
+        T: schemars::JsonSchema + serde::de::DeserializeOwned,
+        F: Fn(T, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, E>> + Send + 'static,
+        O: IntoOutput<Kind>,
+        E: Display + Into<Box<dyn Error + Send + Sync>>,
+    {
+        let schema = typed::parameters::<T>();
+        if self.description.is_empty() {
+            self.description = schema.description;
+        }
+        let mut tool = self.parameters_json(schema.shown);
+        tool.accepted = Some(schema.accepted);
+        let decode = |arguments: &Value| typed::decode::<T>(arguments).map(drop);
+        tool.finish(caller(), Some(decode), |output| {
             Box::new(move |arguments, call| {
-                let running = run(arguments, call);
-                let output = output.clone();
-                Box::pin(async move {
-                    let outcome = Outcome::result(running.await);
-                    match output {
-                        Some(output) => check_output(outcome, &output),
-                        None => outcome,
-                    }
-                })
+                let input = typed::decode(&arguments)?;
+                Ok(outcome(run(input, call), output.clone()))
             })
         })
     }
@@ -362,6 +438,7 @@ impl DynamicToolBuilder {
     fn finish(
         mut self,
         location: Location,
+        decode: Option<Decode>,
         run: impl FnOnce(Option<Arc<CompiledSchema>>) -> Run,
     ) -> Result<DynamicTool, DynamicToolError> {
         let mut problems = Vec::new();
@@ -429,6 +506,7 @@ impl DynamicToolBuilder {
             parameters: parts.parameters,
             mapped: parts.mapped,
             run: run(output.clone()),
+            decode,
             output,
         };
         let entry = ToolEntry::from_live(LiveTool {
@@ -456,9 +534,14 @@ impl DynamicToolBuilder {
         let parameters = check::schema(parameters, Subject::Parameters, problems);
         let output = self.output.take();
         let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
-        let (parameters, text) = parameters?;
+        let (mut parameters, text) = parameters?;
         let json = Json::parse(&text).ok()?;
-        let rewritten = !check::is_portable(&parameters.schema);
+        let mut rewritten = !check::is_portable(&parameters.schema);
+        if let Some(accepted) = self.accepted.take() {
+            rewritten = true;
+            let accepted = SchemaInput::Text(accepted);
+            (parameters, _) = check::schema(accepted, Subject::Parameters, problems)?;
+        }
         let written = rewritten.then(|| portable(&json, &mut Repairs::default()).to_string());
         Some(Parts {
             parameters,
@@ -548,6 +631,33 @@ impl DynamicToolBuilder {
             }),
         })
     }
+}
+
+/// Returns the place that defines a tool.
+#[track_caller]
+fn caller() -> Location {
+    let place = panic::Location::caller();
+    Location {
+        file: place.file(),
+        line: place.line(),
+        module: "",
+    }
+}
+
+/// Runs a closure's future, and validates its result.
+fn outcome<R, T, E, Kind>(running: R, output: Option<Arc<CompiledSchema>>) -> BoxFuture<Outcome>
+where
+    R: Future<Output = Result<T, E>> + Send + 'static,
+    T: IntoOutput<Kind>,
+    E: Display + Into<Box<dyn Error + Send + Sync>>,
+{
+    Box::pin(async move {
+        let outcome = Outcome::result(running.await);
+        match output {
+            Some(output) => check_output(outcome, &output),
+            None => outcome,
+        }
+    })
 }
 
 /// What the schemas of a tool become.

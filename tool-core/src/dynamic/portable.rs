@@ -44,8 +44,15 @@ const FORMATS: [&str; 19] = [
     "regex",
 ];
 
+/// Returns `true` for a format that `schemars` gives numbers, which is not one of JSON Schema.
+fn is_number_format(format: &str) -> bool {
+    let bits = format.trim_start_matches('u').strip_prefix("int");
+    bits.is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()))
+        || matches!(format, "float" | "double")
+}
+
 /// Constraints of one type that are copied.
-const CONSTRAINTS: [(&str, &str); 12] = [
+pub(super) const CONSTRAINTS: [(&str, &str); 12] = [
     ("minimum", "number"),
     ("maximum", "number"),
     ("exclusiveMinimum", "number"),
@@ -73,19 +80,7 @@ pub(super) fn portable(schema: &Json, repairs: &mut Repairs) -> Json {
 
 /// Returns the schema, and `false` if a limit was reached.
 fn read(schema: &Json, keeps_references: bool, repairs: &mut Repairs) -> (Json, bool) {
-    let mut reader = Reader {
-        root: schema,
-        keeps_references,
-        repairs,
-        left: if keeps_references {
-            MAX_NODES
-        } else {
-            MAX_INLINED
-        },
-        open: Vec::new(),
-        names: HashMap::new(),
-        definitions: Vec::new(),
-    };
+    let mut reader = Reader::new(schema, keeps_references, repairs);
     let root = reader.root();
     let is_complete = reader.left > 0;
     let mut written = write(&root);
@@ -99,33 +94,69 @@ fn read(schema: &Json, keeps_references: bool, repairs: &mut Repairs) -> (Json, 
     (written, is_complete)
 }
 
+/// A schema that was read without losing a constraint.
+#[cfg(feature = "schemars")]
+pub(super) struct Document {
+    pub(super) root: Node,
+    pub(super) definitions: Vec<(String, Node)>,
+}
+
+/// Reads a schema without losing a constraint, unless it is too large.
+#[cfg(feature = "schemars")]
+pub(super) fn exact(schema: &Json) -> Document {
+    let mut document = None;
+    for keeps_references in [false, true] {
+        let mut repairs = Repairs::default();
+        let mut reader = Reader::new(schema, keeps_references, &mut repairs);
+        reader.is_exact = true;
+        reader.names.insert(schema, "#".into());
+        reader.open.push((schema, false));
+        let root = reader.node(schema, "", 0);
+        let is_complete = reader.left > 0;
+        document = Some(Document {
+            root,
+            definitions: reader.definitions,
+        });
+        if is_complete {
+            break;
+        }
+    }
+    document.expect("the loop runs")
+}
+
 /// A schema in the few parts that can be written.
 #[derive(Clone, Debug, Default)]
-struct Node {
+pub(super) struct Node {
     /// Set if no value is valid.
-    never: bool,
+    pub(super) never: bool,
+    /// Set if parts that were merged exclude each other.
+    pub(super) is_contradictory: bool,
     /// `None` for any type.
-    types: Option<Vec<String>>,
+    pub(super) types: Option<Vec<String>>,
     title: String,
-    description: String,
+    pub(super) description: String,
     /// What no keyword expresses.
-    sentences: Vec<String>,
-    values: Option<Vec<Json>>,
+    pub(super) sentences: Vec<String>,
+    pub(super) values: Option<Vec<Json>>,
     /// Constraints of numbers, strings and arrays, and the default.
-    keywords: Vec<(String, Json)>,
-    properties: Vec<(String, Node)>,
-    required: Vec<String>,
-    others: Others,
-    prefix: Vec<Node>,
-    items: Option<Box<Node>>,
-    any_of: Vec<Node>,
+    pub(super) keywords: Vec<(String, Json)>,
+    pub(super) properties: Vec<(String, Node)>,
+    pub(super) required: Vec<String>,
+    /// The values of keys that match a pattern; empty unless read exactly.
+    pub(super) patterns: Vec<(String, Node)>,
+    pub(super) others: Others,
+    pub(super) prefix: Vec<Node>,
+    pub(super) items: Option<Box<Node>>,
+    pub(super) any_of: Vec<Node>,
     /// The pointer of a definition.
-    reference: Option<String>,
+    pub(super) reference: Option<String>,
+    /// Keywords as they were written; empty unless read exactly.
+    pub(super) rest: Vec<(String, Json)>,
 }
 
 /// The values of keys that are not listed.
 #[derive(Clone, Debug, Default)]
-enum Others {
+pub(super) enum Others {
     #[default]
     Unsaid,
     Open,
@@ -137,6 +168,8 @@ struct Reader<'s, 'r> {
     root: &'s Json,
     /// Set to inline small definitions only.
     keeps_references: bool,
+    /// Set to lose no constraint.
+    is_exact: bool,
     repairs: &'r mut Repairs,
     /// The schemas that may still be written.
     left: usize,
@@ -147,7 +180,24 @@ struct Reader<'s, 'r> {
     definitions: Vec<(String, Node)>,
 }
 
-impl<'s> Reader<'s, '_> {
+impl<'s, 'r> Reader<'s, 'r> {
+    fn new(root: &'s Json, keeps_references: bool, repairs: &'r mut Repairs) -> Reader<'s, 'r> {
+        Reader {
+            root,
+            keeps_references,
+            is_exact: false,
+            repairs,
+            left: if keeps_references {
+                MAX_NODES
+            } else {
+                MAX_INLINED
+            },
+            open: Vec::new(),
+            names: HashMap::new(),
+            definitions: Vec::new(),
+        }
+    }
+
     /// Reads the schema of the arguments: an object, without a union.
     fn root(&mut self) -> Node {
         let schema = self.root;
@@ -210,6 +260,9 @@ impl<'s> Reader<'s, '_> {
                 ("enum", Json::Array(values)) => node.values = Some(values.clone()),
                 ("const", value) => node.values = Some(vec![value.clone()]),
                 ("default", value) => node.keywords.push(("default".into(), value.clone())),
+                ("examples", value) if self.is_exact => {
+                    node.keywords.push(("examples".into(), value.clone()));
+                }
                 ("example", value) => node.say_short("For example: ", value, "."),
                 ("examples", Json::Array(values)) => {
                     if let [first, ..] = &values[..] {
@@ -227,7 +280,14 @@ impl<'s> Reader<'s, '_> {
                     let name = if is_exclusive { exclusive } else { keyword };
                     node.keywords.push((name.into(), value.clone()));
                 }
-                ("format", Json::String(format)) if !FORMATS.contains(&&**format) => {
+                // The address of either version, for `schemars`.
+                ("format", Json::String(format)) if self.is_exact && format == "ip" => {
+                    unions.push(["ipv4", "ipv6"].map(Node::of_format).into());
+                }
+                ("format", Json::String(format))
+                    if !FORMATS.contains(&&**format)
+                        && !(self.is_exact && is_number_format(format)) =>
+                {
                     node.sentences.push(format!("Format: {format}."));
                 }
                 ("minProperties" | "maxProperties", Json::Number(_)) => {
@@ -294,6 +354,12 @@ impl<'s> Reader<'s, '_> {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Json::String(reference)) => {
                     in_place.push(self.target(reference, &at, depth + 1));
                 }
+                ("patternProperties", Json::Object(patterns)) if self.is_exact => {
+                    for (pattern, schema) in patterns {
+                        let inner = self.node(schema, &pointer_below(&at, pattern), depth + 1);
+                        node.patterns.push((pattern.clone(), inner));
+                    }
+                }
                 (
                     "patternProperties" | "propertyNames" | "dependentRequired"
                     | "dependentSchemas" | "dependencies" | "not" | "if" | "then" | "else"
@@ -313,7 +379,11 @@ impl<'s> Reader<'s, '_> {
                 node.others = Others::Open;
             }
         }
-        if !rest.is_empty() {
+        if self.is_exact {
+            // The places of references are not kept.
+            rest.retain(|(_, value)| !value.to_string().contains("\"$ref\""));
+            node.rest = rest;
+        } else if !rest.is_empty() {
             let json = Json::Object(rest).to_string();
             let text = format!("Must also match the JSON Schema {json}.");
             if json.len() <= MAX_REST {
@@ -330,7 +400,10 @@ impl<'s> Reader<'s, '_> {
         // A reference can't have anything next to it.
         let is_alone = in_place.len() == 1 && unions.is_empty() && node.is_open();
         for other in in_place {
-            let other = if is_alone { other } else { self.inlined(other) };
+            let mut other = if is_alone { other } else { self.inlined(other) };
+            if self.is_exact && !node.description.is_empty() {
+                other.description.clear();
+            }
             node = merged(node, other);
         }
         for union in unions {
@@ -340,6 +413,8 @@ impl<'s> Reader<'s, '_> {
             }
             if node.any_of.is_empty() {
                 node.any_of = union;
+            } else if self.is_exact {
+                node.any_of = self.product(&node.any_of, &union);
             }
         }
         self.infer_type(&mut node, place);
@@ -461,6 +536,22 @@ impl<'s> Reader<'s, '_> {
         name
     }
 
+    /// Returns a union of what members of both unions accept.
+    fn product(&mut self, one: &[Node], two: &[Node]) -> Vec<Node> {
+        let size = one.iter().chain(two).map(Node::size).sum::<usize>();
+        self.left = self.left.saturating_sub(size * one.len().max(two.len()));
+        if self.left == 0 {
+            return one.to_vec();
+        }
+        let pairs = one
+            .iter()
+            .flat_map(|first| two.iter().map(move |second| (first, second)));
+        let pairs = pairs.map(|(first, second)| {
+            merged(self.inlined(first.clone()), self.inlined(second.clone()))
+        });
+        pairs.collect()
+    }
+
     /// Moves what is next to a union into its members.
     fn distributed(&mut self, mut node: Node, place: &str) -> Node {
         if node.any_of.is_empty() {
@@ -471,7 +562,7 @@ impl<'s> Reader<'s, '_> {
             node.any_of = union;
             return node;
         }
-        if union.iter().all(Node::is_thin) {
+        if !self.is_exact && union.iter().all(Node::is_thin) {
             node.say_required(&union);
             return node;
         }
@@ -509,6 +600,35 @@ fn schema_items(members: &[(String, Json)]) -> Option<&Json> {
 }
 
 impl Node {
+    fn of_format(format: &str) -> Node {
+        Node {
+            keywords: vec![("format".into(), Json::from(format))],
+            ..Node::default()
+        }
+    }
+
+    /// Returns the value of a constraint or of the default.
+    pub(super) fn keyword(&self, name: &str) -> Option<&Json> {
+        let found = self.keywords.iter().find(|(keyword, _)| keyword == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// Returns the description, followed by sentences.
+    pub(super) fn text(&self, sentences: &[String]) -> String {
+        let first = match &*self.description {
+            "" => &*self.title,
+            description => description,
+        };
+        let mut text = first.trim().to_owned();
+        for sentence in sentences {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(sentence);
+        }
+        text
+    }
+
     fn say_short(&mut self, start: &str, value: &Json, end: &str) {
         let json = value.to_string();
         if json.len() <= MAX_REST {
@@ -517,7 +637,7 @@ impl Node {
     }
 
     /// Returns `true` if a schema has annotations only.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.never
             && self.types.is_none()
             && self.values.is_none()
@@ -527,6 +647,8 @@ impl Node {
                 .all(|(keyword, _)| keyword == "default")
             && self.properties.is_empty()
             && self.required.is_empty()
+            && self.patterns.is_empty()
+            && self.rest.is_empty()
             && matches!(self.others, Others::Unsaid)
             && self.prefix.is_empty()
             && self.items.is_none()
@@ -578,8 +700,9 @@ impl Node {
 }
 
 /// Returns a schema for what both accept, or more.
-fn merged(mut node: Node, other: Node) -> Node {
+pub(super) fn merged(mut node: Node, other: Node) -> Node {
     node.never |= other.never;
+    node.is_contradictory |= other.is_contradictory;
     node.types = match (node.types, other.types) {
         (Some(one), Some(two)) => {
             let has = |name: &String| {
@@ -589,6 +712,7 @@ fn merged(mut node: Node, other: Node) -> Node {
             if both.is_empty() && one.iter().any(|name| name == "number") {
                 both = two.into_iter().filter(|name| name == "integer").collect();
             }
+            node.is_contradictory |= both.is_empty();
             Some(if both.is_empty() { one } else { both })
         }
         (one, two) => one.or(two),
@@ -613,6 +737,7 @@ fn merged(mut node: Node, other: Node) -> Node {
                 .filter(|value| two.contains(value))
                 .cloned()
                 .collect();
+            node.is_contradictory |= both.is_empty();
             Some(if both.is_empty() { one } else { both })
         }
         (one, two) => one.or(two),
@@ -633,6 +758,8 @@ fn merged(mut node: Node, other: Node) -> Node {
             node.required.push(key);
         }
     }
+    node.patterns.extend(other.patterns);
+    node.rest.extend(other.rest);
     node.others = match (node.others, other.others) {
         (Others::Closed, _) | (_, Others::Closed) => Others::Closed,
         (Others::Unsaid, others) => others,
@@ -783,35 +910,20 @@ fn write(node: &Node) -> Json {
             }
         }
     }
-    let first = match &*node.description {
-        "" => &*node.title,
-        description => description,
-    };
-    let mut description = first.trim().to_owned();
-    for sentence in &sentences {
-        if !description.is_empty() {
-            description.push('\n');
-        }
-        description.push_str(sentence);
-    }
+    let description = node.text(&sentences);
     if !description.is_empty() {
         out.push(("description".into(), Json::String(description)));
     }
-    let default = node
-        .keywords
-        .iter()
-        .find(|(keyword, _)| keyword == "default");
-    out.extend(default.cloned());
+    if let Some(default) = node.keyword("default") {
+        out.push(("default".into(), default.clone()));
+    }
     Json::Object(out)
 }
 
 /// Writes a reference, which must stand alone.
 fn write_reference(node: &Node, reference: &str, out: &mut Vec<(String, Json)>) {
     let member = ("$ref".to_owned(), Json::from(reference));
-    let has_default = node
-        .keywords
-        .iter()
-        .any(|(keyword, _)| keyword == "default");
+    let has_default = node.keyword("default").is_some();
     let has_text =
         !node.description.is_empty() || !node.title.is_empty() || !node.sentences.is_empty();
     if has_text || has_default || node.never {
@@ -921,10 +1033,7 @@ fn write_array(node: &Node, out: &mut Vec<(String, Json)>) {
         _ => Json::Object(vec![("anyOf".into(), Json::Array(distinct))]),
     };
     let is_closed = node.items.as_ref().is_some_and(|items| items.never);
-    let has_maximum = node
-        .keywords
-        .iter()
-        .any(|(keyword, _)| keyword == "maxItems");
+    let has_maximum = node.keyword("maxItems").is_some();
     let count = prefix.len();
     out.push(("prefixItems".into(), Json::Array(prefix)));
     out.push(("items".into(), items));

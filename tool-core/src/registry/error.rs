@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::provider::rules::BrokenRule;
+use crate::runtime::HAS_CLOCK;
 use crate::spec::Location;
 
 /// Why a registry could not be built or changed: several tools have the same name, a tool needs
@@ -93,8 +94,12 @@ const PROBLEMS: [(ProblemKind, &str, &str); 4] = [
     (
         ProblemKind::Runtime,
         "these tools need timers or threads, but there is no async runtime",
-        "enable the feature `tokio` of tool-core, or set another runtime with \
-         `Registry::builder().runtime(…)`",
+        if HAS_CLOCK {
+            "enable the feature `tokio` of tool-core, or set another runtime with \
+             `Registry::builder().runtime(…)`"
+        } else {
+            "set a runtime of this platform with `Registry::builder().runtime(…)`"
+        },
     ),
     (
         ProblemKind::Reserved,

@@ -4,6 +4,12 @@
 //! The linker concatenates the sections of all crates, and marks start and end. This module reads
 //! what is between. The attributes are those of the crate `linkme`; its macro would add a function
 //! and two closures for each tool, which take a tenth of its `cargo check`.
+//!
+//! The linker of WebAssembly concatenates only functions that run at start-up. There, the section
+//! holds a function for each tool, which adds the tool to a list.
+
+#[cfg(target_family = "wasm")]
+use std::sync::{Mutex, PoisonError};
 
 use crate::tool::{StaticTool, Tool, ToolEntry};
 
@@ -11,7 +17,12 @@ use crate::tool::{StaticTool, Tool, ToolEntry};
 
 /// Expands to the section of the static entries. Only linkers of ELF define the symbols of its start
 /// and its end by themselves; that of illumos only for names that start with `set_`.
-#[cfg(not(any(target_vendor = "apple", target_os = "windows", target_os = "uefi")))]
+#[cfg(not(any(
+    target_family = "wasm",
+    target_vendor = "apple",
+    target_os = "windows",
+    target_os = "uefi"
+)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool_core_link_section {
@@ -41,7 +52,19 @@ macro_rules! __tool_core_link_section {
     };
 }
 
+/// Expands to the section of the functions that run at start-up. rustc turns every other section of
+/// a static into a custom section, which a program can't read.
+#[cfg(target_family = "wasm")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tool_core_link_section {
+    () => {
+        ".init_array"
+    };
+}
+
 #[cfg(not(any(
+    target_family = "wasm",
     target_vendor = "apple",
     target_os = "android",
     target_os = "freebsd",
@@ -67,13 +90,27 @@ pub use __tool_core_link_section as link_section;
 /// the module again: 5.5 ms for each tool instead of 2.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
+#[cfg_attr(target_family = "wasm", expect(dead_code))] // Only the linker reads it.
 pub struct LinkedTool(Inner);
 
-#[cfg(debug_assertions)]
+#[cfg(all(debug_assertions, not(target_family = "wasm")))]
 type Inner = fn() -> &'static StaticTool;
-#[cfg(not(debug_assertions))]
+#[cfg(all(not(debug_assertions), not(target_family = "wasm")))]
 type Inner = &'static StaticTool;
+#[cfg(target_family = "wasm")]
+type Inner = extern "C" fn();
 
+#[cfg(target_family = "wasm")]
+impl LinkedTool {
+    pub(crate) const fn of<T: Tool>() -> LinkedTool {
+        extern "C" fn start<T: Tool>() {
+            add(T::ENTRY);
+        }
+        LinkedTool(start::<T>)
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
 impl LinkedTool {
     #[cfg(debug_assertions)]
     pub(crate) const fn of<T: Tool>() -> LinkedTool {
@@ -99,7 +136,48 @@ impl LinkedTool {
     }
 }
 
+/// The tools that were added at start-up.
+#[cfg(target_family = "wasm")]
+static STARTED: Mutex<Started> = Mutex::new(Started {
+    tools: Vec::new(),
+    is_complete: false,
+});
+
+#[cfg(target_family = "wasm")]
+struct Started {
+    tools: Vec<&'static StaticTool>,
+    is_complete: bool,
+}
+
+/// Adds a tool at start-up.
+///
+/// In a module without `main` that does not export `_initialize`, the linker runs these functions
+/// before each call of an export. The second time, the first tool comes again, and the list is
+/// complete.
+#[cfg(target_family = "wasm")]
+fn add(tool: &'static StaticTool) {
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if started.is_complete {
+        return;
+    }
+    let first = started.tools.first();
+    if first.is_some_and(|first| std::ptr::eq(*first, tool)) {
+        started.is_complete = true;
+    } else {
+        started.tools.push(tool);
+    }
+}
+
 /// Returns every `#[tool]` that is linked into the program.
+#[cfg(target_family = "wasm")]
+pub(crate) fn tools() -> impl Iterator<Item = ToolEntry> {
+    let started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let tools = started.tools.clone();
+    tools.into_iter().map(ToolEntry::from_static)
+}
+
+/// Returns every `#[tool]` that is linked into the program.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn tools() -> impl Iterator<Item = ToolEntry> {
     section()
         .iter()
@@ -107,7 +185,7 @@ pub(crate) fn tools() -> impl Iterator<Item = ToolEntry> {
 }
 
 /// Returns the content of the section.
-#[cfg(not(any(target_os = "windows", target_os = "uefi")))]
+#[cfg(not(any(target_family = "wasm", target_os = "windows", target_os = "uefi")))]
 #[allow(unsafe_code)]
 fn section() -> &'static [LinkedTool] {
     unsafe extern "Rust" {
@@ -157,6 +235,7 @@ fn section() -> &'static [LinkedTool] {
     unsafe { core::slice::from_raw_parts(start.cast(), length) }
 }
 
+#[cfg(not(target_family = "wasm"))]
 #[test]
 fn the_section_is_that_of_this_version() {
     let version = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;

@@ -14,7 +14,7 @@ use super::hooks::{Gate, HookCall};
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::permit::Permit;
 use super::policy::Policy;
-use super::{Inner, Snapshot};
+use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken};
@@ -345,7 +345,7 @@ async fn run_with_hooks(
     let mut hook_call = has_hooks.then(|| HookCall {
         tool: tool.clone(),
         call: call.clone(),
-        registry: policy.context.clone(),
+        registry: Registry(Arc::clone(inner)),
     });
     let with_examples = tool.has_examples().then(|| tool.clone());
     let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);
@@ -430,7 +430,7 @@ async fn run_gated(
     let mut is_changed = false;
     if let Some(extensions) = &mut call.extensions {
         parent.clone_from(&extensions.parent);
-        decided = std::mem::take(&mut extensions.decided);
+        decided.clone_from(&extensions.decided);
         match decided.other_than_allow() {
             Some(Decision::Deny(reason)) => return fail(CallFailure::Denied(reason.clone())),
             Some(Decision::Answer(answer)) => {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use super::HAS_THREADS;
+
 struct Unpark {
     thread: Thread,
     /// Set for this future only. A tool may run another call on the same thread, which parks it too
@@ -25,7 +27,9 @@ impl Wake for Unpark {
     }
 }
 
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+/// Runs a future on the current thread. Without threads, drops a future that waits for something
+/// else, since nothing could wake it, and returns the other value.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>, or: impl FnOnce() -> T) -> T {
     let mut future = pin!(future);
     let unpark = Arc::new(Unpark {
         thread: thread::current(),
@@ -38,6 +42,9 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
             return value;
         }
         while !unpark.is_woken.swap(false, Ordering::Acquire) {
+            if !HAS_THREADS {
+                return or();
+            }
             thread::park();
         }
     }
@@ -67,14 +74,24 @@ mod tests {
     fn a_nested_call_does_not_consume_the_wake_of_the_outer_one() {
         let mut polls = 0;
         // If the wake is lost, this never returns.
-        block_on(poll_fn(|context| {
+        let outer = poll_fn(|context| {
             polls += 1;
             if polls == 1 {
-                block_on(wake(context.waker()));
+                block_on(wake(context.waker()), || unreachable!());
                 return Poll::Pending;
             }
             Poll::Ready(())
-        }));
+        });
+        block_on(outer, || unreachable!());
         assert_eq!(polls, 2);
+    }
+
+    #[cfg(target_family = "wasm")]
+    #[test]
+    fn a_future_that_nothing_can_wake_is_dropped() {
+        assert!(!block_on(
+            async { poll_fn(|_| Poll::Pending).await },
+            || false
+        ));
     }
 }

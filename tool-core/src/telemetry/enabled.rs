@@ -17,6 +17,7 @@ use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::provider::dialect::{Rendered, ToolRequest};
+use crate::runtime::HAS_CLOCK;
 use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
@@ -35,7 +36,8 @@ struct ActiveSpan {
 
 /// The data of the event that is known when the call starts.
 struct EventData {
-    start: Instant,
+    /// `None` without a clock.
+    start: Option<Instant>,
     name: String,
     call_id: String,
     arguments_bytes: usize,
@@ -135,7 +137,7 @@ impl ActiveSpan {
             // A finer question would be about an event that does not follow.
             let may_log_arguments = LevelFilter::current() >= LevelFilter::DEBUG;
             EventData {
-                start: Instant::now(),
+                start: HAS_CLOCK.then(Instant::now),
                 name: name(call).into_owned(),
                 call_id: line(&call.id).into_owned(),
                 arguments_bytes: call.arguments.bytes(),
@@ -263,7 +265,7 @@ macro_rules! event {
                 gen_ai.operation.name = "execute_tool",
                 gen_ai.tool.name = $data.name,
                 gen_ai.tool.call.id = $data.call_id,
-                gen_ai.execute_tool.duration = $data.start.elapsed().as_secs_f64(),
+                gen_ai.execute_tool.duration = $data.start.map(|start| start.elapsed().as_secs_f64()),
                 arguments.bytes = $data.arguments_bytes,
                 $($fields)*
             },

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-    InputResponses, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputResponses,
+    ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
 use tool_core::{AnyOutput, CallContext, Transient};
 
 use super::connection::{Live, Waiting, chain};
-use super::content;
 use super::elicit::{self, Elicitation};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
@@ -54,7 +53,7 @@ pub(super) async fn call(
 }
 
 /// Ends a task together with the future that waits for it.
-pub(super) struct AbortOnDrop<T>(pub(super) tokio::task::JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) tokio::task::JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
@@ -116,10 +115,10 @@ async fn complete(
         }
         let result = result.map_err(|error| failure(target, &error))?;
         let required = match result {
-            ServerResult::CallToolResult(result) => return output(target, result),
+            ServerResult::CallToolResult(result) => return output(target, json!(result)),
             // Results without content.
             ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
-                return output(target, CallToolResult::default());
+                return output(target, json!({}));
             }
             ServerResult::InputRequiredResult(required) => Required {
                 requests: required.input_requests.into_iter().flatten().collect(),
@@ -128,7 +127,8 @@ async fn complete(
             },
             ServerResult::CustomResult(result) => match Required::read(result.0) {
                 Ok(required) => required,
-                Err(result) => return output(target, read_leniently(result)?),
+                // Parts that `rmcp` can't read are replaced by notes.
+                Err(result) => return output(target, result),
             },
             _ => return Err(text(secrets, "the server answered with another result").into()),
         };
@@ -213,27 +213,9 @@ async fn answer(
     Ok(responses)
 }
 
-fn output(target: &Target, result: CallToolResult) -> Result<AnyOutput, CallError> {
-    content::output(result, target.has_output_schema)
+fn output(target: &Target, result: Value) -> Result<AnyOutput, CallError> {
+    AnyOutput::from_mcp(result, target.has_output_schema)
         .map_err(|error| text(&target.shared.secrets, &error).into())
-}
-
-/// Reads a result with parts that `rmcp` can't read, which are left out.
-fn read_leniently(mut result: Value) -> Result<CallToolResult, CallError> {
-    let unreadable = || CallError::from("the server answered with something that is not a result");
-    let content = result.get_mut("content").map(Value::take);
-    let Some(Value::Array(parts)) = content else {
-        return Err(unreadable());
-    };
-    let readable = |part: Value| {
-        let kind = part["type"].as_str().unwrap_or_default();
-        let note = format!("[{} left out: it can't be read]", shorten(kind, 100));
-        serde_json::from_value(part).unwrap_or_else(|_| rmcp::model::ContentBlock::text(note))
-    };
-    let mut read = CallToolResult::success(parts.into_iter().map(readable).collect());
-    read.is_error = result["isError"].as_bool();
-    read.structured_content = result.get("structuredContent").cloned();
-    Ok(read)
 }
 
 /// Redacts and truncates a text of a server.

@@ -68,9 +68,7 @@ pub(super) async fn send(
             biased;
             event = events.recv() => match event {
                 Some(Event::Progress(progress)) => {
-                    if let Some(call) = &carried.call {
-                        call.report(&progress);
-                    }
+                    carried.report(progress);
                     deadline = (Instant::now() + limit).min(last);
                 }
                 Some(Event::TooLarge) => {
@@ -84,8 +82,8 @@ pub(super) async fn send(
                 guard.is_cancelled_on_drop = false;
                 // All progress came before the result.
                 while let Ok(event) = events.try_recv() {
-                    if let (Event::Progress(progress), Some(call)) = (event, &carried.call) {
-                        call.report(&progress);
+                    if let Event::Progress(progress) = event {
+                        carried.report(progress);
                     }
                 }
                 let result = result.unwrap_or(Err(ServiceError::TransportClosed));

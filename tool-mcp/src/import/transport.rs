@@ -18,11 +18,16 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, mpsc};
 use tool_core::{CallContext, Progress};
 
+use super::secrets::shorten;
+
 /// Requests of a server that are not answered yet. Further ones are dropped.
 const MAX_PEER_REQUESTS: usize = 64;
 
 /// Progress reports that wait for their call. Further ones are dropped.
 const MAX_EVENTS: usize = 256;
+
+/// The longest message of a progress report. A longer one is truncated.
+const MAX_PROGRESS: usize = 4096;
 
 /// The requests of a connection that wait for their results.
 #[derive(Default)]
@@ -44,10 +49,16 @@ struct Requests {
 pub(super) struct Request {
     /// The call that makes the request, if there is one.
     pub(super) call: Option<CallContext>,
+    /// Gets the progress in place of the call.
+    #[cfg(feature = "submodel")]
+    pub(super) on_progress: Option<ProgressListener>,
     events: mpsc::Sender<Event>,
     /// The questions to the user that keep the request waiting.
     pub(super) questions: AtomicUsize,
 }
+
+#[cfg(feature = "submodel")]
+pub(super) type ProgressListener = Box<dyn Fn(Progress) + Send + Sync>;
 
 /// What happens before a result arrives.
 pub(super) enum Event {
@@ -58,13 +69,41 @@ pub(super) enum Event {
 
 impl Request {
     pub(super) fn new(call: Option<CallContext>) -> (Arc<Request>, mpsc::Receiver<Event>) {
+        let (request, events) = Request::unshared(call);
+        (Arc::new(request), events)
+    }
+
+    /// Creates a request that is not a call, whose progress goes to a closure.
+    #[cfg(feature = "submodel")]
+    pub(super) fn with_progress(
+        listener: ProgressListener,
+    ) -> (Arc<Request>, mpsc::Receiver<Event>) {
+        let (mut request, events) = Request::unshared(None);
+        request.on_progress = Some(listener);
+        (Arc::new(request), events)
+    }
+
+    fn unshared(call: Option<CallContext>) -> (Request, mpsc::Receiver<Event>) {
         let (events, receiver) = mpsc::channel(MAX_EVENTS);
         let request = Request {
             call,
+            #[cfg(feature = "submodel")]
+            on_progress: None,
             events,
             questions: AtomicUsize::new(0),
         };
-        (Arc::new(request), receiver)
+        (request, receiver)
+    }
+
+    /// Passes progress on.
+    pub(super) fn report(&self, progress: Progress) {
+        #[cfg(feature = "submodel")]
+        if let Some(listener) = &self.on_progress {
+            return listener(progress);
+        }
+        if let Some(call) = &self.call {
+            call.report(&progress);
+        }
     }
 
     pub(super) fn is_asking(&self) -> bool {
@@ -143,7 +182,9 @@ impl InFlight {
                     if let Some(request) = request {
                         let mut report = Progress::new(progress.progress);
                         report.total = progress.total;
-                        report.message.clone_from(&progress.message);
+                        let message = progress.message.as_deref();
+                        report.message =
+                            message.map(|text| shorten(text, MAX_PROGRESS).into_owned());
                         let _ = request.events.try_send(Event::Progress(report));
                     }
                     false

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
@@ -12,62 +13,95 @@ use super::Promise;
 use super::enums::{Colour, External, Internal, Paint, UntaggedNumbers};
 use super::structs::Named;
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Fields {
     #[param(range = 1..=14)]
+    #[schemars(range(min = 1, max = 14))]
     days: u8,
     #[param(range = -0.5..0.5)]
+    #[schemars(extend("minimum" = -0.5, "exclusiveMaximum" = 0.5))]
     offset: Option<f64>,
     #[param(length = 1..=3, unique)]
+    #[schemars(length(min = 1, max = 3), extend("uniqueItems" = true))]
     tags: Vec<String>,
     #[param(pattern = "^[A-Z]{2}-[0-9]{3}$")]
+    #[schemars(regex(pattern = "^[A-Z]{2}-[0-9]{3}$"))]
     #[serde(default)]
     code: Option<String>,
     #[serde(default)]
     #[param(multiple_of = 5, example = 10)]
+    #[schemars(extend("multipleOf" = 5), example = 10)]
     step: i32,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Tuple(
-    #[param(range = 1..=5)] u8,
-    #[param(length = 2..=2)] Option<String>,
+    #[param(range = 1..=5)]
+    #[schemars(range(min = 1, max = 5))]
+    u8,
+    #[param(length = 2..=2)]
+    #[schemars(length(equal = 2))]
+    Option<String>,
 );
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
-struct Percent(#[param(range = 0..=100)] u8);
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
+struct Percent(
+    #[param(range = 0..=100)]
+    #[schemars(range(max = 100))]
+    u8,
+);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
-struct MaybePercent(#[param(range = 0..=100)] Option<u8>);
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
+struct MaybePercent(
+    #[param(range = 0..=100)]
+    #[schemars(range(max = 100))]
+    Option<u8>,
+);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(transparent)]
 struct Tag {
     #[param(length = 1..=3)]
+    #[schemars(length(min = 1, max = 3))]
     text: String,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Shape {
     Circle {
         #[param(range = 0.0..)]
+        #[schemars(range(min = 0))]
         radius: f64,
     },
     Polygon {
         #[param(length = 3..)]
+        #[schemars(length(min = 3))]
         corners: Vec<(i8, i8)>,
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum Held {
-    Low(#[param(range = ..=9)] u8),
-    Some(#[param(range = 1..=9)] Option<u8>),
-    Pair(#[param(multiple_of = 2)] u8, bool),
+    Low(
+        #[param(range = ..=9)]
+        #[schemars(range(max = 9))]
+        u8,
+    ),
+    Some(
+        #[param(range = 1..=9)]
+        #[schemars(range(min = 1, max = 9))]
+        Option<u8>,
+    ),
+    Pair(
+        #[param(multiple_of = 2)]
+        #[schemars(extend("multipleOf" = 2))]
+        u8,
+        bool,
+    ),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatConstrained {
     #[serde(flatten)]
     fields: Fields,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::rc::Rc;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
@@ -15,7 +16,7 @@ use super::structs::Named;
 type Maybe<T> = Option<T>;
 
 /// Text that is borrowed if it has no escapes.
-#[derive(Debug, PartialEq, Deserialize, Serialize, ToolType)]
+#[derive(Debug, PartialEq, Deserialize, Serialize, ToolType, JsonSchema)]
 struct Lent<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
@@ -9,7 +10,18 @@ use tool_core::ToolType;
 use super::structs::Named;
 
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToolType,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToolType,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Colour {
@@ -22,7 +34,18 @@ pub(super) enum Colour {
 }
 
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToolType,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToolType,
+    JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Paint {
@@ -31,12 +54,12 @@ pub(super) enum Paint {
     Blue,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum Single {
     Only,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum External {
     Unit,
@@ -56,12 +79,12 @@ pub(super) enum External {
     EmptyTuple(),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum ExternalOne {
     Circle { radius: f64 },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Internal {
     Point,
@@ -76,14 +99,14 @@ pub(super) enum Internal {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind")]
 pub(super) enum InternalSmall {
     A { value: u8 },
     B { value: String },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum InternalDenying {
     First {
@@ -96,7 +119,7 @@ enum InternalDenying {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "t", content = "c")]
 enum Adjacent {
     Unit,
@@ -109,14 +132,14 @@ enum Adjacent {
     Map(BTreeMap<String, bool>),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", content = "content", deny_unknown_fields)]
 enum AdjacentDenying {
     Number(i64),
     Text { text: String },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum Untagged {
     Flag(bool),
@@ -127,7 +150,7 @@ enum Untagged {
     Null,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum UntaggedObjects {
     List(Vec<UntaggedNumbers>),
@@ -136,7 +159,7 @@ enum UntaggedObjects {
     Colour(Colour),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum UntaggedNumbers {
     Byte(u8),
@@ -144,7 +167,7 @@ pub(super) enum UntaggedNumbers {
     Float(f64),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum PartlyUntagged {
     Known,
     Sized(u8),
@@ -156,7 +179,7 @@ enum PartlyUntagged {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind")]
 enum InternalPartlyUntagged {
     A {
@@ -166,7 +189,7 @@ enum InternalPartlyUntagged {
     Text(String),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum OtherPlain {
     Known,
@@ -175,7 +198,7 @@ enum OtherPlain {
     Unknown,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum OtherInternal {
     Circle {
@@ -185,7 +208,7 @@ enum OtherInternal {
     Unknown,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", content = "c", rename_all = "lowercase")]
 enum OtherAdjacent {
     Circle(u8),
@@ -193,7 +216,7 @@ enum OtherAdjacent {
     Unknown,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum OtherMixed {
     Known,
@@ -202,7 +225,7 @@ enum OtherMixed {
     Unknown,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum AliasedVariants {
     #[serde(alias = "crimson")]
@@ -212,7 +235,7 @@ enum AliasedVariants {
     Circle(u8),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum AliasedTags {
     #[serde(alias = "disc")]
@@ -222,7 +245,7 @@ enum AliasedTags {
     Point,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum Skipped {
     Kept,
     #[serde(skip)]
@@ -231,20 +254,20 @@ enum Skipped {
     Sized(#[serde(skip)] u8, bool),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum Generic<T> {
     None,
     Some(T),
     Many { all: Vec<T> },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatInVariant {
     own: u8,
     choice: InternalFlat,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "type")]
 enum InternalFlat {
     A {
@@ -261,7 +284,7 @@ enum InternalFlat {
 // Every tagging with variants whose fields are skipped. serde takes a variant with one field that is
 // skipped for a unit variant.
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum SkippedExternal {
     One(#[serde(skip)] u8),
     Two(#[serde(skip)] u8, #[serde(skip)] bool),
@@ -274,7 +297,7 @@ enum SkippedExternal {
     Unit,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "t")]
 enum SkippedInternal {
     One(#[serde(skip)] u8),
@@ -286,7 +309,7 @@ enum SkippedInternal {
     Unit,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "t", content = "c")]
 enum SkippedAdjacent {
     One(#[serde(skip)] u8),
@@ -300,7 +323,7 @@ enum SkippedAdjacent {
     Unit,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum SkippedUntagged {
     One(#[serde(skip)] u8),
@@ -313,33 +336,33 @@ enum SkippedUntagged {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum SkippedOnly {
     Only(#[serde(skip)] u8),
 }
 
 // Untagged enums in which serde reads the variants apart, although they look alike.
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct OnlyOptional {
     note: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum FieldsOrArray {
     Fields { d: u8 },
     Array([u8; 2]),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum StructOrArrays {
     Struct(Named),
@@ -347,21 +370,21 @@ enum StructOrArrays {
     Numbers(u8, u8, u8),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum ArraysThenStruct {
     Pair(String, u8),
     Struct(Named),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 enum ShorterFirst {
     Short { name: String },
     Long { name: String, size: u8 },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum WrappersThenStruct {
     External(ExternalOne),

@@ -4,20 +4,21 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::ToolType;
 
 use super::structs::Named;
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Paint {
     Red,
     Green,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 enum External {
     Unit,
     /// Two units.
@@ -31,7 +32,7 @@ enum External {
     Skipped(#[serde(skip)] u8),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "type")]
 enum Internal {
     /// Nothing else.
@@ -43,7 +44,7 @@ enum Internal {
     Named(Named),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "tag", content = "content")]
 enum Adjacent {
     Unit,
@@ -53,7 +54,7 @@ enum Adjacent {
     Skipped(#[serde(skip)] u8),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum Untagged {
     Named(Named),
@@ -72,7 +73,7 @@ enum Untagged {
     Null,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "other", rename_all = "lowercase")]
 enum Other {
     Circle {
@@ -83,7 +84,7 @@ enum Other {
 }
 
 /// One type that is flattened beside a property.
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Flat<T> {
     /// The first.
     own: u8,
@@ -93,7 +94,7 @@ struct Flat<T> {
 
 macro_rules! flat {
     ($($name:ident($inner:ty);)*) => {$(
-        #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+        #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
         struct $name {
             #[serde(flatten)]
             flat: $inner,
@@ -119,7 +120,7 @@ flat! {
     FlatEnumMap(BTreeMap<Paint, u8>);
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatInternal2 {
     #[serde(flatten)]
     internal: Internal,
@@ -127,25 +128,25 @@ struct FlatInternal2 {
     colour: Option<Paint>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct AllOptional {
     first: Option<u8>,
     second: Option<bool>,
 }
 
 /// An `Option` that serde reads as `None` if a value is rejected.
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatOptionParsed {
     #[serde(flatten)]
     host: Option<Host>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Host {
     address: Ipv4Addr,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatSeveral {
     #[serde(flatten)]
     named: Named,
@@ -158,13 +159,13 @@ struct FlatSeveral {
     adjacent: Other,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct AllRequired {
     a: u8,
     b: u8,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatEnumThenMap {
     #[serde(flatten)]
     colour: Paint,
@@ -172,7 +173,7 @@ struct FlatEnumThenMap {
     rest: BTreeMap<String, u8>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FlatDenying {
     own: u8,
@@ -183,7 +184,7 @@ struct FlatDenying {
 }
 
 /// An internally tagged enum whose variants hold enums of all forms.
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "holds")]
 enum Holds {
     External(External),
@@ -204,7 +205,7 @@ enum Holds {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum UntaggedObjects {
     Both { x: u8, y: u8 },
@@ -212,7 +213,7 @@ enum UntaggedObjects {
     Paint(Paint),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "level")]
 enum HoldsHolds {
     Deeper(Holds),
@@ -221,14 +222,14 @@ enum HoldsHolds {
 
 // Types that contain themselves below a flattened one.
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Node {
     name: String,
     #[serde(flatten)]
     kind: NodeKind,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "kind")]
 enum NodeKind {
     Leaf,
@@ -238,14 +239,14 @@ enum NodeKind {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Filter {
     #[serde(flatten)]
     condition: Condition,
     note: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "op")]
 enum Condition {
     Is { value: u8 },

@@ -2,29 +2,30 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_core::ToolType;
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Tree {
     name: String,
     children: Vec<Tree>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Chain {
     value: u8,
     next: Option<Box<Chain>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Folder {
     /// What it holds.
     #[serde(default)]
     entries: BTreeMap<String, Folder>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Expression {
     Number(i32),
@@ -36,7 +37,7 @@ enum Expression {
     },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(tag = "op")]
 enum Query {
     All,
@@ -44,7 +45,7 @@ enum Query {
     Any { queries: Vec<Query> },
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(untagged)]
 enum Json {
     Null,
@@ -54,35 +55,35 @@ enum Json {
     Object(BTreeMap<String, Json>),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct List(Vec<List>);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Generic<T> {
     value: T,
     more: Vec<Generic<T>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Person {
     name: String,
     employer: Option<Box<Company>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Company {
     title: String,
     #[param(recursive)]
     staff: Vec<Person>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Holder {
     tree: Option<Tree>,
     chains: (Chain, Chain),
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Wrapper(Tree);
 
 super::table! {

@@ -4,57 +4,58 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use tool_core::ToolType;
 
 use super::enums::{Colour, Internal};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) count: u8,
     pub(super) note: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Empty {}
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Unit;
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Newtype(u8);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct NewtypeOption(Option<u8>);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct NewtypeStruct(Named);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Tuple(u8, Option<bool>, String);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct TupleEmpty();
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct TupleSkipped(u8, #[serde(skip)] u16, bool);
 
 // serde reads and writes the field of a newtype even if it is skipped.
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct NewtypeSkipped(#[serde(skip)] u8);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct TupleSkippedToOne(#[serde(skip)] u16, bool);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(transparent)]
 struct Transparent {
     inner: Option<Vec<u8>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(transparent)]
 struct TransparentMarked<T> {
     inner: i16,
@@ -62,7 +63,7 @@ struct TransparentMarked<T> {
     marker: PhantomData<T>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct HoldsNewtypes {
     first: NewtypeOption,
     second: Transparent,
@@ -70,7 +71,7 @@ struct HoldsNewtypes {
     fourth: Box<Option<u8>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Renamed {
     first_name: String,
@@ -81,27 +82,27 @@ struct Renamed {
     final_one: Option<i8>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
 struct Denying {
     first_name: String,
     second_name: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Aliased {
     #[serde(alias = "also", alias = "likewise")]
     name: String,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct AliasInFlat {
     #[serde(flatten)]
     aliased: Aliased,
     more: u8,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FieldDefaults {
     #[serde(default)]
     list: Vec<u8>,
@@ -122,7 +123,7 @@ fn some() -> Option<u8> {
     Some(7)
 }
 
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(default)]
 struct AllDefault {
     size: u8,
@@ -130,7 +131,7 @@ struct AllDefault {
     colour: Option<Colour>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Skipping {
     kept: u8,
     #[serde(skip)]
@@ -139,14 +140,14 @@ struct Skipping {
     sometimes: Option<u8>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Flat {
     own: u8,
     #[serde(flatten)]
     named: Named,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatDeep {
     #[serde(flatten)]
     flat: Flat,
@@ -154,14 +155,14 @@ struct FlatDeep {
     renamed: Renamed,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatMap {
     own: Option<u8>,
     #[serde(flatten)]
     others: BTreeMap<String, bool>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatBoth {
     #[serde(flatten)]
     named: Box<Named>,
@@ -169,28 +170,28 @@ struct FlatBoth {
     others: BTreeMap<String, Value>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatDefaults {
     #[serde(flatten)]
     defaults: AllDefault,
     list: Vec<Option<u8>>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct FlatRich {
     #[serde(flatten)]
     rich: Rich,
     wide: f32,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Rich {
     pair: (i8, char),
     tagged: Internal,
     bytes: [u8; 2],
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(try_from = "u16", into = "u16")]
 struct Through(u16);
 
@@ -206,7 +207,7 @@ impl From<Through> for u16 {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 #[serde(from = "Option<Named>", into = "Option<Named>")]
 struct FromOption(Named);
 
@@ -222,7 +223,7 @@ impl From<FromOption> for Option<Named> {
     }
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct HoldsThrough {
     through: Through,
     optional: FromOption,
@@ -277,34 +278,37 @@ mod optional {
     }
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct With {
     #[serde(with = "version")]
+    #[schemars(with = "String")]
     #[param(as = String)]
     version: Version,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct WithOptional {
     #[serde(with = "optional")]
+    #[schemars(with = "Option<u8>")]
     #[param(as = Option<u8>)]
     number: Option<u8>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct WithPattern {
     #[serde(with = "version")]
+    #[schemars(with = "String", regex(pattern = "^[0-9]\\.[0-9]$"))]
     #[param(as = String, pattern = "^[0-9]\\.[0-9]$")]
     version: Version,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Pair<L, R = L> {
     left: L,
     right: Option<R>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Sized<const N: usize> {
     items: Vec<u8>,
 }
