@@ -438,6 +438,7 @@ fn call_nested(name: &str, digit: i64, form: &str) -> ToolResult {
     ))
 }
 
+#[cfg_attr(panic = "abort", ignore = "a tool or a test panics")]
 #[test]
 fn the_error_of_a_call_that_a_tool_passed_on_stays_as_it_is() {
     for form in ["typed", "text"] {

@@ -204,6 +204,7 @@ fn go_on(call: &CallContext, #[param(context)] ended: &mpsc::SyncSender<()>) {
     ended.send(()).unwrap();
 }
 
+#[cfg_attr(target_family = "wasm", ignore = "it starts a thread")]
 #[tokio::test]
 async fn progress_after_the_result_is_dropped() {
     let (sender, ended) = mpsc::sync_channel::<()>(1);

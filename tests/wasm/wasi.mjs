@@ -10,7 +10,7 @@ const wasi = new WASI({
   args: [path, ...args],
   env: process.env,
   preopens: { "/": "/", ".": process.cwd() },
-  returnOnExit: true,
+  returnOnExit: false,
 });
 const module = await WebAssembly.compile(await readFile(path));
 const instance = await WebAssembly.instantiate(module, wasi.getImportObject());

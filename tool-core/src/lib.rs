@@ -75,7 +75,7 @@ pub mod __private;
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
 pub use call::elicit;
 pub use call::error::{ToolError, ToolErrorKind, Transient};
-pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
+pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult, TraceContext};
 pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};

@@ -8,10 +8,8 @@ use std::pin::Pin;
 use std::time::Duration;
 
 /// `false` on WebAssembly without threads: nothing can wake a thread that waits.
-pub(crate) const HAS_THREADS: bool = cfg!(any(
-    not(target_family = "wasm"),
-    target_feature = "atomics"
-));
+pub(crate) const HAS_THREADS: bool =
+    cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
 /// `false` where reading the clock panics.
 pub(crate) const HAS_CLOCK: bool = cfg!(not(all(target_family = "wasm", target_os = "unknown")));

@@ -168,10 +168,7 @@ impl Retry {
         }
         #[cfg(all(feature = "http", not(target_family = "wasm")))]
         return super::http::sleep(wait);
-        #[cfg(all(
-            feature = "tokio",
-            any(not(feature = "http"), target_family = "wasm")
-        ))]
+        #[cfg(all(feature = "tokio", any(not(feature = "http"), target_family = "wasm")))]
         return crate::runtime::Tokio.sleep(wait).ok();
         #[cfg(not(feature = "tokio"))]
         None

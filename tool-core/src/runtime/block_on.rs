@@ -89,6 +89,9 @@ mod tests {
     #[cfg(target_family = "wasm")]
     #[test]
     fn a_future_that_nothing_can_wake_is_dropped() {
-        assert!(!block_on(async { poll_fn(|_| Poll::Pending).await }, || false));
+        assert!(!block_on(
+            async { poll_fn(|_| Poll::Pending).await },
+            || false
+        ));
     }
 }
