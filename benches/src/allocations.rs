@@ -5,6 +5,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cargo::{callable, is_wanted, output, program};
 use crate::figures::{load, save, set};
+use crate::versions;
 
 pub fn measure() -> Result<()> {
     let mut figures = load("allocations")?;
@@ -26,6 +27,7 @@ pub fn measure() -> Result<()> {
             );
         }
         save("allocations", &figures)?;
+        versions::record("allocations", contender)?;
     }
     Ok(())
 }

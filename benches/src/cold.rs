@@ -9,44 +9,60 @@ use crate::cargo::{is_wanted, output};
 use crate::compile::compiled;
 use crate::figures::{load, rounded, save, set};
 use crate::leaf::{Leaf, needed, seconds_of_children, workspace_dependency};
+use crate::versions;
 
 pub fn measure() -> Result<()> {
     let mut figures = load("cold")?;
     let contenders = compiled().filter(|&contender| contender != Contender::Bare);
     for contender in contenders.filter(|&contender| is_wanted(contender)) {
         let name = contender.name();
-        let mut dependencies = String::new();
-        for name in needed(contender) {
-            dependencies += &with_default_features(&workspace_dependency(name)?);
-        }
-        let leaf = Leaf::with(&format!("{name}-cold"), "", &dependencies)?.apart();
-        leaf.write("lib", "")?;
-        output(leaf.cargo().args(["fetch", "--quiet"]))?;
-
-        let tree = ["tree", "--edges", "normal,build", "--prefix", "none"];
-        let tree = output(leaf.cargo().args(tree))?;
-        let mut crates: Vec<_> = tree
-            .lines()
-            .filter_map(|line| line.split_once(" v"))
-            .map(|(name, rest)| (name, rest.split(' ').next()))
-            .filter(|(name, _)| *name != "leaf")
-            .collect();
-        crates.sort_unstable();
-        crates.dedup();
+        let leaf = leaf(contender)?;
+        let crates = crates(&leaf)?;
 
         let _ = std::fs::remove_dir_all(leaf.target());
         let before = seconds_of_children();
-        let built = output(leaf.cargo().args(["build", "--quiet"]));
+        // As from a registry: only crates with a path are built incrementally, which takes longer.
+        let mut build = leaf.cargo();
+        build.env("CARGO_INCREMENTAL", "0");
+        let built = output(build.args(["build", "--quiet"]));
         let seconds = seconds_of_children() - before;
         std::fs::remove_dir_all(leaf.target())?;
         built?;
 
-        eprintln!("{name}: {} crates, {seconds:.1} s", crates.len());
-        set(&mut figures, name, "crates", crates.len() as f64);
+        eprintln!("{name}: {crates} crates, {seconds:.1} s");
+        set(&mut figures, name, "crates", crates as f64);
         set(&mut figures, name, "CPU seconds", rounded(seconds, 2));
         save("cold", &figures)?;
+        versions::record("cold", contender)?;
     }
     Ok(())
+}
+
+/// Returns a package that depends on what a crate of tools needs, with default features.
+pub fn leaf(contender: Contender) -> Result<Leaf> {
+    let mut dependencies = String::new();
+    for name in needed(contender) {
+        dependencies += &with_default_features(&workspace_dependency(name)?);
+    }
+    let leaf = Leaf::with(&format!("{}-cold", contender.name()), "", &dependencies)?.apart();
+    leaf.write("lib", "")?;
+    output(leaf.cargo().args(["fetch", "--quiet"]))?;
+    Ok(leaf)
+}
+
+/// Returns the number of crates in the dependency tree of a package, itself excluded.
+pub fn crates(leaf: &Leaf) -> Result<usize> {
+    let tree = ["tree", "--edges", "normal,build", "--prefix", "none"];
+    let tree = output(leaf.cargo().args(tree))?;
+    let mut crates: Vec<_> = tree
+        .lines()
+        .filter_map(|line| line.split_once(" v"))
+        .map(|(name, rest)| (name, rest.split(' ').next()))
+        .filter(|(name, _)| *name != "leaf")
+        .collect();
+    crates.sort_unstable();
+    crates.dedup();
+    Ok(crates.len())
 }
 
 /// Other parts measure contenders with as few features as they need.

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::cargo::is_wanted;
 use crate::figures::{get, load, rounded, save, set};
 use crate::leaf::{Leaf, median};
+use crate::versions;
 
 pub const COUNTS: &[usize] = &[200, 1000];
 const MODES: &[(&str, &[&str])] = &[
@@ -61,6 +62,11 @@ pub fn measure() -> Result<()> {
                 note("incremental", touched(&leaf, contender, functions)?);
             }
             save("compile", &figures)?;
+            for (mode, _) in MODES.iter().chain(&[("incremental", &[][..])]) {
+                if is_asked(mode) {
+                    versions::record(&format!("{mode} {count}"), contender)?;
+                }
+            }
         }
     }
     Ok(())

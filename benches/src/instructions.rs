@@ -9,6 +9,7 @@ use generate::Contender;
 use crate::Result;
 use crate::cargo::{callable, cases, is_wanted, output, program};
 use crate::figures::{Figures, load, save, set};
+use crate::versions;
 
 /// Returns `true` if callgrind is installed.
 pub fn is_available() -> bool {
@@ -25,6 +26,7 @@ pub fn measure() -> Result<()> {
         figures.remove(contender.name());
         of(contender, &mut figures)?;
         save("instructions", &figures)?;
+        versions::record("instructions", contender)?;
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 //! ```text
 //! benches/run                  runs every part, then writes RESULTS.md
 //! benches/run size schema      runs these parts alone
-//! benches/run results          writes RESULTS.md from the committed figures
+//! benches/run results          writes RESULTS.md and the table in README.md from the committed figures
+//! benches/run check            fails if they are not those of the committed figures
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
-//! The parts are `instructions`, `times`, `allocations`, `schema`, `compile`, `size`, `cold` and
-//! `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the page is generated. A
-//! part
-//! whose tool is not installed says so and keeps its figures.
+//! The parts are `instructions`, `times`, `allocations`, `schema`, `compile`, `size`, `cold`, `facts`
+//! and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
+//! part whose tool is not installed says so and keeps its figures.
 //!
 //! Environment variables:
 //!
@@ -28,6 +28,7 @@ mod cargo;
 mod cold;
 mod compare;
 mod compile;
+mod facts;
 mod figures;
 mod instructions;
 mod leaf;
@@ -35,6 +36,7 @@ mod results;
 mod schema;
 mod size;
 mod times;
+mod versions;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -53,6 +55,7 @@ const PARTS: &[(&str, Part)] = &[
     ("compile", compile::measure),
     ("size", size::measure),
     ("cold", cold::measure),
+    ("facts", facts::measure),
     ("bfcl", bfcl::measure),
 ];
 
@@ -66,7 +69,8 @@ fn main() -> ExitCode {
         eprintln!(
             "error: unknown argument `{unknown}`\n\
              usage: benches/run [PART]...    measures these parts, or all: {}\n       \
-             benches/run results      writes RESULTS.md from the committed figures\n       \
+             benches/run results      writes the pages from the committed figures\n       \
+             benches/run check        compares the pages with the committed figures\n       \
              benches/compare          compares instructions with the committed ones",
             parts.join(", ")
         );
@@ -84,7 +88,7 @@ fn main() -> ExitCode {
 /// Returns the first unknown argument.
 fn unknown(wanted: &[String]) -> Option<&str> {
     if let [command] = wanted
-        && ["compare", "results"].contains(&&**command)
+        && ["check", "compare", "results"].contains(&&**command)
     {
         return None;
     }
@@ -98,6 +102,7 @@ fn unknown(wanted: &[String]) -> Option<&str> {
 fn run(wanted: &[String]) -> Result<ExitCode> {
     match wanted.first().map(String::as_str) {
         Some("compare") => return compare::run(),
+        Some("check") => return results::check(),
         Some("results") => {}
         _ => {
             for (part, measure) in PARTS {

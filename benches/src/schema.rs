@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::Result;
 use crate::cargo::{callable, cargo, cases, is_wanted, output, program, target};
 use crate::figures::{Figures, load, save};
+use crate::versions;
 
 pub fn measure() -> Result<()> {
     output(cargo().args(["build", "--release", "--quiet", "--package", "schema-check"]))?;
@@ -31,6 +32,7 @@ pub fn measure() -> Result<()> {
         figures.remove(name);
         if !checked.is_empty() {
             figures.insert(name.to_owned(), checked);
+            versions::record("schema", contender)?;
         }
     }
     save("schema", &figures)

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::cargo::{callable, is_wanted, output};
 use crate::figures::{load, rounded, save, set};
 use crate::leaf::Leaf;
+use crate::versions;
 
 pub const FEW: usize = 40;
 pub const MANY: usize = 140;
@@ -37,6 +38,7 @@ pub fn measure() -> Result<()> {
         set(&mut figures, name, &format!("{FEW} tools"), few);
         set(&mut figures, name, &format!("{MANY} tools"), many);
         save("size", &figures)?;
+        versions::record("size", contender)?;
     }
     Ok(())
 }

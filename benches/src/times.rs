@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cargo::{callable, cases, output, program, target};
 use crate::figures::{Figures, rounded, save};
+use crate::versions;
 
 /// Odd, so that the median is one of them.
 pub const ROUNDS: usize = 7;
@@ -42,7 +43,11 @@ pub fn measure() -> Result<()> {
             }
         }
     }
-    save("times", &times)
+    save("times", &times)?;
+    for (contender, ..) in contenders {
+        versions::record("times", contender)?;
+    }
+    Ok(())
 }
 
 /// Lists of one shape are counted by allocations only.

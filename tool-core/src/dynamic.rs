@@ -5,6 +5,7 @@ mod check;
 mod cost;
 mod expected;
 mod keys;
+mod mcp_result;
 mod portable;
 mod repair;
 #[cfg(feature = "schemars")]

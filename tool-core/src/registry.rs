@@ -18,6 +18,7 @@ mod search;
 mod service;
 mod snapshot;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -156,6 +157,34 @@ impl Registry {
     /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
         self.0.current.load().get(name).cloned()
+    }
+
+    /// Returns the registry that runs a call, so that a tool can add others to it. A registry that owns itself
+    /// is never dropped: don't keep it in the tool.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// /// Adds the tools for games.
+    /// #[tool]
+    /// fn play(call: &CallContext) -> Result<(), tool_core::RegistryError> {
+    ///     Registry::of(call).add(tools![roll_die])
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![play]).build()?;
+    /// registry.call_blocking(ToolCall::new("call_1", "play", ""));
+    /// assert!(registry.get("roll_die").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn of(call: &CallContext) -> Registry {
+        let registry = call.registry().downcast::<Registry>();
+        *registry.expect("only registries run calls")
     }
 
     /// Returns the number of tools.
@@ -809,6 +838,10 @@ impl Host for Inner {
 
     fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult> {
         Box::pin(Registry(self).call(call))
+    }
+
+    fn registry(self: Arc<Self>) -> Box<dyn Any> {
+        Box::new(Registry(self))
     }
 
     fn search_deferred(&self, query: &str, limit: usize) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 
 use futures_channel::{mpsc, oneshot};
@@ -56,7 +56,7 @@ pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
 }
 
 /// What a model reads is short.
-fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         output: 64 << 10,
         message: 1 << 20,
@@ -247,25 +247,14 @@ impl Shared {
     ) -> Result<AnyOutput, Failure> {
         let code = arguments["code"].as_str().unwrap_or_default().to_owned();
         let (calls, mut incoming) = mpsc::unbounded();
-        let (end, mut ended) = oneshot::channel();
-        let stop = EndOnDrop::new(self.limits.stop.as_ref());
-        let limits = Limits {
-            stop: Some(stop.stop.clone()),
-            ..self.limits.clone()
-        };
         let shared = Arc::clone(&self);
-        thread::Builder::new()
-            .name("tool-python run".to_owned())
-            .spawn(move || {
-                let tools = Functioning {
-                    shared: &shared,
-                    calls,
-                };
-                let outcome = shared.sandbox.run(&code, &Inputs::new(), &tools, &limits);
-                // Fails if the call was dropped.
-                let _ = end.send(outcome);
-            })
-            .map_err(|error| Failure::Sandbox(error.into()))?;
+        let mut run = Running::start(&self.limits, move |limits| {
+            let tools = Functioning {
+                shared: &shared,
+                calls,
+            };
+            shared.sandbox.run(&code, &Inputs::new(), &tools, limits)
+        })?;
         let mut running = FuturesUnordered::new();
         let mut number = 0_u64;
         let outcome = poll_fn(|context| {
@@ -274,7 +263,7 @@ impl Shared {
                     number += 1;
                     running.push(self.answer(host_call, &call, number));
                 }
-                if let Poll::Ready(outcome) = Pin::new(&mut ended).poll(context) {
+                if let Poll::Ready(outcome) = Pin::new(&mut run).poll(context) {
                     return Poll::Ready(outcome);
                 }
                 if !matches!(running.poll_next_unpin(context), Poll::Ready(Some(()))) {
@@ -285,9 +274,7 @@ impl Shared {
         let outcome = outcome.await;
         // What still runs is cancelled.
         drop(running);
-        let outcome =
-            outcome.map_err(|_| Failure::Sandbox(Error::Start("the run panicked".to_owned())))?;
-        self.report(&outcome.map_err(Failure::Sandbox)?)
+        self.report(&outcome?)
     }
 
     /// Makes a call of the code.
@@ -378,7 +365,7 @@ fn give(call: HostCall, result: &ToolResult) {
 }
 
 /// Describes a failed run: the exception with the lines of the code, and what it printed before.
-fn failure(outcome: &Outcome) -> String {
+pub(crate) fn failure(outcome: &Outcome) -> String {
     let mut text = String::new();
     if let EndedBy::Raised(exception) = &outcome.ended_by {
         // Frames of the library tell a model nothing.
@@ -454,20 +441,45 @@ impl Tools for Functioning<'_> {
     }
 }
 
-/// Ends the run when the call is dropped.
-struct EndOnDrop {
+/// A run on a thread of its own. Dropping this ends it.
+pub(crate) struct Running {
+    ended: oneshot::Receiver<Result<Outcome, Error>>,
     stop: Stop,
 }
 
-impl EndOnDrop {
-    fn new(outer: Option<&Stop>) -> EndOnDrop {
-        EndOnDrop {
-            stop: outer.map_or_else(Stop::new, Stop::child),
-        }
+impl Running {
+    /// Starts a run. The limits that `run` gets are these, with the means to end it.
+    pub(crate) fn start(
+        limits: &Limits,
+        run: impl FnOnce(&Limits) -> Result<Outcome, Error> + Send + 'static,
+    ) -> Result<Running, Failure> {
+        let (end, ended) = oneshot::channel();
+        let stop = limits.stop.as_ref().map_or_else(Stop::new, Stop::child);
+        let limits = Limits {
+            stop: Some(stop.clone()),
+            ..limits.clone()
+        };
+        // Fails to send if this was dropped.
+        thread::Builder::new()
+            .name("tool-python run".to_owned())
+            .spawn(move || drop(end.send(run(&limits))))
+            .map_err(|error| Failure::Sandbox(error.into()))?;
+        Ok(Running { ended, stop })
     }
 }
 
-impl Drop for EndOnDrop {
+impl Future for Running {
+    type Output = Result<Outcome, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.ended).poll(context).map(|ended| {
+            let ended = ended.unwrap_or_else(|_| Err(Error::Start("the run panicked".to_owned())));
+            ended.map_err(Failure::Sandbox)
+        })
+    }
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
         self.stop.stop();
     }
@@ -475,7 +487,7 @@ impl Drop for EndOnDrop {
 
 /// The reason that there is no result.
 #[derive(Debug)]
-enum Failure {
+pub(crate) enum Failure {
     /// For the model.
     Code(String),
     /// For the operator.

@@ -1,8 +1,12 @@
 #![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "code-mode")]
 mod code;
 mod error;
+#[cfg(feature = "extend")]
+mod extend;
 mod host;
 mod outcome;
 mod policy;
@@ -35,6 +39,8 @@ use std::fmt;
 #[cfg(feature = "code-mode")]
 pub use code::{CodeTool, HeldCall, code_mode, python_sandbox};
 pub use error::Error;
+#[cfg(feature = "extend")]
+pub use extend::{Loaded, MadeState, MadeTool, Review, Workshop};
 pub use host::{HostCall, Inputs, NoTools, Tools};
 pub use outcome::{EndedBy, Exception, File, Outcome, Value};
 pub use policy::{Layer, Limits, Policy, Report, Stop, User};

@@ -203,6 +203,12 @@ const RESERVED: &[&str] = &[
 /// How many of them are keywords, which parameters can't be either.
 const KEYWORDS: usize = 35;
 
+/// Returns `true` for a keyword of Python.
+#[cfg(feature = "extend")]
+pub(crate) fn is_keyword(name: &str) -> bool {
+    RESERVED[..KEYWORDS].contains(&name)
+}
+
 fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes

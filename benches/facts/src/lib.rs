@@ -31,8 +31,10 @@ pub enum Reply {
     Result(String),
     /// An error for the model.
     Error(String),
-    /// An error for the program, instead of a result: `Err`, or an error of JSON-RPC.
+    /// `Err` for the program, instead of a result.
     Failure(String),
+    /// An error of JSON-RPC, instead of a result.
+    Protocol(String),
     /// No answer.
     Nothing,
 }
@@ -133,12 +135,23 @@ fn observe(subject: &mut impl Subject, out: &mut Map<String, Value>) {
             Ok(Reply::Result(text)) => ("result", text),
             Ok(Reply::Error(text)) => ("error", text),
             Ok(Reply::Failure(text)) => ("failure", text),
+            Ok(Reply::Protocol(text)) => ("protocol", text),
             Ok(Reply::Nothing) => ("nothing", String::new()),
             Err(_) => ("panic", String::new()),
         };
         replies.insert(what.into(), json!({ kind: text }));
     }
     out.insert("replies".into(), replies.into());
+}
+
+/// A tool with the name of another in the program of tool-core.
+#[cfg(all(feature = "across", feature = "tool-core"))]
+mod again {
+    /// Weather forecast for a city.
+    #[tool_core::tool]
+    fn get_weather() -> String {
+        "the second".into()
+    }
 }
 
 /// Panics, for a crate that rejects functions that do nothing else.

@@ -87,7 +87,7 @@ impl Client {
             return Reply::Nothing;
         };
         if let Some(error) = answer.get("error") {
-            return Reply::Failure(error["message"].as_str().unwrap_or_default().to_owned());
+            return Reply::Protocol(error["message"].as_str().unwrap_or_default().to_owned());
         }
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str().unwrap_or_default();

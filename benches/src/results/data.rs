@@ -99,14 +99,24 @@ impl Data {
     }
 }
 
-/// Returns the name with the smallest figure, and the figure; `None` if one is missing.
+/// Returns the name with the smallest figure, and the figure. A name without a figure is left out;
+/// [`without`] says so.
 pub fn least<'n>(
     names: &[&'n str],
     figure: impl Fn(&'n str) -> Option<f64>,
 ) -> Option<(&'n str, f64)> {
-    let figures = names.iter().map(|&name| Some((name, figure(name)?)));
-    let figures: Option<Vec<_>> = figures.collect();
-    figures?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))
+    let figures = names.iter().filter_map(|&name| Some((name, figure(name)?)));
+    figures.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Returns a remark that lists the names without a figure; empty if all have one.
+pub fn without<'n>(names: &[&'n str], figure: impl Fn(&'n str) -> Option<f64>) -> String {
+    let missing = names.iter().copied().filter(|&name| figure(name).is_none());
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return String::new();
+    }
+    format!(", without {}", missing.join(" and "))
 }
 
 /// The median of some rounds, with the extremes.

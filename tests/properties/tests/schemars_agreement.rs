@@ -3,6 +3,14 @@
 //!
 //! `TOOL_CORE_LONG=1` checks more than a million values.
 
+#[path = "provider_subsets/forms.rs"]
+#[allow(dead_code)]
+mod forms;
+#[path = "foreign_tools/judge.rs"]
+mod judge;
+#[path = "provider_subsets/subset.rs"]
+mod subset;
+
 use std::collections::BTreeSet;
 
 use jsonschema::Validator;
@@ -508,4 +516,15 @@ fn an_independent_validator_finds_no_other_difference() {
     problems.truncate(20);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(accepted > 1000 && rejected > 1000 && undecodable > 10);
+}
+
+#[test]
+fn every_provider_accepts_the_schemas() {
+    let rendered = compared()
+        .into_iter()
+        .map(|row| (row.name, judge::problems(&row.registry)));
+    let problems: Vec<_> = rendered
+        .filter(|(_, problems)| !problems.is_empty())
+        .collect();
+    assert!(problems.is_empty(), "{problems:#?}");
 }

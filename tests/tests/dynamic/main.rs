@@ -6,6 +6,7 @@ mod calling;
 mod foreign;
 mod messages;
 mod rendering;
+mod typed;
 mod unions;
 #[path = "../../support/watchdog.rs"]
 mod watchdog;

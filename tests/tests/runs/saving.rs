@@ -1,8 +1,15 @@
 //! Runs that are saved and loaded, at every point.
 
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_core::run::{Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step};
+use tool_core::run::{
+    FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step,
+};
 use tool_core::{Decision, ToolCall, ToolResult};
 
 use super::{calling, dialect, holding, new_run, question, run_calls, saying};
@@ -185,23 +192,87 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     assert_eq!(error.to_string(), "increment 4: there is no call 3");
 }
 
+/// A folder for the runs of one test, empty at first.
+struct TempFolder(PathBuf);
+
+impl TempFolder {
+    fn new(name: &str) -> TempFolder {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        TempFolder(folder)
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Appends what changed in a run.
+fn append(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
+    let increments = run.take_increments();
+    journal.append(run.id(), increments).now_or_never().unwrap()
+}
+
+fn load(journal: &dyn Journal, run: &str) -> Vec<Increment> {
+    journal.load(run).now_or_never().unwrap().unwrap()
+}
+
 #[test]
 fn two_programs_can_not_continue_one_run() {
-    let journal = MemoryJournal::new();
-    let mut run = new_run();
-    let append = |run: &mut Run| {
-        let appended = journal.append("run-1", run.take_increments());
-        futures_util::FutureExt::now_or_never(appended).unwrap()
-    };
-    append(&mut run).unwrap();
-    let loaded = futures_util::FutureExt::now_or_never(journal.load("run-1")).unwrap();
-    let mut other = Run::replay(loaded.unwrap()).unwrap();
-    for run in [&mut run, &mut other] {
-        run.respond(&dialect(), &holding(), saying("Done."))
-            .unwrap();
+    let folder = TempFolder::new("conflict");
+    let journals: [&dyn Journal; 2] = [&MemoryJournal::new(), &FileJournal::new(&folder.0)];
+    for journal in journals {
+        let mut run = new_run();
+        append(journal, &mut run).unwrap();
+        append(journal, &mut run).unwrap();
+        let mut other = Run::replay(load(journal, "run-1")).unwrap();
+        for run in [&mut run, &mut other] {
+            run.respond(&dialect(), &holding(), saying("Done."))
+                .unwrap();
+        }
+        append(journal, &mut run).unwrap();
+        run.push(question()).unwrap();
+        append(journal, &mut run).unwrap();
+        other.push(question()).unwrap();
+        let conflict = append(journal, &mut other);
+        assert!(matches!(conflict, Err(JournalError::Conflict)));
+        let loaded = Run::replay(load(journal, "run-1")).unwrap();
+        assert_eq!(saved(&loaded), saved(&run));
     }
-    append(&mut run).unwrap();
-    assert!(matches!(append(&mut other), Err(JournalError::Conflict)));
+}
+
+#[test]
+fn a_folder_keeps_runs_apart() {
+    let folder = TempFolder::new("apart");
+    let journal = FileJournal::new(&folder.0);
+    let ids = ["a", "A", "..", "a/b", "a_2fb", "", "ä", "con", "a\0b"];
+    for id in ids {
+        assert!(load(&journal, id).is_empty(), "{id:?}");
+        append(&journal, &mut Run::new(id)).unwrap();
+        assert_eq!(Run::replay(load(&journal, id)).unwrap().id(), id);
+    }
+    let names = fs::read_dir(&folder.0).unwrap();
+    let names: HashSet<_> = names
+        .map(|entry| entry.unwrap().file_name().to_ascii_lowercase())
+        .collect();
+    assert_eq!(names.len(), ids.len());
+}
+
+#[test]
+fn a_file_that_was_not_finished_is_ignored_and_a_damaged_one_is_an_error() {
+    let folder = TempFolder::new("unfinished");
+    let journal = FileJournal::new(&folder.0);
+    let mut run = new_run();
+    append(&journal, &mut run).unwrap();
+    let of_run = folder.0.join("run-run-1");
+    assert_eq!(fs::read_dir(&of_run).unwrap().count(), 1);
+    fs::write(of_run.join("7-0.unfinished"), "[{\"num").unwrap();
+    assert_eq!(load(&journal, "run-1").len(), 2);
+    fs::write(of_run.join("00000000000000000003.json"), "[{\"num").unwrap();
+    let damaged = journal.load("run-1").now_or_never().unwrap();
+    assert!(matches!(damaged, Err(JournalError::Failed(_))));
 }
 
 #[test]

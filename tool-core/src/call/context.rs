@@ -15,7 +15,7 @@ use crate::call::boundary::Guarded;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
 use crate::call::origin::Origin;
-use crate::call::{Decided, ToolCall, ToolResult};
+use crate::call::{Decided, Decision, Hold, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
 pub use cancellation::{CancellationToken, Cancelled};
@@ -109,6 +109,9 @@ pub(crate) trait Host: Send + Sync {
     /// Runs another call.
     fn call(self: Arc<Self>, call: ToolCall) -> BoxFuture<ToolResult>;
 
+    /// Returns the registry, for [`Registry::of`](crate::Registry::of).
+    fn registry(self: Arc<Self>) -> Box<dyn Any>;
+
     /// Returns the deferred tools that match a query, as text for the model.
     fn search_deferred(&self, query: &str, limit: usize) -> String;
 }
@@ -171,6 +174,42 @@ impl CallContext {
     /// [`ToolCall::idempotency_key`](crate::ToolCall::idempotency_key) set one.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.extensions.as_ref()?.idempotency_key.as_deref()
+    }
+
+    /// Returns the holds of this call that were decided on, with the decisions and who made them, in order.
+    /// Only the application makes decisions, so a tool can require one:
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Decision, Gate, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Publishes the draft.
+    /// #[tool]
+    /// fn publish(call: &CallContext) -> Result<String, String> {
+    ///     let mut decisions = call.decisions();
+    ///     let approval = decisions.find(|(_, decision, _)| **decision == Decision::Allow);
+    ///     let (_, _, by) = approval.ok_or("nobody approved this")?;
+    ///     Ok(format!("published; {by} approved it"))
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![publish])
+    ///     .before(async |_| Gate::hold("everybody will see it"))
+    ///     .build()?;
+    /// let call = ToolCall::new("call_1", "publish", "{}");
+    /// let held = registry.call_blocking(call.clone());
+    /// let hold = held.error().unwrap().hold().unwrap().clone();
+    /// let result = registry.call_blocking(call.decided_by(hold, Decision::Allow, "Ada"));
+    /// assert_eq!(result.content(), "published; Ada approved it");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn decisions(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let extensions = self.extensions.iter();
+        extensions.flat_map(|extensions| extensions.decided.iter())
+    }
+
+    /// Returns the registry that runs the call.
+    pub(crate) fn registry(&self) -> Box<dyn Any> {
+        Arc::clone(&self.host).registry()
     }
 
     /// Returns the context value of this type: the call's if there is one, else the registry's.

@@ -536,8 +536,9 @@ impl DynamicToolBuilder {
         let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
         let (mut parameters, text) = parameters?;
         let json = Json::parse(&text).ok()?;
-        let rewritten = !check::is_portable(&parameters.schema);
+        let mut rewritten = !check::is_portable(&parameters.schema);
         if let Some(accepted) = self.accepted.take() {
+            rewritten = true;
             let accepted = SchemaInput::Text(accepted);
             (parameters, _) = check::schema(accepted, Subject::Parameters, problems)?;
         }

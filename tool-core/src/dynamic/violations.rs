@@ -341,7 +341,7 @@ fn path(pointer: &str, value: &Value) -> String {
     path
 }
 
-fn join(path: &str, key: &str) -> String {
+pub(super) fn join(path: &str, key: &str) -> String {
     match path {
         "" => name(key).into_owned(),
         path => format!("{path}.{}", name(key)),

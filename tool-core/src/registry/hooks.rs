@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::call::context::{TypeMap, get_value};
+use super::Registry;
+use crate::call::context::get_value;
 use crate::call::{Answer, Arguments, ToolCall, ToolResult};
 use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;
@@ -24,13 +25,19 @@ pub struct HookCall {
     /// The call. The arguments are JSON text, as the tool gets them. In an `after` hook they are as
     /// the model sent them if they are invalid.
     pub call: ToolCall,
-    pub(super) registry: TypeMap,
+    pub(super) registry: Registry,
 }
 
 impl HookCall {
     /// Returns the context value of this type: the call's if there is one, else the registry's.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        get_value(self.call.extensions.as_deref(), &self.registry)
+        let extensions = self.call.extensions.as_deref();
+        get_value(extensions, &self.registry.0.policy.context)
+    }
+
+    /// Returns the registry that runs the call.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 }
 
@@ -100,7 +107,7 @@ impl Gate {
     /// }
     ///
     /// fn key(hook: &HookCall) -> String {
-    ///     format!("{} {:?}", hook.call.name, hook.call.arguments)
+    ///     format!("{} {:?}", hook.call.name, hook.call.arguments.to_object())
     /// }
     ///
     /// let cache: Arc<Mutex<HashMap<String, Value>>> = Arc::default();

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-    InputResponses, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputRequest, InputResponses,
+    ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
-use tool_core::{AnyOutput, CallContext, Transient};
+use tool_core::{AnyOutput, CallContext, TraceContext, Transient};
 
 use super::connection::{Live, Waiting, chain};
-use super::content;
 use super::elicit::{self, Elicitation};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
@@ -45,7 +44,9 @@ pub(super) async fn call(
     context: CallContext,
 ) -> Result<AnyOutput, CallError> {
     let runtime = target.shared.runtime.clone();
-    let task = runtime.spawn(async move { run(&target, arguments, context).await });
+    // Here, inside the span of the call.
+    let trace = target.shared.settings.tracer.current();
+    let task = runtime.spawn(async move { run(&target, arguments, context, trace).await });
     let mut task = AbortOnDrop(task);
     match (&mut task.0).await {
         Ok(result) => result,
@@ -66,6 +67,7 @@ async fn run(
     target: &Target,
     arguments: Value,
     context: CallContext,
+    trace: Option<TraceContext>,
 ) -> Result<AnyOutput, CallError> {
     let shared = &target.shared;
     let live = match shared.link() {
@@ -77,7 +79,7 @@ async fn run(
     };
     let token = context.cancellation().clone();
     tokio::select! {
-        result = complete(target, &live, arguments, context) => result,
+        result = complete(target, &live, arguments, context, trace) => result,
         () = token.cancelled() => Err("the call was cancelled".into()),
     }
 }
@@ -97,6 +99,7 @@ async fn complete(
     live: &Live,
     arguments: Value,
     context: CallContext,
+    trace: Option<TraceContext>,
 ) -> Result<AnyOutput, CallError> {
     let secrets = &target.shared.secrets;
     let limit = target.shared.settings.call_timeout;
@@ -107,7 +110,10 @@ async fn complete(
     };
     for round in 0..MAX_ROUNDS {
         let (carried, events) = Request::new(Some(context.clone()));
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        for (name, value) in trace.iter().flat_map(TraceContext::headers) {
+            request.get_meta_mut().insert(name.to_owned(), value.into());
+        }
         let result = send(live, request, carried.clone(), events, limit).await;
         if let Err(RequestError::NotSent | RequestError::Service(ServiceError::TransportClosed)) =
             &result
@@ -116,10 +122,10 @@ async fn complete(
         }
         let result = result.map_err(|error| failure(target, &error))?;
         let required = match result {
-            ServerResult::CallToolResult(result) => return output(target, result),
+            ServerResult::CallToolResult(result) => return output(target, json!(result)),
             // Results without content.
             ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
-                return output(target, CallToolResult::default());
+                return output(target, json!({}));
             }
             ServerResult::InputRequiredResult(required) => Required {
                 requests: required.input_requests.into_iter().flatten().collect(),
@@ -128,7 +134,8 @@ async fn complete(
             },
             ServerResult::CustomResult(result) => match Required::read(result.0) {
                 Ok(required) => required,
-                Err(result) => return output(target, read_leniently(result)?),
+                // Parts that `rmcp` can't read are replaced by notes.
+                Err(result) => return output(target, result),
             },
             _ => return Err(text(secrets, "the server answered with another result").into()),
         };
@@ -213,27 +220,9 @@ async fn answer(
     Ok(responses)
 }
 
-fn output(target: &Target, result: CallToolResult) -> Result<AnyOutput, CallError> {
-    content::output(result, target.has_output_schema)
+fn output(target: &Target, result: Value) -> Result<AnyOutput, CallError> {
+    AnyOutput::from_mcp(result, target.has_output_schema)
         .map_err(|error| text(&target.shared.secrets, &error).into())
-}
-
-/// Reads a result with parts that `rmcp` can't read, which are left out.
-fn read_leniently(mut result: Value) -> Result<CallToolResult, CallError> {
-    let unreadable = || CallError::from("the server answered with something that is not a result");
-    let content = result.get_mut("content").map(Value::take);
-    let Some(Value::Array(parts)) = content else {
-        return Err(unreadable());
-    };
-    let readable = |part: Value| {
-        let kind = part["type"].as_str().unwrap_or_default();
-        let note = format!("[{} left out: it can't be read]", shorten(kind, 100));
-        serde_json::from_value(part).unwrap_or_else(|_| rmcp::model::ContentBlock::text(note))
-    };
-    let mut read = CallToolResult::success(parts.into_iter().map(readable).collect());
-    read.is_error = result["isError"].as_bool();
-    read.structured_content = result.get("structuredContent").cloned();
-    Ok(read)
 }
 
 /// Redacts and truncates a text of a server.

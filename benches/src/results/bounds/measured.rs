@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, least};
+use super::super::data::{DIALECTS, Data, OURS, PEERS, WITH_MACRO, least, without};
 use crate::compile::COUNTS;
 use crate::figures::{Figures, get};
 
@@ -55,12 +55,16 @@ pub fn to_fastest(data: &Data, peers: &[&'static str], case: &str, theirs: &str)
         let of = |who, case| get(&data.instructions, who, case);
         let (name, least) = least(peers, |peer| of(peer, theirs))?;
         let ratio = least / of(OURS, case)?;
-        Some(figure(ratio, format!("{ratio:.2} instructions ({name})")))
+        let without = without(peers, |peer| of(peer, theirs));
+        let text = format!("{ratio:.2} instructions ({name}{without})");
+        Some(figure(ratio, text))
     };
     let wall = || {
         let paired = |peer| data.paired((peer, theirs), (OURS, case));
         let (name, median) = least(peers, |peer| Some(paired(peer)?.median))?;
-        Some(figure(median, format!("{} wall ({name})", paired(name)?)))
+        let without = without(peers, |peer| Some(paired(peer)?.median));
+        let text = format!("{} wall ({name}{without})", paired(name)?);
+        Some(figure(median, text))
     };
     vec![
         or_missing("instructions", instructions()),
@@ -148,6 +152,7 @@ pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
         if with_macro != name {
             write!(text, ", {:.2} × {with_macro}", ours / slower).ok()?;
         }
+        text += &without(PEERS, |peer| data.milliseconds(peer, mode, count));
         Some(figure(ratio, text))
     };
     let counts = COUNTS.iter();
@@ -216,7 +221,9 @@ pub fn below_peers(figures: &Figures, measure: &str, peers: &[&'static str]) -> 
     let ratio = || {
         let ours = get(figures, OURS, measure)?;
         let (name, theirs) = least(peers, |peer| get(figures, peer, measure))?;
-        Some(figure(ours / theirs, format!("{ours}; {name} {theirs}")))
+        let without = without(peers, |peer| get(figures, peer, measure));
+        let text = format!("{ours}; {name} {theirs}{without}");
+        Some(figure(ours / theirs, text))
     };
     vec![or_missing(measure, ratio())]
 }

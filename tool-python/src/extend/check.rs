@@ -1,0 +1,532 @@
+//! The checks of a new tool, before anybody is asked to approve it.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json, json};
+use tool_core::{
+    AnyOutput, CallContext, DynamicTool, Registry, ToolCall, ToolError, ToolErrorKind,
+};
+
+use super::sample::{Random, sample};
+use super::store::{Lock, sha256, text};
+use crate::code::{Failure, Running, failure};
+use crate::{EndedBy, Inputs, Limits, NoTools, Outcome, Sandbox, Value};
+
+/// Generated inputs that a tool must handle.
+const INPUTS: usize = 20;
+
+/// Time after which no further input is generated.
+const INPUT_TIME: Duration = Duration::from_secs(60);
+
+/// Inputs that the report shows.
+const SHOWN: usize = 5;
+
+/// The most characters of a description.
+pub(super) const DESCRIPTION: usize = 1_000;
+
+/// How the code of a tool is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// A function with the name of the tool, and tests of it.
+    Python,
+    /// A script that reads its arguments as `args`.
+    Analysis,
+}
+
+/// What a model asks for: the arguments of its call.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Proposal {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    pub(super) schema: Map<String, Json>,
+    #[serde(alias = "script")]
+    pub(super) code: String,
+    #[serde(default)]
+    pub(super) tests: Option<String>,
+    #[serde(default)]
+    pub(super) output: Option<Map<String, Json>>,
+}
+
+impl Proposal {
+    /// Returns a hash of everything that the model wrote.
+    pub(super) fn key(&self, kind: Kind) -> String {
+        sha256(serde_json::to_string(&(kind, self)).expect("plain data serializes"))
+    }
+
+    fn tests(&self) -> &str {
+        self.tests.as_deref().unwrap_or_default()
+    }
+}
+
+/// `spec.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    /// Of the files, now 1.
+    pub(super) format: u32,
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) parameters: Map<String, Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<Map<String, Json>>,
+    /// Set if the function is `async`.
+    pub(super) is_async: bool,
+}
+
+/// `report.json`: what the checks found.
+#[derive(Debug, Serialize)]
+struct Report {
+    python: String,
+    modules: Vec<String>,
+    tests: Vec<String>,
+    inputs: InputReport,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct InputReport {
+    returned: usize,
+    rejected: usize,
+    examples: Vec<Json>,
+}
+
+/// A new tool that passed all checks, as a person or a model reviews it.
+///
+/// Its `Display` is the whole text of the review. The model wrote the code, the tests and the description: show them as
+/// data, and treat them as hostile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(deny_unknown_fields)]
+pub struct Review {
+    /// The name.
+    pub name: String,
+    /// The version, from 1.
+    pub version: u32,
+    /// The version that it replaces.
+    pub replaces: Option<u32>,
+    /// `spec.json`: the description and the schemas.
+    pub spec: String,
+    /// `code.py`.
+    pub code: String,
+    /// `tests.py`; `None` for an analysis script.
+    pub tests: Option<String>,
+    /// `report.json`: the results of the checks.
+    pub report: String,
+    /// The SHA-256 hash, in hexadecimal, of all of the above. `lock.json` has it again through its hashes.
+    pub digest: String,
+}
+
+impl Review {
+    /// Returns the files to store.
+    pub(super) fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::from([
+            ("spec.json".to_owned(), self.spec.clone()),
+            ("code.py".to_owned(), self.code.clone()),
+            ("report.json".to_owned(), self.report.clone()),
+        ]);
+        if let Some(tests) = &self.tests {
+            files.insert("tests.py".to_owned(), tests.clone());
+        }
+        files
+    }
+
+    /// Returns the hash of each file.
+    pub(super) fn hashes(&self) -> BTreeMap<String, String> {
+        let files = self.files().into_iter();
+        files.map(|(name, text)| (name, sha256(text))).collect()
+    }
+}
+
+impl fmt::Display for Review {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "it adds the tool `{}`, version {}",
+            self.name, self.version
+        )?;
+        if let Some(replaces) = self.replaces {
+            write!(f, ", in place of version {replaces}")?;
+        }
+        f.write_str("\n")?;
+        for (name, text) in self.files() {
+            writeln!(f, "\n{name}, sha256 {}", sha256(&text))?;
+            // The model wrote these lines. None of them can look like one of this text.
+            for line in text.split('\n') {
+                f.write_str("  | ")?;
+                for c in line.chars() {
+                    if is_hidden(c) {
+                        write!(f, "{}", c.escape_unicode())?;
+                    } else {
+                        f.write_char(c)?;
+                    }
+                }
+                f.write_str("\n")?;
+            }
+        }
+        write!(f, "\nall of it, sha256 {}", self.digest)
+    }
+}
+
+/// Runs the code of tools.
+pub(super) struct Runner<'a> {
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) limits: &'a Limits,
+}
+
+impl Runner<'_> {
+    async fn run(&self, code: &'static str, inputs: Inputs) -> Result<Outcome, String> {
+        let sandbox = self.sandbox.clone();
+        let run = Running::start(self.limits, move |limits| {
+            sandbox.run(code, &inputs, &NoTools, limits)
+        });
+        let outcome = async { run?.await };
+        outcome.await.map_err(|error: Failure| error.to_string())
+    }
+
+    /// Checks a proposal. The error is for the model.
+    pub(super) async fn check(
+        &self,
+        kind: Kind,
+        proposal: &Proposal,
+        version: u32,
+        replaces: Option<u32>,
+    ) -> Result<Review, String> {
+        let mut spec = Spec {
+            format: 1,
+            kind,
+            name: proposal.name.clone(),
+            description: proposal.description.clone().unwrap_or_default(),
+            parameters: parameters(&proposal.schema)?,
+            output: proposal.output.clone(),
+            is_async: false,
+        };
+        for (what, text) in [
+            ("code", &*proposal.code),
+            ("tests", proposal.tests()),
+            ("description", &*spec.description),
+            ("schema", &*Json::from(spec.parameters.clone()).to_string()),
+            ("output", &*json!(spec.output).to_string()),
+        ] {
+            visible(what, text)?;
+        }
+        self.tool(&spec, &proposal.code)?;
+        let found = self.check_source(kind, proposal).await?;
+        if let Some(description) = found.description {
+            spec.description = description;
+        }
+        if spec.description.chars().count() > DESCRIPTION {
+            return Err(format!(
+                "code: the docstring is longer than {DESCRIPTION} characters"
+            ));
+        }
+        spec.is_async = found.is_async;
+        let tests = match kind {
+            Kind::Python => self.run_tests(proposal).await?,
+            Kind::Analysis => Vec::new(),
+        };
+        let inputs = self
+            .run_inputs(&spec, &proposal.code, proposal.key(kind))
+            .await?;
+        let report = Report {
+            python: self.sandbox.version().to_owned(),
+            modules: found.modules,
+            tests,
+            inputs,
+        };
+        let mut review = Review {
+            name: spec.name.clone(),
+            version,
+            replaces,
+            spec: text(&spec),
+            code: proposal.code.clone(),
+            tests: proposal.tests.clone(),
+            report: text(&report),
+            digest: String::new(),
+        };
+        review.digest = Lock::digest(&review.name, version, &review.hashes());
+        Ok(review)
+    }
+
+    /// Builds the tool.
+    pub(super) fn tool(&self, spec: &Spec, code: &str) -> Result<DynamicTool, String> {
+        let (code, input) = match spec.kind {
+            Kind::Python => {
+                let wait = if spec.is_async { "await " } else { "" };
+                let call = format!("{code}\n\n{wait}{}(**_arguments)\n", spec.name);
+                (call, "_arguments")
+            }
+            Kind::Analysis => (code.to_owned(), "args"),
+        };
+        let code: Arc<str> = code.into();
+        let (sandbox, limits) = (self.sandbox.clone(), self.limits.clone());
+        let mut tool = DynamicTool::builder(&spec.name)
+            .description(&spec.description)
+            .parameters(Json::from(spec.parameters.clone()))
+            .tags(["created"])
+            .read_only(true)
+            .idempotent(true)
+            .open_world(false);
+        if let Some(output) = &spec.output {
+            tool = tool.output(Json::from(output.clone()));
+        }
+        let tool = tool.build(move |arguments: Json, call: CallContext| {
+            let (sandbox, code) = (sandbox.clone(), Arc::clone(&code));
+            let inputs = Inputs::new().value(input, &arguments);
+            let run = Running::start(&limits, move |limits| {
+                sandbox.run(&code, &inputs, &NoTools, limits)
+            });
+            async move { output(&run?.await?, &call) }
+        });
+        tool.map_err(|error| format!("schema: {}", error.problems().join("; ")))
+    }
+
+    async fn check_source(&self, kind: Kind, proposal: &Proposal) -> Result<Found, String> {
+        let properties = proposal.schema.get("properties").and_then(Json::as_object);
+        let defaults = |(key, schema): (&String, &Json)| {
+            let default: Vec<_> = schema.get("default").into_iter().cloned().collect();
+            (key.clone(), Json::from(default))
+        };
+        let properties: Map<_, _> = properties.into_iter().flatten().map(defaults).collect();
+        let required = proposal.schema.get("required").cloned();
+        let inputs = Inputs::new()
+            .value("kind", &json!(kind))
+            .value("name", &json!(proposal.name))
+            .value("code", &json!(proposal.code))
+            .value("tests", &json!(proposal.tests()))
+            .value("properties", &properties.into())
+            .value("required", &required.unwrap_or_else(|| json!([])));
+        let outcome = self.run(include_str!("check.py"), inputs).await?;
+        let found: Found = read(&outcome).map_err(|problem| format!("code: {problem}"))?;
+        if found.problems.is_empty() {
+            return Ok(found);
+        }
+        Err(found.problems.join("\n"))
+    }
+
+    /// Runs the tests. Returns their names.
+    async fn run_tests(&self, proposal: &Proposal) -> Result<Vec<String>, String> {
+        let inputs = Inputs::new()
+            .value("code", &json!(proposal.code))
+            .value("tests", &json!(proposal.tests()));
+        let outcome = self.run(include_str!("tests.py"), inputs).await?;
+        let tests: Vec<Test> = read(&outcome).map_err(|problem| format!("tests: {problem}"))?;
+        let failed = tests.iter().filter_map(|test| {
+            let error = test.error.as_ref()?;
+            Some(format!("tests: {}: {error}", test.name))
+        });
+        let failed: Vec<_> = failed.take(3).collect();
+        if !failed.is_empty() {
+            return Err(failed.join("\n"));
+        }
+        Ok(tests.into_iter().map(|test| test.name).collect())
+    }
+
+    /// Calls the tool with generated inputs, in the way in which it will be called.
+    async fn run_inputs(
+        &self,
+        spec: &Spec,
+        code: &str,
+        key: String,
+    ) -> Result<InputReport, String> {
+        let schema = Json::from(spec.parameters.clone());
+        let tool = Registry::builder().tool(self.tool(spec, code)?).build();
+        let tool = tool.map_err(|error| format!("schema: {error}"))?;
+        let mut random = Random::new(u64::from_str_radix(&key[..16], 16).unwrap_or(0));
+        let mut report = InputReport::default();
+        let mut seen = Vec::new();
+        let start = Instant::now();
+        let examples = schema["examples"].as_array().cloned().unwrap_or_default();
+        let mut examples = examples.into_iter().take(INPUTS / 2);
+        for _ in 0..INPUTS * 10 {
+            let is_late = start.elapsed() > INPUT_TIME && !seen.is_empty();
+            if seen.len() == INPUTS || is_late {
+                break;
+            }
+            let arguments = match examples.next() {
+                Some(example) => example,
+                None => sample(&schema, &mut random),
+            };
+            if seen.contains(&arguments) {
+                continue;
+            }
+            let probe = Probe::default();
+            let call = ToolCall::new("generated", &*spec.name, arguments.to_string());
+            let result = tool.call(call.with(probe.clone())).await;
+            let is_rejected = probe.0.load(Ordering::Relaxed);
+            let what = match result.error().map(ToolError::kind) {
+                None => "returned",
+                Some(ToolErrorKind::InvalidArguments) => continue,
+                Some(ToolErrorKind::Failed) if is_rejected => "raised ToolError",
+                Some(_) => {
+                    let shown = shortened(&arguments.to_string(), 1_000);
+                    return Err(format!(
+                        "inputs: with the generated arguments {shown}: {}",
+                        result.content()
+                    ));
+                }
+            };
+            if is_rejected {
+                report.rejected += 1;
+            } else {
+                report.returned += 1;
+            }
+            if report.examples.len() < SHOWN {
+                report.examples.push(json!({
+                    "arguments": shortened(&arguments.to_string(), 300),
+                    what: shortened(result.content(), 300),
+                }));
+            }
+            seen.push(arguments);
+        }
+        if seen.is_empty() {
+            return Err(
+                "inputs: no input could be generated for the schema; add `examples` at its root: an array of \
+                 arguments that fit"
+                    .to_owned(),
+            );
+        }
+        Ok(report)
+    }
+}
+
+/// What `check.py` returns.
+#[derive(Deserialize)]
+struct Found {
+    problems: Vec<String>,
+    description: Option<String>,
+    is_async: bool,
+    modules: Vec<String>,
+}
+
+/// One of what `tests.py` returns.
+#[derive(Deserialize)]
+struct Test {
+    name: String,
+    error: Option<String>,
+}
+
+/// Set by a tool that rejects its arguments, for the checks.
+#[derive(Clone, Default)]
+struct Probe(Arc<AtomicBool>);
+
+/// Reads the result of a script of this crate.
+fn read<T: for<'de> Deserialize<'de>>(outcome: &Outcome) -> Result<T, String> {
+    match (&outcome.ended_by, &outcome.result) {
+        (EndedBy::Finished, Some(Value::Json(json))) => {
+            serde_json::from_str(json.get()).map_err(|error| error.to_string())
+        }
+        (EndedBy::Finished, _) => Err("the code ended the run".to_owned()),
+        _ => Err(failure(outcome)),
+    }
+}
+
+/// Returns the output of a call.
+fn output(outcome: &Outcome, call: &CallContext) -> Result<AnyOutput, Failure> {
+    match &outcome.ended_by {
+        EndedBy::Finished => {}
+        EndedBy::Raised(exception) if exception.kind == "ToolError" => {
+            if let Some(probe) = call.get::<Probe>() {
+                probe.0.store(true, Ordering::Relaxed);
+            }
+            return Err(Failure::Code(exception.message.clone()));
+        }
+        EndedBy::Exit(_) => return Err(Failure::Code("the code called `exit`".to_owned())),
+        _ => return Err(Failure::Code(failure(outcome))),
+    }
+    match &outcome.result {
+        Some(Value::Json(json)) => Ok(match serde_json::from_str::<String>(json.get()) {
+            Ok(text) => AnyOutput::new(text),
+            Err(_) => AnyOutput::new(json.clone()),
+        }),
+        Some(Value::Text(repr)) => Err(Failure::Code(format!(
+            "returned {}, which has no exact form in JSON; return numbers, strings, booleans, lists, dicts or None, \
+             such as `float(x)` for a number of numpy",
+            shortened(repr, 200)
+        ))),
+        None if !outcome.stdout.is_empty() => Ok(AnyOutput::new(outcome.stdout.clone())),
+        None => Ok(AnyOutput::new(RawValue::NULL.to_owned())),
+    }
+}
+
+/// Returns the schema of the parameters, closed.
+fn parameters(schema: &Map<String, Json>) -> Result<Map<String, Json>, String> {
+    let mut schema = schema.clone();
+    let kind = schema.entry("type").or_insert_with(|| "object".into());
+    if kind != "object" {
+        return Err("schema: its `type` must be \"object\"".to_owned());
+    }
+    for key in [
+        "$ref",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "patternProperties",
+        "propertyNames",
+        "unevaluatedProperties",
+    ] {
+        if schema.contains_key(key) {
+            return Err(format!(
+                "schema: remove `{key}` from the root; describe each parameter in `properties`"
+            ));
+        }
+    }
+    let additional = schema.entry("additionalProperties").or_insert(false.into());
+    if additional != &Json::Bool(false) {
+        return Err("schema: `additionalProperties` must be false at the root".to_owned());
+    }
+    schema.entry("properties").or_insert_with(|| json!({}));
+    let Some(properties) = schema["properties"].as_object() else {
+        return Err("schema: `properties` must be an object".to_owned());
+    };
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_key = |key: &str| (1..=64).contains(&key.len()) && key.bytes().all(is_part);
+    if let Some(key) = properties.keys().find(|key| !is_key(key)) {
+        return Err(format!(
+            "schema: the key {key:?} must have 1 to 64 ASCII letters, digits or `_`"
+        ));
+    }
+    let required = schema.get("required").and_then(Json::as_array);
+    let mut required = required.into_iter().flatten().filter_map(Json::as_str);
+    if let Some(key) = required.find(|key| !properties.contains_key(*key)) {
+        return Err(format!(
+            "schema: it requires {key:?}, which `properties` lacks"
+        ));
+    }
+    Ok(schema)
+}
+
+/// Returns `true` for characters that a reviewer does not see, or that reorder what is seen.
+fn is_hidden(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Rejects characters that a reviewer does not see, or that reorder what is seen.
+fn visible(what: &str, text: &str) -> Result<(), String> {
+    match text.chars().find(|&c| is_hidden(c)) {
+        None => Ok(()),
+        Some(c) => Err(format!(
+            "{what}: it contains the invisible character U+{:04X}; remove it, or write it as an escape in a string",
+            u32::from(c)
+        )),
+    }
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

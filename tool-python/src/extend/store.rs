@@ -1,0 +1,433 @@
+//! The folder with the tools: a folder for each name, and in it one for each version.
+//!
+//! ```text
+//! celsius_to_fahrenheit/1/{spec.json,code.py,tests.py,report.json,lock.json,lock.sha256}
+//! celsius_to_fahrenheit/disabled
+//! .drafts/<hash>.json
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The most bytes of a stored file.
+const FILE: u64 = 4 << 20;
+
+/// The most drafts; the oldest are deleted.
+const DRAFTS: usize = 64;
+
+const LOCK: &str = "lock.json";
+const LOCK_HASH: &str = "lock.sha256";
+const DISABLED: &str = "disabled";
+const DRAFT_FOLDER: &str = ".drafts";
+
+/// Returns the SHA-256 hash in hexadecimal.
+pub(super) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns `true` for a lowercase letter, then lowercase letters, digits or `_`, at most 64: valid for every provider, as
+/// a function of Python and as a folder.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    name.len() <= 64
+        && name.bytes().all(is_part)
+        && name
+            .bytes()
+            .next()
+            .is_some_and(|first| first.is_ascii_lowercase())
+}
+
+/// `lock.json`: what was approved, by whom and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lock {
+    pub(super) name: String,
+    pub(super) version: u32,
+    /// The SHA-256 hash of each other file.
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) approved_by: String,
+    /// In seconds since 1970, UTC.
+    pub(super) approved_at: u64,
+}
+
+impl Lock {
+    /// Returns the hash of what is approved.
+    pub(super) fn digest(name: &str, version: u32, files: &BTreeMap<String, String>) -> String {
+        let text = serde_json::to_string(&(name, version, files)).expect("strings serialize");
+        sha256(text)
+    }
+}
+
+/// The files of one version, whose hashes hold.
+pub(super) struct Stored {
+    pub(super) lock: Lock,
+    pub(super) files: BTreeMap<String, String>,
+}
+
+/// The latest version of a tool.
+pub(super) struct Latest {
+    pub(super) version: u32,
+    pub(super) is_disabled: bool,
+    /// The files, or the reason that they are not used.
+    pub(super) stored: Result<Stored, String>,
+}
+
+pub(super) struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    pub(super) fn open(root: &Path) -> io::Result<Store> {
+        create_folder(root, true)?;
+        let root = fs::canonicalize(root)?;
+        check_owner(&root)?;
+        create_folder(&root.join(DRAFT_FOLDER), false)?;
+        let store = Store { root };
+        // Left over by a process that ended in between.
+        for entry in fs::read_dir(&store.root)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let is_left_over = name.to_str().is_some_and(|name| name.starts_with(".old-"));
+            if is_left_over && entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(store)
+    }
+
+    /// Returns the names of all tools, sorted. Folders with other names are none.
+    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let name = entry?.file_name();
+            names.extend(
+                name.to_str()
+                    .filter(|name| is_name(name))
+                    .map(str::to_owned),
+            );
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the latest version of a tool.
+    pub(super) fn latest(&self, name: &str) -> io::Result<Option<Latest>> {
+        let folder = self.folder(name)?;
+        let metadata = match fs::symlink_metadata(&folder) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !metadata.is_dir() {
+            return Ok(Some(Latest {
+                version: 0,
+                is_disabled: false,
+                stored: Err("it is not a folder".to_owned()),
+            }));
+        }
+        let mut version = 0;
+        let mut is_disabled = false;
+        let mut problem = None;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?.file_name();
+            let entry = entry.to_string_lossy();
+            let number = entry
+                .parse::<u32>()
+                .ok()
+                .filter(|number| number.to_string() == entry);
+            match number {
+                Some(number) if number > 0 => version = version.max(number),
+                _ if entry == DISABLED => is_disabled = true,
+                // Being written, or left over from that.
+                _ if entry.starts_with(".new-") => {}
+                _ => problem = Some(format!("`{entry}` does not belong into its folder")),
+            }
+        }
+        let stored = match problem {
+            Some(problem) => Err(problem),
+            None if version == 0 => return Ok(None),
+            None => read_version(&folder, name, version),
+        };
+        Ok(Some(Latest {
+            version,
+            is_disabled,
+            stored,
+        }))
+    }
+
+    /// Writes a version. Nothing is stored if this fails, also when the process ends in between.
+    pub(super) fn add(&self, lock: &Lock, files: &BTreeMap<String, String>) -> io::Result<()> {
+        let folder = self.folder(&lock.name)?;
+        create_folder(&folder, false)?;
+        let temporary = folder.join(format!(".new-{}", unique()));
+        create_folder(&temporary, false)?;
+        let lock_text = text(lock);
+        let hash = format!("{}  {LOCK}\n", sha256(&lock_text));
+        let own = [(LOCK, &lock_text), (LOCK_HASH, &hash)];
+        let files = files.iter().map(|(name, text)| (name.as_str(), text));
+        let written = files
+            .chain(own)
+            .try_for_each(|(name, text)| write_new(&temporary.join(name), text))
+            .and_then(|()| sync(&temporary))
+            // Fails if the version exists: its folder is not empty.
+            .and_then(|()| fs::rename(&temporary, folder.join(lock.version.to_string())))
+            .and_then(|()| sync(&folder))
+            .and_then(|()| sync(&self.root));
+        if written.is_err() {
+            let _ = fs::remove_dir_all(&temporary);
+        }
+        written
+    }
+
+    /// Deletes a version that was just added.
+    pub(super) fn retract(&self, name: &str, version: u32) -> io::Result<()> {
+        self.delete(&self.folder(name)?.join(version.to_string()))
+    }
+
+    /// Deletes a tool with all its versions. Returns `false` if there is none.
+    pub(super) fn remove(&self, name: &str) -> io::Result<bool> {
+        let folder = self.folder(name)?;
+        match fs::symlink_metadata(&folder) {
+            Ok(metadata) if metadata.is_dir() => self.delete(&folder).map(|()| true),
+            // A file or a link, which does not belong there.
+            Ok(_) => fs::remove_file(&folder).map(|()| true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Marks a tool as disabled, or removes the mark.
+    pub(super) fn set_disabled(&self, name: &str, is_disabled: bool) -> io::Result<()> {
+        let folder = self.folder(name)?;
+        let mark = folder.join(DISABLED);
+        let changed = if is_disabled {
+            write_new(&mark, "")
+        } else {
+            fs::remove_file(&mark)
+        };
+        match changed {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
+            changed => changed?,
+        }
+        sync(&folder)
+    }
+
+    /// Saves the result of the checks until somebody decides. `key` is a hash.
+    pub(super) fn save_draft(&self, key: &str, draft: &impl Serialize) -> io::Result<()> {
+        let folder = self.root.join(DRAFT_FOLDER);
+        let draft = text(draft);
+        let temporary = folder.join(format!(".new-{}", unique()));
+        write_new(&temporary, &format!("{}\n{draft}", sha256(&draft)))?;
+        fs::rename(&temporary, self.draft(key))?;
+        let mut drafts = Vec::new();
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            drafts.push((entry.metadata()?.modified()?, entry.path()));
+        }
+        drafts.sort();
+        for (_, path) in drafts.iter().take(drafts.len().saturating_sub(DRAFTS)) {
+            // Another process may have deleted it.
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
+    /// Returns a draft. `None` if there is none, or if it was changed.
+    pub(super) fn load_draft<T: for<'de> Deserialize<'de>>(&self, key: &str) -> Option<T> {
+        let text = read_file(&self.draft(key)).ok()?;
+        let (hash, draft) = text.split_once('\n')?;
+        (sha256(draft) == hash).then(|| serde_json::from_str(draft).ok())?
+    }
+
+    pub(super) fn delete_draft(&self, key: &str) {
+        // It does no harm.
+        let _ = fs::remove_file(self.draft(key));
+    }
+
+    fn draft(&self, key: &str) -> PathBuf {
+        self.root.join(DRAFT_FOLDER).join(format!("{key}.json"))
+    }
+
+    /// Returns the folder of a tool. The only place where names become paths.
+    fn folder(&self, name: &str) -> io::Result<PathBuf> {
+        if !is_name(name) {
+            let problem = "not a name of a tool";
+            return Err(io::Error::new(ErrorKind::InvalidInput, problem));
+        }
+        Ok(self.root.join(name))
+    }
+
+    /// Deletes a folder: first its name, in one step.
+    fn delete(&self, folder: &Path) -> io::Result<()> {
+        let old = self.root.join(format!(".old-{}", unique()));
+        fs::rename(folder, &old)?;
+        sync(&self.root)?;
+        fs::remove_dir_all(old)
+    }
+}
+
+/// Reads a version, and checks every byte of it.
+fn read_version(folder: &Path, name: &str, version: u32) -> Result<Stored, String> {
+    let folder = folder.join(version.to_string());
+    let problem = |error: io::Error| error.to_string();
+    if !fs::symlink_metadata(&folder).map_err(problem)?.is_dir() {
+        return Err(format!("version {version} is not a folder"));
+    }
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(&folder).map_err(problem)? {
+        let entry = entry.map_err(problem)?;
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let text = read_file(&entry.path()).map_err(|error| format!("{file}: {error}"))?;
+        files.insert(file, text);
+    }
+    let lock = files.remove(LOCK).ok_or("it has no lock.json")?;
+    let hash = files.remove(LOCK_HASH).ok_or("it has no lock.sha256")?;
+    if hash != format!("{}  {LOCK}\n", sha256(&lock)) {
+        return Err("lock.json was changed".to_owned());
+    }
+    let lock: Lock = serde_json::from_str(&lock).map_err(|error| format!("lock.json: {error}"))?;
+    if lock.name != name || lock.version != version {
+        return Err("lock.json is that of another tool or version".to_owned());
+    }
+    for (file, hash) in &lock.files {
+        match files.get(file) {
+            None => return Err(format!("{file} is missing")),
+            Some(text) if sha256(text) != *hash => return Err(format!("{file} was changed")),
+            Some(_) => {}
+        }
+    }
+    if let Some(file) = files.keys().find(|file| !lock.files.contains_key(*file)) {
+        return Err(format!("{file} is not in lock.json"));
+    }
+    Ok(Stored { lock, files })
+}
+
+/// Reads a regular file.
+fn read_file(path: &Path) -> io::Result<String> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE {
+        return Err(io::Error::other("too long"));
+    }
+    Ok(text)
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Makes the entries of a folder outlive a loss of power, where folders can be opened.
+fn sync(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Creates a folder that only this user can use, unless it exists.
+fn create_folder(path: &Path, with_parents: bool) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(with_parents);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        created => return created,
+    }
+    if fs::symlink_metadata(path)?.is_dir() {
+        return Ok(());
+    }
+    let problem = format!("{} is not a folder", path.display());
+    Err(io::Error::new(ErrorKind::NotADirectory, problem))
+}
+
+/// Who can write to the folder can approve tools.
+fn check_owner(root: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(root)?.permissions().mode() & 0o022 != 0 {
+            let problem = format!(
+                "other users may write to {}; remove that right (`chmod go-w`)",
+                root.display()
+            );
+            return Err(io::Error::new(ErrorKind::PermissionDenied, problem));
+        }
+    }
+    let _ = root;
+    Ok(())
+}
+
+/// Returns pretty JSON text with a line break at its end.
+pub(super) fn text(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("plain data serializes");
+    text.push('\n');
+    text
+}
+
+/// Returns a name that no other process uses.
+fn unique() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let time = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap_or_default();
+    format!("{}-{number}-{}", std::process::id(), time.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_never_written_twice() {
+        let root = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let store = Store::open(&root).unwrap();
+        let files = |code: &str| BTreeMap::from([("code.py".to_owned(), code.to_owned())]);
+        let lock = |code: &str| Lock {
+            name: "a".to_owned(),
+            version: 1,
+            files: BTreeMap::from([("code.py".to_owned(), sha256(code))]),
+            approved_by: "Ada".to_owned(),
+            approved_at: 0,
+        };
+        store.add(&lock("1"), &files("1")).unwrap();
+        let error = store.add(&lock("2"), &files("2")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
+        let stored = store.latest("a").unwrap().unwrap().stored.ok().unwrap();
+        assert_eq!((stored.lock, stored.files), (lock("1"), files("1")));
+        // Nothing is left of the second one.
+        assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 1);
+        store.retract("a", 1).unwrap();
+        assert!(store.latest("a").unwrap().is_none());
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn drafts_are_bounded() {
+        let root = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let store = Store::open(&root).unwrap();
+        for number in 0..DRAFTS + 10 {
+            store.save_draft(&number.to_string(), &number).unwrap();
+        }
+        let drafts = fs::read_dir(root.join(DRAFT_FOLDER)).unwrap().count();
+        assert_eq!(drafts, DRAFTS);
+        let last = DRAFTS + 9;
+        assert_eq!(store.load_draft(&last.to_string()), Some(last));
+        fs::remove_dir_all(root).unwrap();
+    }
+}
