@@ -278,7 +278,9 @@ fn a_key_of_a_flattened_map_may_be_the_name_of_a_variant() {
         r#"{"blue":2.0,"green":5.0,"red":null}"#,
     ] {
         let text = format!(r#"{{"value":{order}}}"#);
-        let result = subject.registry.call_blocking(ToolCall::new("1", "take", text));
+        let result = subject
+            .registry
+            .call_blocking(ToolCall::new("1", "take", text));
         assert_eq!(result.content(), expected, "{order}");
     }
     subject.accepts(
