@@ -213,3 +213,63 @@ async fn a_client_that_hangs_up_cancels_its_call() {
     drop(stream);
     in_time(signals.dropped.notified()).await;
 }
+
+/// Opens a session, and returns the head lines of its requests.
+async fn open_session(stream: &mut TcpStream) -> String {
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let reply = exchange(stream, "", &initialize).await;
+    let (_, id) = reply
+        .split_once("mcp-session-id: ")
+        .unwrap_or_else(|| panic!("{reply}"));
+    let id = id.lines().next().unwrap();
+    let headers = format!("mcp-session-id: {id}\r\nmcp-protocol-version: 2025-11-25\r\n");
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    exchange(stream, &headers, &initialized).await;
+    headers
+}
+
+/// Sends a message, and returns what arrives with the next read that has the end of a head.
+async fn exchange(stream: &mut TcpStream, headers: &str, message: &serde_json::Value) -> String {
+    let body = message.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut received = Vec::new();
+    while !received.windows(4).any(|end| end == b"\r\n\r\n") {
+        assert_ne!(in_time(stream.read_buf(&mut received)).await.unwrap(), 0);
+    }
+    String::from_utf8(received).unwrap()
+}
+
+#[tokio::test]
+async fn a_response_of_a_session_is_sent_in_one_piece() {
+    let address = serve(Server::new(registry()), HttpConfig::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let headers = open_session(&mut stream).await;
+    let params = json!({"name": "add", "arguments": {"a": 2, "b": 3}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let reply = exchange(&mut stream, &headers, &call).await;
+    assert!(reply.contains("content-length: "), "{reply}");
+    assert!(reply.contains("text/event-stream"), "{reply}");
+    assert!(reply.contains(r#""text":"5""#), "{reply}");
+}
+
+#[tokio::test]
+async fn a_stream_starts_before_a_call_that_waits() {
+    let signals = Arc::new(Signals::default());
+    let builder = Registry::builder().tools(tools![hang]);
+    let registry = builder.context(signals.clone()).build().unwrap();
+    let address = serve(Server::new(registry), HttpConfig::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let headers = open_session(&mut stream).await;
+    let params = json!({"name": "hang"});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let reply = exchange(&mut stream, &headers, &call).await;
+    assert!(reply.contains("transfer-encoding: chunked"), "{reply}");
+    in_time(signals.started.notified()).await;
+    drop(stream);
+}

@@ -5,16 +5,18 @@
 use std::io::{BufRead, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
-use tool_core::agent::{Agent, ModelError, Request};
+use tool_core::agent::{Agent, ModelError, ModelErrorKind, Request};
 use tool_core::dialect::OpenAiChat;
 use tool_core::{
-    CancellationToken, Gate, HookCall, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools,
+    CancellationToken, Gate, HookCall, Progress, Registry, ToolCall, ToolErrorKind, ToolResult,
+    tool, tools,
 };
 use tool_mcp::submodel::{self, Submodels};
 
@@ -199,7 +201,7 @@ async fn model(request: Request) -> Result<Value, ModelError> {
         "wait" | "block" => call(order, json!({ "address": rest })),
         "delete" => call("delete_everything", json!({})),
         "die" => std::process::abort(),
-        "fail" => say(String::new()),
+        "fail" => return Err(ModelError::new(ModelErrorKind::Overloaded, "no capacity")),
         // Asks a helper with a name the rest.
         "below" => call(
             "submodel_batch",
@@ -547,6 +549,36 @@ async fn cancellation_reaches_the_runs_of_the_helpers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_fails_leaves_the_memory_as_it_was() {
+    let registry = registry(submodels("helper"));
+    ask_one(&registry, "a", "memory 1").await;
+    let failed = ask_one(&registry, "a", "fail").await;
+    assert_eq!(
+        error(&failed),
+        "the request to the model failed: no capacity"
+    );
+    let answered = ask_one(&registry, "a", "memory 2").await;
+    assert_eq!(answer(&answered), "memory 1, memory 2");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_is_passed_on() {
+    let registry = registry(submodels("helper"));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = seen.clone();
+    let questions = json!({"questions": [{"question": "below echo 1", "helper": "a"}]});
+    let call = ToolCall::new("call_1", "submodel_batch", questions);
+    let call = call.on_progress(move |progress| sink.lock().unwrap().push(progress.clone()));
+    let result = in_time(registry.call(call)).await;
+    assert!(!result.is_error(), "{}", result.content());
+    let expected = [
+        Progress::of(0.0, 1.0).message("a calls submodel_batch"),
+        Progress::of(1.0, 1.0).message("answered a question of 1"),
+    ];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn closing_a_helper_ends_its_question() {
     let registry = registry(submodels("helper"));
     let (listener, address) = listener().await;
@@ -746,6 +778,11 @@ async fn no_helper_outlives_a_parent_that_is_killed() {
     };
     // One is in a tool that blocks its thread, one is stopped, and one is a helper of a helper.
     let _blocking = in_time(listener.accept()).await.unwrap();
+    // With a process of another parent in its group, the kernel does not take the group for an orphan, whose stopped
+    // processes it ends.
+    let mut other = Command::new("sleep");
+    other.arg("1000").process_group(stopped.parse().unwrap());
+    let _other = other.kill_on_drop(true).spawn().unwrap();
     signal("-STOP", stopped);
     parent.start_kill().unwrap();
     for id in [busy, stopped, below] {

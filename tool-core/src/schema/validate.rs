@@ -158,6 +158,28 @@ impl<'t> Validator<'t> {
 
     #[inline]
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        if schema.is_secret {
+            return self.secret_value(schema, path, depth);
+        }
+        self.shown_value(schema, path, depth);
+    }
+
+    /// Validates a secret value. Whatever is wrong inside of it is one violation, which shows nothing of it.
+    #[cold]
+    fn secret_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        let (found, coercions) = (self.violations.mark(), self.coercions.len());
+        self.shown_value(schema, path, depth);
+        for coercion in &mut self.coercions[coercions..] {
+            coercion.hide(path.text());
+        }
+        if self.violations.mark() != found {
+            self.violations.split_off(found);
+            self.report(path, |out| write_secret_mismatch(out, schema));
+        }
+    }
+
+    #[inline]
+    fn shown_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         match schema.decode_check {
             // Without rewriting, the value is decoded next anyway.
             Some(decode_check) if self.output.is_some() => {
@@ -192,6 +214,9 @@ impl<'t> Validator<'t> {
         {
             self.report_too_complex(path);
         } else if let Some(error) = decode_check(value, None) {
+            if schema.has_secrets() {
+                return self.report(path, |out| write_secret_mismatch(out, schema));
+            }
             self.report(path, |out| *out += &rejection(&error, Some(schema)));
         }
     }
@@ -429,6 +454,9 @@ impl<'t> Validator<'t> {
             };
             let message = match duplicate(rule.items, array, &mut self.budget) {
                 Ok(None) => return,
+                Ok(Some(_)) if rule.items.has_secrets() => {
+                    "contains an item twice; give it once".into()
+                }
                 Ok(Some(twice)) => format!("contains {} twice; give it once", shorten(twice)),
                 Err(TooComplex) => return self.report_too_complex(path),
             };
@@ -644,8 +672,19 @@ fn is_plain(schema: &Schema) -> bool {
     schema.decode_check.is_none() && !matches!(schema.kind, Kind::Reference(_))
 }
 
+/// Writes what is expected in the place of a secret, or of a value that contains one.
+#[cold]
+pub(crate) fn write_secret_mismatch(out: &mut String, schema: &Schema) {
+    out.push_str("not accepted; expected ");
+    expected(out, schema);
+    out.push_str(" (the value is secret and not shown)");
+}
+
 /// Writes "expected …, got …".
 fn write_mismatch(out: &mut String, schema: &Schema, text: &str) {
+    if schema.has_secrets() {
+        return write_secret_mismatch(out, schema);
+    }
     out.push_str("expected ");
     expected(out, schema);
     out.push_str(", got ");

@@ -36,7 +36,8 @@ use super::{ImportError, ImportErrorKind, Settings};
 /// Where a server is.
 pub(super) enum Source {
     Command {
-        command: Mutex<Command>,
+        /// Boxed, because it is larger than the other sources.
+        command: Box<Mutex<Command>>,
         inherits_stderr: bool,
     },
     Io(Connect),

@@ -111,7 +111,7 @@ fn serve_parent(registry: Registry) -> io::Result<Result<(), ServeError>> {
         let server = Server::new(registry).name("submodel", env!("CARGO_PKG_VERSION"));
         tokio::select! {
             served = server.serve_stream(input, stdout) => served,
-            // Not after the last answer, which may never come.
+            // `rmcp` would wait up to five seconds for the last answer.
             () = ended.notified() => Ok(()),
         }
     });

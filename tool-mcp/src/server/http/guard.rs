@@ -1,5 +1,6 @@
 //! What each request passes before `rmcp` handles it.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -12,7 +13,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 use http_body::Frame;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
@@ -74,6 +75,8 @@ impl<H: ServerHandler> Guard<H> {
         }
         let (response, outcome) = in_request(user, Box::pin(self.service.handle(request))).await;
         let status = response.status();
+        let content_type = response.headers().get(CONTENT_TYPE);
+        let is_stream = content_type.is_some_and(|value| value == "text/event-stream");
         let response = response.map(Body::new);
         match outcome {
             Outcome::Passed => {}
@@ -83,6 +86,8 @@ impl<H: ServerHandler> Guard<H> {
         if status == StatusCode::OK {
             return if is_get {
                 self.until_closing(response)
+            } else if is_stream {
+                gathered(response).await
             } else {
                 response
             };
@@ -102,6 +107,51 @@ impl<H: ServerHandler> Guard<H> {
         })
     }
 }
+
+/// How often other tasks run before the start of a stream is sent. A call that does not wait needs fewer than ten
+/// turns in a session of `rmcp`.
+const TURNS: u32 = 16;
+
+/// Waits for what a stream of events has at once, and sends that in one piece: in a session, a response is a first
+/// event without data, the result, and the end, each of which would be a write of its own.
+async fn gathered(response: Response) -> Response {
+    let (parts, mut body) = response.into_parts();
+    let mut start = Vec::new();
+    let mut turns = 0;
+    let (is_complete, next) = poll_fn(|cx| {
+        loop {
+            match Pin::new(&mut body).poll_frame(cx) {
+                Poll::Ready(None) => return Poll::Ready((true, None)),
+                Poll::Ready(Some(frame)) => match frame.map(Frame::into_data) {
+                    Ok(Ok(data)) if start.len() + data.len() <= GATHERED => {
+                        start.extend_from_slice(&data);
+                    }
+                    Ok(Ok(data)) => return Poll::Ready((false, Some(Ok(data)))),
+                    // Trailers, which a stream of events has not.
+                    Ok(Err(_)) => {}
+                    Err(error) => return Poll::Ready((false, Some(Err(error)))),
+                },
+                Poll::Pending if turns < TURNS => {
+                    turns += 1;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Pending => return Poll::Ready((false, None)),
+            }
+        }
+    })
+    .await;
+    let body = if is_complete {
+        Body::from(start)
+    } else {
+        let start = [Some(Ok(Bytes::from(start))), next].into_iter().flatten();
+        Body::from_stream(stream::iter(start).chain(body.into_data_stream()))
+    };
+    Response::from_parts(parts, body)
+}
+
+/// The most bytes of a stream that wait.
+const GATHERED: usize = 64 * 1024;
 
 /// Returns `true` if a header that decides occurs twice: others may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
