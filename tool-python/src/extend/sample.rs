@@ -244,12 +244,19 @@ impl Sampler<'_> {
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
             HirKind::Class(Class::Unicode(class)) => {
-                let all = class.iter().map(|range| (range.start(), range.end()));
-                let all: Vec<(char, char)> = all.collect();
+                let mut ranges: Vec<_> = class
+                    .iter()
+                    .map(|range| (range.start(), range.end()))
+                    .collect();
                 // In the regular expressions of JSON Schema, `\d` and `\w` are ASCII.
-                let ascii = all.iter().map(|&(start, end)| (start.max(' '), end.min('~')));
-                let ascii: Vec<_> = ascii.filter(|(start, end)| start <= end).collect();
-                let ranges = if ascii.is_empty() { all } else { ascii };
+                let ascii = ranges.iter().filter_map(|&(start, end)| {
+                    let (start, end) = (start.max(' '), end.min('~'));
+                    (start <= end).then_some((start, end))
+                });
+                let ascii: Vec<_> = ascii.collect();
+                if !ascii.is_empty() {
+                    ranges = ascii;
+                }
                 if let Some(&(start, end)) = self.random.pick(&ranges) {
                     let span = (u32::from(end) - u32::from(start) + 1).min(64) as usize;
                     let offset = u32::try_from(self.random.below(span)).unwrap_or(0);
