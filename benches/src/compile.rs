@@ -62,7 +62,11 @@ pub fn measure() -> Result<()> {
                 note("incremental", touched(&leaf, contender, functions)?);
             }
             save("compile", &figures)?;
-            versions::record(&format!("compile {count}"), contender)?;
+            for (mode, _) in MODES.iter().chain(&[("incremental", &[][..])]) {
+                if is_asked(mode) {
+                    versions::record(&format!("{mode} {count}"), contender)?;
+                }
+            }
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The versions of the peers: those in `Cargo.lock`, and those that each part was measured with.
 
+use std::collections::BTreeMap;
+
 use generate::Contender;
 
 use crate::Result;
@@ -35,27 +37,28 @@ pub fn record(part: &str, contender: Contender) -> Result<()> {
     save("versions", &versions)
 }
 
-/// Returns sentences for the page: the locked versions, and which figures are older or missing.
+/// Returns sentences for the page: the locked versions, and which figures are of others.
 pub fn sentences() -> Result<String> {
     let measured: Figures<String> = load("versions")?;
     let mut parts: Vec<_> = measured.values().flat_map(|parts| parts.keys()).collect();
     parts.sort_unstable();
     parts.dedup();
-    let (mut peers, mut others) = (Vec::new(), Vec::new());
+    let mut peers = Vec::new();
+    let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for &peer in PEERS {
         let locked = locked(peer)?;
-        let of = |part: &String| measured.get(peer)?.get(part);
-        let mut old = parts.clone();
-        old.retain(|part| of(part).is_some_and(|version| *version != locked));
-        for part in old {
-            others.push(format!(
-                "{part} of {peer} with {}",
-                of(part).expect("an old version")
-            ));
-        }
-        let missing: Vec<_> = parts.iter().filter(|part| of(part).is_none()).collect();
-        for part in missing {
-            others.push(format!("{part} of {peer} not at all"));
+        for &part in &parts {
+            match measured.get(peer).and_then(|parts| parts.get(part)) {
+                Some(version) if *version == locked => {}
+                Some(version) => {
+                    let of = format!("with {peer} {version}");
+                    others.entry(of).or_default().push(part);
+                }
+                None => {
+                    let of = format!("without {peer}");
+                    others.entry(of).or_default().push(part);
+                }
+            }
         }
         peers.push(format!("{peer} {locked}"));
     }
@@ -63,11 +66,8 @@ pub fn sentences() -> Result<String> {
         "Peers are {}, the last with hand-written glue.",
         peers.join(", ")
     );
-    if !others.is_empty() {
-        text += &format!(
-            " Figures of other versions: {} was measured.",
-            others.join(", ")
-        );
+    for (of, parts) in others {
+        text += &format!(" Measured {of}: {}.", parts.join(", "));
     }
     Ok(text)
 }

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, ftruncate, mkdirat, open, openat};
 use rustix::io::Errno;
@@ -18,8 +19,9 @@ pub(crate) const LARGEST: u64 = 256 * 1024;
 /// The writable paths: files by name, and `folder/*` for all files directly in a folder.
 const WRITABLE: [&str; 2] = ["memory.md", "history/*"];
 
-/// An open folder.
-pub(crate) struct Desk(OwnedFd);
+/// An open folder. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Desk(Arc<OwnedFd>);
 
 /// The lines of a file to read.
 pub(crate) struct Lines {
@@ -34,7 +36,7 @@ pub(crate) struct Lines {
 impl Desk {
     pub(crate) fn open(path: &Path) -> Result<Desk, DeskError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Desk(open(path, flags, Mode::empty())?))
+        Ok(Desk(Arc::new(open(path, flags, Mode::empty())?)))
     }
 
     /// Reads lines of a text file. A note says what is left out.

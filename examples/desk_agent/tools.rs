@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use tool_core::{ToolType, tool};
 
 use crate::desk::{Desk, DeskError, Lines};
+use crate::stub::stub;
 
 /// Maximum number of characters in one read.
 const CHARACTERS: usize = 8000;
@@ -146,38 +147,13 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// A proposed tool.
-#[derive(Clone)]
-pub(crate) struct Proposal {
-    /// Name of the function.
-    pub(crate) name: String,
-    /// Folder of the proposal, such as `tool_proposals/celsius_to_fahrenheit/1`.
-    pub(crate) folder: String,
-}
-
-/// The proposals that wait for a person, oldest first. Clones share them.
-///
-/// Only the tool adds to them, after it has written a folder. A text that looks like its result is
-/// not a proposal: a model can write any text, also into the files that it reads.
-#[derive(Clone, Default)]
-pub(crate) struct Proposals(Arc<Mutex<Vec<Proposal>>>);
-
-impl Proposals {
-    fn push(&self, proposal: Proposal) {
-        let mut proposals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        proposals.push(proposal);
-    }
-
-    /// Removes and returns all proposals.
-    pub(crate) fn take(&self) -> Vec<Proposal> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 /// Maximum number of proposals with the same name.
 const PROPOSALS: u32 = 20;
 
-/// Proposes a tool that is missing. A person reviews the proposal and may add the tool.
+/// Proposes a tool that is missing. A person may write it later.
+///
+/// # When to use
+/// If you can't create the tool yourself.
 ///
 /// # Returns
 /// Folder of the proposal.
@@ -191,38 +167,18 @@ pub(crate) fn propose_function_tool(
     /// JSON Schema of the arguments.
     parameters: Map<String, Value>,
     #[param(context)] desk: &Desk,
-    #[param(context)] proposals: &Proposals,
 ) -> Result<String, DeskError> {
     let spec = json!({ "name": name.0, "description": description, "parameters": parameters });
     let spec = format!("{spec:#}\n");
-    // The model wrote the description: no line of it may end the comment.
-    let comment: String = description
-        .lines()
-        .map(|line| format!("/// {line}\n"))
-        .collect();
-    let stub = format!("{comment}#[tool]\nfn {name}() {{\n    todo!()\n}}\n");
+    let stub = stub(&name.0, description, &parameters);
     let code = format!("{name}.rs");
     for number in 1..=PROPOSALS {
         let folder = ["tool_proposals", &name.0, &number.to_string()];
         match desk.create(&folder, &[("tool.json", &spec), (&code, &stub)]) {
-            Ok(()) => {
-                let folder = folder.join("/");
-                proposals.push(Proposal {
-                    name: name.0,
-                    folder: folder.clone(),
-                });
-                return Ok(folder);
-            }
+            Ok(()) => return Ok(folder.join("/")),
             Err(DeskError::Exists) => {}
             Err(error) => return Err(error),
         }
     }
     Err(DeskError::Exists)
-}
-
-/// Converts degrees Celsius to degrees Fahrenheit.
-// Unlinked: a person adds it to the registry once the model has proposed it.
-#[tool(unlinked, read_only, idempotent)]
-pub(crate) fn celsius_to_fahrenheit(celsius: f64) -> f64 {
-    celsius * 1.8 + 32.0
 }

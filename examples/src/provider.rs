@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 /// Answers each request with the next response of the script, until the program ends.
 ///
+/// A response with a text `after` is skipped unless the last message of the request contains that text: so a script
+/// can answer differently if a call was denied, or if a tool is missing.
+///
 /// A response with an `error` is sent with a status of 400, and so is the answer to each request
 /// after the end of the script. A request for a stream gets the response as server-sent events.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl Scripted {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let keeper = Arc::clone(&asked);
         thread::spawn(move || {
-            let mut responses = responses.into_iter();
+            let mut responses = responses;
             for stream in listener.incoming().flatten() {
                 // The client may hang up early.
                 let _ = answer(&stream, &mut responses, &keeper);
@@ -61,15 +64,14 @@ impl Scripted {
 
 fn answer(
     mut stream: &TcpStream,
-    responses: &mut impl Iterator<Item = Value>,
+    responses: &mut Vec<Value>,
     keeper: &Mutex<Vec<Asked>>,
 ) -> io::Result<()> {
     let asked = read(stream)?;
     let is_streamed = asked.body["stream"] == true;
     let response = match asked.body {
         Value::Null => json!({ "error": { "message": "the body is not JSON" } }),
-        _ => responses
-            .next()
+        _ => next(responses, &asked.body)
             .unwrap_or_else(|| json!({ "error": { "message": "the script has ended" } })),
     };
     keeper
@@ -99,6 +101,25 @@ fn answer(
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
+}
+
+/// Removes the next response that fits the request, and those before it.
+fn next(responses: &mut Vec<Value>, body: &Value) -> Option<Value> {
+    let messages = body.get("input").or(body.get("messages"));
+    let last = messages
+        .and_then(Value::as_array)
+        .and_then(|all| all.last());
+    let last = last.map(Value::to_string).unwrap_or_default();
+    let fits = |response: &Value| match &response["after"] {
+        Value::String(text) => last.contains(&**text),
+        _ => true,
+    };
+    let index = responses.iter().position(fits)?;
+    let mut response = responses.drain(..=index).next_back()?;
+    if let Some(fields) = response.as_object_mut() {
+        fields.remove("after");
+    }
+    Some(response)
 }
 
 /// Returns the events with which OpenAI streams a response, in the format of the API of the response.

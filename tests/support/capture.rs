@@ -32,6 +32,14 @@ pub(crate) struct Event {
     pub(crate) fields: Fields,
 }
 
+impl Event {
+    /// Returns the message, or that of an exception.
+    pub(crate) fn message(&self) -> Option<&str> {
+        let fields = ["message", "exception.message"].map(|name| self.fields.get(name));
+        fields.into_iter().flatten().next().map(String::as_str)
+    }
+}
+
 #[derive(Default)]
 struct Kept {
     spans: Vec<(u64, Span)>,
@@ -73,7 +81,8 @@ impl Capture {
     pub(crate) fn events(&self, call: &str) -> Vec<Event> {
         let kept = self.kept();
         let is_of = |event: &&Event| {
-            event.target == "tool_core" && event.fields.get(CALL).is_some_and(|id| id == call)
+            // The span has the id of the call.
+            event.target == "tool_core" && event.fields.get("around").is_some_and(|id| id == call)
         };
         kept.events.iter().filter(is_of).cloned().collect()
     }
@@ -92,21 +101,16 @@ impl Capture {
             .events
             .iter()
             .filter(|event| event.target == "tool_core");
-        ours.filter_map(|event| Some((event.level, event.fields.get("message")?)))
+        ours.filter_map(|event| Some((event.level, event.message()?)))
             .filter(|(_, message)| message.contains(text))
-            .map(|(level, message)| (level, message.clone()))
+            .map(|(level, message)| (level, message.to_owned()))
             .collect()
     }
 
     /// Returns the id of the call whose span encloses the event with this message.
     pub(crate) fn call_around(&self, message: &str) -> Option<String> {
         let kept = self.kept();
-        let is_it = |event: &&Event| {
-            event
-                .fields
-                .get("message")
-                .is_some_and(|text| text == message)
-        };
+        let is_it = |event: &&Event| event.message() == Some(message);
         let event = kept.events.iter().find(is_it)?;
         event.fields.get("around").cloned()
     }

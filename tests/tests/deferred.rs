@@ -470,10 +470,8 @@ fn hooks_limits_and_context_are_those_of_the_tool() {
         .context_per_call::<User>()
         .output_cap(30)
         .before(move |hook| {
-            let seen = format!(
-                "{} {} {:?}",
-                hook.tool.name, hook.call.name, hook.call.arguments
-            );
+            let arguments = Value::Object(hook.call.arguments.to_object().unwrap());
+            let seen = format!("{} {} {arguments}", hook.tool.name, hook.call.name);
             before.lock().unwrap().push(seen);
             async move {
                 match hook.tool.annotations.destructive {
@@ -500,9 +498,9 @@ fn hooks_limits_and_context_are_those_of_the_tool() {
     assert_eq!(
         *seen.lock().unwrap(),
         [
-            r#"echo echo Text("{\"word\":\"hello\"}")"#,
+            r#"echo echo {"word":"hello"}"#,
             "after echo echo",
-            r#"cancel_order cancel_order Text("{\"order\":5}")"#,
+            r#"cancel_order cancel_order {"order":5}"#,
             "after cancel_order cancel_order",
         ]
     );

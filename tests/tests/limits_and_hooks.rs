@@ -288,7 +288,7 @@ async fn before_hooks_allow_deny_and_change() {
         })
         .before(|pending| async move {
             // The second hook sees the change of the first.
-            let text = format!("{:?}", pending.call.arguments);
+            let text = format!("{:?}", pending.call.arguments.to_object());
             pending.get::<Seen>().unwrap().note("second");
             if text.contains("other") && pending.tool.annotations.read_only.is_some() {
                 Gate::deny("no tool here is read-only")

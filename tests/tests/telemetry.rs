@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -10,7 +11,7 @@ use serde_json::json;
 use tool_core::dialect::{Bedrock, Cohere};
 use tool_core::{
     Arguments, CallContext, CancellationToken, Gate, HostedTool, Progress, Registry, ToolCall,
-    tool, tools,
+    TraceContext, tool, tools,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -18,6 +19,7 @@ use tracing::subscriber::with_default;
 use tracing::{Instrument, Level, info, info_span};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 
 #[allow(dead_code)] // Other tests look at messages.
@@ -152,10 +154,7 @@ async fn a_successful_call_has_a_conventional_span_and_one_event() {
             [
                 ("arguments.bytes", "14"),
                 ("coercions", "0"),
-                ("gen_ai.operation.name", "execute_tool"),
-                ("gen_ai.tool.call.id", id),
-                ("gen_ai.tool.name", "greet"),
-                ("message", "the call succeeded"),
+                ("message", "greet succeeded"),
                 ("result.bytes", "11"),
             ]
         );
@@ -195,15 +194,20 @@ async fn a_failed_call_has_a_span_with_a_status_and_one_event() {
         assert_eq!(event.level, level, "{kind}");
         assert_eq!(event.fields["reference"], error.id());
         assert_eq!(event.fields["retryable"], is_retryable.to_string());
-        assert_eq!(event.fields["error.type"], kind);
-        assert_eq!(event.fields["gen_ai.tool.name"], name);
         assert_eq!(
             event.fields["result.bytes"],
             result.content().len().to_string()
         );
         // The model's text may have several lines, the log's has one.
         let logged = error.message().replace('\n', "\\n");
-        assert_eq!(event.fields["message"], logged);
+        assert_eq!(event.fields["exception.message"], logged);
+        let type_name = match kind {
+            "failed" => Some("core::fmt::Error"),
+            "panicked" => Some("panic"),
+            _ => None,
+        };
+        let logged = event.fields.get("exception.type");
+        assert_eq!(logged.map(String::as_str), type_name, "{kind}");
         assert_eq!(event.fields["around"], id);
         fields(&event);
     }
@@ -217,14 +221,9 @@ async fn an_unknown_tool_name_is_not_a_span_name() {
     let span = capture.span("unknown");
     assert_eq!(span.fields.get("otel.name"), None);
     assert_eq!(span.fields["error.type"], "unknown_tool");
-    let event = capture.event("unknown");
-    for told in [
-        &span.fields["gen_ai.tool.name"],
-        &event.fields["gen_ai.tool.name"],
-    ] {
-        assert!(told.starts_with("xxx") && told.len() < 200, "{told}");
-    }
-    assert_eq!(event.level, Level::WARN);
+    let told = &span.fields["gen_ai.tool.name"];
+    assert!(told.starts_with("xxx") && told.len() < 200, "{told}");
+    assert_eq!(capture.event("unknown").level, Level::WARN);
 }
 
 #[tokio::test]
@@ -244,8 +243,7 @@ async fn a_dropped_call_has_its_event_too() {
         assert!(span.is_closed);
         let event = capture.event(id);
         assert_eq!(event.level, Level::WARN);
-        assert_eq!(event.fields["error.type"], "cancelled");
-        assert!(event.fields["message"].contains("dropped"));
+        assert!(event.fields["exception.message"].contains("dropped"));
         assert_eq!(event.fields["around"], id);
         fields(&event);
     }
@@ -392,6 +390,7 @@ fn hostile_characters() -> Vec<char> {
 fn no_text_can_forge_a_line_of_the_log() {
     let registry = Registry::builder()
         .tools(tools![find, explode, greet])
+        .trace_content(10_000)
         .before(async |pending| match &pending.call.arguments {
             Arguments::Text(text) if text.contains("denied") => Gate::deny(text.clone()),
             _ => Gate::Allow,
@@ -447,7 +446,8 @@ fn no_text_can_forge_a_line_of_the_log() {
 fn a_logged_text_says_what_it_said() {
     let call = |word: &str, arguments: &str| {
         let call = ToolCall::new("call", "find", arguments.replace("WORD", word));
-        let registry = Registry::builder().tools(tools![find]).build().unwrap();
+        let registry = Registry::builder().tools(tools![find]).trace_content(1000);
+        let registry = registry.build().unwrap();
         Values::of(|| drop(registry.call_blocking(call)))
     };
     // Nothing is escaped twice, and JSON arguments stay JSON.
@@ -488,10 +488,15 @@ fn a_filter_that_keeps_some_events_gets_them() {
             registry.call_blocking(ToolCall::new("<3>", "greet", "{}"));
         });
         let values = values.0.lock().unwrap();
-        let ids = values
-            .iter()
-            .filter(|text| ["<1>", "<2>", "<3>"].contains(&&***text));
-        ids.cloned().collect::<String>()
+        // Spans have the ids of the calls, and events name the tool.
+        let id = |text: &String| match &**text {
+            "<1>" | "<2>" | "<3>" => Some(text.clone()),
+            text if text.starts_with("find failed ") => Some("<1>".into()),
+            "greet succeeded" => Some("<2>".into()),
+            text if text.starts_with("invalid arguments for greet ") => Some("<3>".into()),
+            _ => None,
+        };
+        values.iter().filter_map(id).collect::<String>()
     };
     assert_eq!(
         logged(|data| data.is_event() && data.target() == "tool_core"),
@@ -549,7 +554,7 @@ fn every_layer_gets_the_events_of_its_filter() {
             ("find failed", 1),
             ("explode failed", 1),
             ("invalid arguments", 2),
-            ("the call succeeded", 2),
+            ("greet succeeded", 2),
             ("in greet, Ada", 2),
             ("called ", 8),
             ("execute_tool ", 6),
@@ -580,4 +585,158 @@ fn every_layer_gets_the_events_of_its_filter() {
         (count(&other, "called "), count(&other, "in greet")),
         (8, 2)
     );
+}
+
+/// The standard subscriber for text prints the fields of the spans around an event, then those of the event.
+#[test]
+fn no_line_has_an_attribute_twice() {
+    for registry in [plain(), registry()] {
+        let text = Text::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(Level::TRACE)
+            .with_ansi(false)
+            .with_writer(text.clone())
+            .finish();
+        with_default(subscriber, || {
+            for (name, arguments) in [
+                ("greet", r#"{"name":"Ada"}"#),
+                ("greet", "{}"),
+                ("panics", ""),
+            ] {
+                registry.call_blocking(ToolCall::new("call_1", name, arguments));
+            }
+            registry.call_blocking(ToolCall::new("call_2", "no_such_tool", ""));
+        });
+        let lines = text.lines();
+        let ours: Vec<_> = lines
+            .iter()
+            .filter(|line| line.contains(" tool_core: "))
+            .collect();
+        assert_eq!(ours.len(), 4, "{lines:?}");
+        for line in ours {
+            let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || "._=".contains(c)));
+            let names = words
+                .filter_map(|word| word.split_once('='))
+                .map(|(name, _)| name);
+            let mut names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+            assert!(names.contains(&"gen_ai.tool.name"), "{line}");
+            assert!(names.contains(&"gen_ai.execute_tool.duration"), "{line}");
+            names.sort_unstable();
+            let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+            assert_eq!(twice, None, "{line}");
+        }
+    }
+}
+
+/// Text that a subscriber writes.
+#[derive(Clone, Default)]
+struct Text(Arc<Mutex<Vec<u8>>>);
+
+impl Text {
+    fn lines(&self) -> Vec<String> {
+        let bytes = self.0.lock().unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Text {
+    type Writer = Text;
+
+    fn make_writer(&self) -> Text {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_recorded_on_request_alone() {
+    let capture = capture();
+    let builder = || Registry::builder().tools(tools![greet, fail]);
+    let content = |id: &str| {
+        let span = capture.span(id);
+        ["arguments", "result"].map(|part| {
+            span.fields
+                .get(&format!("gen_ai.tool.call.{part}"))
+                .cloned()
+        })
+    };
+    let (without, with) = (builder(), builder().trace_content(40));
+    let [without, with] = [without, with].map(|builder| builder.build().unwrap());
+    let call = |id: &str, name: &str, arguments: &str| ToolCall::new(id, name, arguments);
+    without
+        .call(call("kept", "greet", r#"{"name":"Ada"}"#))
+        .await;
+    assert_eq!(content("kept"), [None, None]);
+    with.call(call("shown", "greet", "{\n\"name\": \"Ada\"}"))
+        .await;
+    let shown = [r#"{ "name": "Ada"}"#, "Hello, Ada!"].map(|text| Some(text.to_owned()));
+    assert_eq!(content("shown"), shown);
+    // Of a failed call there is no result, and of an unknown tool no schema.
+    with.call(call("failed content", "fail", "{}")).await;
+    assert_eq!(content("failed content"), [Some("{}".into()), None]);
+    with.call(call("unknown content", "greeet", r#"{"name":"Ada"}"#))
+        .await;
+    assert_eq!(content("unknown content"), [None, None]);
+    let long = json!({ "name": "x".repeat(1000) });
+    with.call(ToolCall::new("long content", "greet", long))
+        .await;
+    let cut = content("long content").map(Option::unwrap);
+    for text in cut {
+        assert!(text.len() < 100 && text.contains("[truncated: "), "{text}");
+    }
+}
+
+const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// Calls itself, one level deep.
+#[tool(unlinked)]
+async fn nest(call: &CallContext) -> String {
+    let trace = call.get::<TraceContext>().unwrap().traceparent().to_owned();
+    call.call(ToolCall::new("inner", "greet", r#"{"name":"Ada"}"#))
+        .await;
+    trace
+}
+
+#[tokio::test]
+async fn the_application_gets_the_trace_of_the_caller_once() {
+    capture();
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let sink = seen.clone();
+    let registry = Registry::builder()
+        .tools(tools![greet, nest])
+        .trace_parent(move |span, trace| {
+            assert!(!span.is_disabled());
+            // The parent of a span can't be set once the span is entered.
+            assert!(tracing::Span::current().id() != span.id());
+            sink.lock().unwrap().push(trace.traceparent().to_owned());
+        })
+        .build()
+        .unwrap();
+    registry
+        .call(ToolCall::new("no trace", "greet", r#"{"name":"Ada"}"#))
+        .await;
+    assert!(seen.lock().unwrap().is_empty());
+    let call = ToolCall::new("with trace", "nest", "").with(TraceContext::new(PARENT).unwrap());
+    let result = registry.call(call).await;
+    // The tool can pass it on, and the nested call is a part of this one.
+    assert_eq!(result.content(), PARENT);
+    assert_eq!(*seen.lock().unwrap(), [PARENT]);
+    // A closure that panics costs the parent, not the call.
+    let registry = Registry::builder()
+        .tools(tools![greet])
+        .trace_parent(|_, _| panic!("planned"));
+    let call = ToolCall::new("rude", "greet", r#"{"name":"Ada"}"#);
+    let call = call.with(TraceContext::new(PARENT).unwrap());
+    assert!(!registry.build().unwrap().call(call).await.is_error());
 }

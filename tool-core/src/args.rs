@@ -17,7 +17,10 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, CancellationToken, Shared};
 use crate::call::{Arguments, CallHead};
 use crate::schema::decode_check::rejection;
-use crate::schema::validate::{Normalised, Options, ValidateError, normalise, path_at};
+use crate::schema::messages;
+use crate::schema::validate::{
+    Normalised, Options, ValidateError, normalise, path_at, write_secret_mismatch,
+};
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
 use crate::spec::ToolSpec;
@@ -283,6 +286,12 @@ impl Input {
                     error,
                     at,
                 }) => {
+                    let schema = property.schema;
+                    if schema.has_secrets() {
+                        let message = messages::text(|out| write_secret_mismatch(out, schema));
+                        let violations = Violations::one(property.name().into(), &message);
+                        return ValidateError::Invalid(violations).into();
+                    }
                     let value = normalised.text.get(at.start..).unwrap_or_default();
                     let inner = path_at(value, at.len());
                     let path = format!("{}{inner}", property.name());

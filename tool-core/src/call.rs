@@ -11,7 +11,8 @@ mod head;
 mod hold;
 pub(crate) mod origin;
 mod result;
-mod truncate;
+mod trace_context;
+pub(crate) mod truncate;
 
 use std::any::Any;
 use std::fmt;
@@ -29,6 +30,7 @@ pub(crate) use head::{CALL_TOOL, CallHead, WireId};
 pub use hold::{Answer, Decision, Hold};
 pub(crate) use hold::{AnswerOutput, Decided};
 pub use result::ToolResult;
+pub use trace_context::TraceContext;
 
 /// A call made by a model.
 ///
@@ -208,6 +210,16 @@ impl ToolCall {
             return Some(TRUNCATED.into());
         }
         self.arguments.parse_error()
+    }
+
+    /// Returns the trace of the caller, unless the call is a part of another one here.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn remote_trace(&self) -> Option<&TraceContext> {
+        let extensions = self.extensions.as_ref()?;
+        match extensions.parent {
+            Some(_) => None,
+            None => extensions.values.get(),
+        }
     }
 
     /// Removes the cancellation token.

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // Modules, from the bottom up. A module imports only from those above it.
 //
@@ -73,7 +75,7 @@ pub mod __private;
 pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
 pub use call::elicit;
 pub use call::error::{ToolError, ToolErrorKind, Transient};
-pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult};
+pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult, TraceContext};
 pub use content::{Audio, Content, File, Image, ResourceLink};
 #[cfg(feature = "dynamic")]
 pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};

@@ -127,6 +127,17 @@ impl Outcome {
         Converted(result.map(T::into_outcome)).outcome()
     }
 
+    /// Marks an output that contains secrets.
+    #[cold]
+    pub(crate) fn secret(self) -> Outcome {
+        let (output, mut extra) = match self {
+            Outcome::Rich(rich) => (rich.output, rich.extra),
+            output => (output, Extra::default()),
+        };
+        extra.is_secret = true;
+        Outcome::rich(output, extra)
+    }
+
     /// Adds a value for the application.
     fn for_app(self, app: AppValue) -> Outcome {
         let (output, mut extra) = match self {

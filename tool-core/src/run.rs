@@ -64,8 +64,9 @@
 //! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
 //! round, so each change is also an [`Increment`]: append those of
 //! [`take_increments`](Run::take_increments) to a [`Journal`] and rebuild the run with
-//! [`Run::replay`]. To survive a crash at any point, save the increments of [`start`](Run::start)
-//! before the calls run, and those of [`finish`](Run::finish) before the next step.
+//! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
+//! save the increments of [`start`](Run::start) before the calls run, and those of [`finish`](Run::finish)
+//! before the next step.
 //!
 //! # After an interruption
 //!
@@ -119,7 +120,7 @@ pub struct Run {
 }
 
 /// The part of a [`Run`] that is saved.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct State {
     id: String,
     settings: RunSettings,
@@ -179,7 +180,7 @@ impl Default for RunSettings {
 }
 
 /// One response of the model, with the calls in it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Round {
     calls: Vec<RunCall>,
     text: String,
@@ -217,7 +218,6 @@ enum CallState {
 }
 
 /// What a [`Run`] needs next.
-#[derive(Debug)]
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
     Request(&'r Arc<Vec<Arc<Value>>>),
@@ -251,6 +251,48 @@ pub enum RunOutcome {
     /// These calls wait for [decisions](Run::decide). An [`Agent`](crate::agent::Agent) stops here; the
     /// run goes on once they are made.
     Waiting(Vec<Pending>),
+}
+
+/// The messages contain the arguments of calls, which may be secret.
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("id", &self.id)
+            .field("settings", &self.settings)
+            .field("messages", &self.messages.len())
+            .field("rounds", &self.rounds)
+            .field("changes", &self.changes)
+            .field("spent", &self.spent)
+            .field("is_cancelled", &self.is_cancelled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Round")
+            .field("calls", &self.calls)
+            .field("text", &self.text)
+            .field("usage", &self.usage)
+            .field("stop_reason", &self.stop_reason)
+            .field("is_paused", &self.is_paused)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Request(messages) => f
+                .debug_struct("Request")
+                .field("messages", &messages.len())
+                .finish_non_exhaustive(),
+            Step::Call(calls) => f.debug_tuple("Call").field(calls).finish(),
+            Step::Running => f.write_str("Running"),
+            Step::Wait(pending) => f.debug_tuple("Wait").field(pending).finish(),
+            Step::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
+        }
+    }
 }
 
 impl Run {
@@ -586,6 +628,7 @@ impl Run {
         let Some(pending) = pending.find(|pending| pending.fingerprint() == fingerprint) else {
             return Err(DecideError::NotPending);
         };
+        let decision = pending.hold().restored(decision);
         if let Decision::Change(arguments) = &decision {
             let mut call = pending.call().clone();
             registry.resolve(&mut call);

@@ -58,6 +58,7 @@ mod pattern;
 pub(crate) mod property;
 pub mod prose;
 pub(crate) mod references;
+pub(crate) mod secret;
 pub(crate) mod sets;
 pub(crate) mod stats;
 pub(crate) mod validate;
@@ -91,6 +92,8 @@ pub struct Schema {
     /// The form in which the type is serialized.
     pub(crate) results: Results,
     pub(crate) extra_forms: ExtraForms,
+    /// `true` if values are shown to nobody but the model and the tool; see [`secret`].
+    pub(crate) is_secret: bool,
     /// Decodes a value to find out whether the type rejects what the schema allows.
     pub(crate) decode_check: Option<decode_check::DecodeCheckFn>,
 }
@@ -207,6 +210,7 @@ impl Schema {
             name: "",
             results: Results::Same,
             extra_forms: ExtraForms::None,
+            is_secret: false,
             decode_check: None,
         }
     }
@@ -326,6 +330,25 @@ impl Schema {
     pub(crate) const fn with_several_forms(mut self) -> Schema {
         self.extra_forms = ExtraForms::Several;
         self
+    }
+
+    /// Makes the values secret: logs, telemetry and errors do not show them.
+    ///
+    /// ```
+    /// use tool_core::schema::Schema;
+    ///
+    /// const PASSWORD: &Schema = &Schema::STRING.secret();
+    /// assert!(PASSWORD.is_secret());
+    /// assert_eq!(PASSWORD.to_json(), Schema::STRING.to_json());
+    /// ```
+    pub const fn secret(mut self) -> Schema {
+        self.is_secret = true;
+        self
+    }
+
+    /// Returns `true` if the values are secret.
+    pub const fn is_secret(&self) -> bool {
+        self.is_secret
     }
 
     /// Returns the kind of value that the schema accepts.

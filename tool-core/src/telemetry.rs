@@ -1,17 +1,89 @@
-//! Telemetry: a `tracing` span around each call and an event when it ends.
+//! Telemetry: a `tracing` span around each call and an event when it ends, and a histogram of durations.
 //!
-//! Names follow OpenTelemetry's semantic conventions for generative AI: a span `execute_tool` with
-//! `gen_ai.tool.name`, `gen_ai.tool.call.id` and `error.type`. The event repeats these and adds the
-//! duration of the call (in seconds) and the lengths of its texts (in bytes), so that a subscriber
-//! can derive metrics. `otel.name` and `otel.status_code` are for bridges to OpenTelemetry. Without
-//! a subscriber, nothing is formatted and no clock is read.
+//! Names follow OpenTelemetry's semantic conventions for generative AI (open-telemetry/
+//! semantic-conventions-genai, read on 2026-11-23; `model/gen-ai/spans.yaml`, `execute_tool`, and
+//! `model/gen-ai/metrics.yaml`, `gen_ai.execute_tool.duration`).
+//!
+//! - The span `execute_tool` has what is known about the call. A subscriber that prints events prints the
+//!   fields of the span with them, so the event has what the span lacks: the duration (in seconds) and the
+//!   lengths of the texts (in bytes). If no subscriber takes the span, the event has the names too.
+//! - The event of a failed call has the name `exception` and the attributes of an exception
+//!   (open-telemetry/semantic-conventions, `docs/exceptions/exceptions-logs.md`), which bridges to the logs
+//!   of OpenTelemetry keep, and bridges to the events of spans too.
+//! - `otel.name` and `otel.status_code` are for bridges to OpenTelemetry.
+//! - Arguments and results are recorded only on request, without secrets; see [`secrets`].
+//!
+//! Without a subscriber, nothing is formatted and no clock is read.
 
 #[cfg(not(feature = "tracing"))]
 mod disabled;
 #[cfg(feature = "tracing")]
 mod enabled;
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(feature = "tracing")]
+mod secrets;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{Scope, Telemetry, rendered, requested};
+use disabled::CallLog;
+#[cfg(not(feature = "tracing"))]
+pub(crate) use disabled::{Scope, rendered, requested};
 #[cfg(feature = "tracing")]
-pub(crate) use enabled::{Scope, Telemetry, rendered, requested};
+use enabled::CallLog;
+#[cfg(feature = "tracing")]
+pub(crate) use enabled::{Scope, TraceParent, rendered, requested};
+#[cfg(feature = "metrics")]
+pub(crate) use metrics::Durations;
+
+use crate::call::{ToolCall, ToolResult};
+use crate::spec::ToolSpec;
+
+/// The settings of a registry.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    /// The most bytes of arguments, and of a result, that the span records; `None` records neither.
+    #[cfg(feature = "tracing")]
+    pub(crate) content: Option<usize>,
+    #[cfg(feature = "tracing")]
+    pub(crate) trace_parent: Option<TraceParent>,
+    #[cfg(feature = "metrics")]
+    pub(crate) durations: Option<Durations>,
+}
+
+/// The telemetry of one call.
+pub(crate) struct Telemetry {
+    log: CallLog,
+    #[cfg(feature = "metrics")]
+    timer: Option<metrics::Timer>,
+}
+
+impl Telemetry {
+    #[inline]
+    pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>, settings: &Settings) -> Telemetry {
+        Telemetry {
+            log: CallLog::new(call, tool, settings),
+            #[cfg(feature = "metrics")]
+            timer: metrics::Timer::start(settings.durations.as_ref(), tool),
+        }
+    }
+
+    /// Runs a sync tool inside the span.
+    #[inline]
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.log.run(run)
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.log.scope()
+    }
+
+    /// Reports the end of the call.
+    #[inline]
+    pub(crate) fn finish(self, result: &ToolResult) {
+        #[cfg(feature = "metrics")]
+        if let Some(timer) = self.timer {
+            timer.finish(result);
+        }
+        self.log.finish(result);
+    }
+}

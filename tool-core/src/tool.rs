@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::args::{ArgumentError, Input};
 use crate::call::context::{CallContext, Shared};
 use crate::output::{Outcome, OutputSchema};
+use crate::schema::secret::is_marked;
 use crate::schema::{Property, Schema};
 use crate::spec::{Annotations, Details, JsonTexts, Location, Parts, ToolSpec};
 use crate::tool::json_texts::Draft;
@@ -90,10 +91,18 @@ fn validating_async<T: Tool>(input: &Input) -> AsyncStart<'_> {
 }
 
 fn validated<T: Tool>(outcome: Outcome) -> Outcome {
-    match T::SOURCE.output {
-        Some(output) => outcome.validate_as(&output),
-        None => outcome,
-    }
+    let Some(output) = T::SOURCE.output else {
+        return outcome;
+    };
+    let outcome = outcome.validate_as(&output);
+    // A type with a secret field does not guarantee its schema, so that its results come here.
+    let is_secret = const {
+        match T::SOURCE.output {
+            Some(output) => is_marked(output.schema),
+            None => false,
+        }
+    };
+    if is_secret { outcome.secret() } else { outcome }
 }
 
 /// A type whose methods are tools, implemented by [`#[toolset]`](macro@crate::toolset) on its

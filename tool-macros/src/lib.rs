@@ -9,7 +9,8 @@
 //! | `model` | the tool or the type that they describe, without attributes |
 //! | `check` | the errors in a model, one function per rule |
 //! | `emit` | the generated code; it can't fail |
-
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![recursion_limit = "256"]
 
 use proc_macro::TokenStream;

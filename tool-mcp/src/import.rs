@@ -34,7 +34,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tool_core::elicit::Elicited;
-use tool_core::{CancellationToken, Registry, ToolEntry};
+use tool_core::{CancellationToken, Registry, ToolEntry, TraceContext};
 
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
@@ -99,7 +99,7 @@ pub use self::report::{HeldTool, RefusedTool, Report, TakenTool};
 /// - Errors, logs and `Debug` do not contain the values of environment variables set on the command, of
 ///   inherited variables whose names look secret, of bearer tokens and headers, and of the query of the
 ///   URL. Results are passed on as they are: a tool that prints its environment prints its secrets. With
-///   the level `TRACE`, `rmcp` logs whole messages.
+///   the level `DEBUG`, `rmcp` logs whole messages, secret arguments included: keep its target at `info`.
 pub struct Import {
     shared: Arc<Shared>,
     commands: mpsc::Sender<supervisor::Command>,
@@ -124,12 +124,29 @@ struct Settings {
     pins: Option<PathBuf>,
     backoff: Option<Backoff>,
     answerer: Answerer,
+    tracer: Tracer,
     connect_timeout: Duration,
     list_timeout: Duration,
     call_timeout: Duration,
     grace: Duration,
     max_tools: usize,
     max_message: usize,
+}
+
+/// Returns the trace of the current call.
+#[derive(Clone, Default)]
+struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
+
+impl Tracer {
+    fn current(&self) -> Option<TraceContext> {
+        self.0.as_ref().and_then(|current| current())
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Tracer" } else { "None" })
+    }
 }
 
 impl Settings {
@@ -143,6 +160,7 @@ impl Settings {
             pins: None,
             backoff: None,
             answerer: Answerer::default(),
+            tracer: Tracer::default(),
             connect_timeout: Duration::from_secs(60),
             list_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_secs(120),
@@ -397,6 +415,29 @@ impl ImportBuilder {
         R: Future<Output = Elicited> + Send + 'static,
     {
         self.settings.answerer = Answerer::new(answer);
+        self
+    }
+
+    /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
+    /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
+    /// none.
+    ///
+    /// ```no_run
+    /// use tool_core::TraceContext;
+    /// use tool_mcp::Import;
+    ///
+    /// # fn current_traceparent() -> Option<String> { None }
+    /// # fn build(command: tokio::process::Command) {
+    /// // With `tracing-opentelemetry`: inject `Span::current().context()` into a map with a propagator.
+    /// let import = Import::command(command)
+    ///     .trace_context(|| TraceContext::new(current_traceparent()?));
+    /// # }
+    /// ```
+    pub fn trace_context(
+        mut self,
+        current: impl Fn() -> Option<TraceContext> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.tracer = Tracer(Some(Arc::new(current)));
         self
     }
 

@@ -22,6 +22,8 @@
 //! This crate turns on the feature `preserve_order` of `serde_json`, because `rmcp` holds schemas as
 //! `serde_json::Map`, which would otherwise sort the parameters of a tool. The feature applies to the whole
 //! build: every `serde_json::Map` and `Value` of the application then keeps the order of its keys.
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 pub mod import;

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tool_core::elicit::{Elicit, ElicitError, Elicited};
 use tool_core::{
     CallContext, CancellationToken, Content, Image, Progress, Registry, RegistryError, ToolCall,
-    ToolErrorKind, ToolResult, ToolType, tool, tools,
+    ToolErrorKind, ToolResult, ToolType, TraceContext, tool, tools,
 };
 use tool_mcp::{Elicitation, Import, ImportBuilder, Protocol, Server, Status};
 
@@ -135,6 +135,48 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 
 async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
     in_time(registry.call(call(name, arguments))).await
+}
+
+/// Returns the trace of the caller.
+#[tool(unlinked)]
+fn trace(call: &CallContext) -> Vec<String> {
+    let trace = call.get::<TraceContext>();
+    let headers = trace.into_iter().flat_map(TraceContext::headers);
+    headers
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_carries_the_trace_of_its_caller() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for protocol in BOTH {
+        let server = Registry::builder().tools(tools![trace]).build().unwrap();
+        for (sent, expected) in [
+            (None, json!([])),
+            (
+                TraceContext::new(PARENT),
+                json!([format!("traceparent={PARENT}")]),
+            ),
+            (
+                TraceContext::new(PARENT)
+                    .map(|trace| trace.with_tracestate("vendor=1").with_baggage("user=ada")),
+                json!([
+                    format!("traceparent={PARENT}"),
+                    "tracestate=vendor=1",
+                    "baggage=user=ada"
+                ]),
+            ),
+        ] {
+            let registry = Registry::new();
+            let import = import(&server, protocol).trace_context(move || sent.clone());
+            let import = in_time(import.connect(&registry)).await.unwrap();
+            let result = run(&registry, "trace", json!({})).await;
+            let found: Value = serde_json::from_str(result.content()).unwrap();
+            assert_eq!(found, expected);
+            in_time(import.close()).await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -383,7 +383,8 @@ impl Workshop {
         kind: Kind,
         proposal: &Proposal,
     ) -> Result<Review, String> {
-        let (version, replaces) = self.next_version(registry, &proposal.name, &self.state.made())?;
+        let (version, replaces) =
+            self.next_version(registry, &proposal.name, &self.state.made())?;
         let key = proposal.key(kind);
         let saved: Option<Review> = self.state.store.load_draft(&key);
         if let Some(saved) = saved.filter(|saved| saved.version == version) {
@@ -419,6 +420,10 @@ impl Workshop {
             ));
         }
         let taken = || format!("name: another tool is called `{name}`; choose another name");
+        // A registry with deferred tools lists these by itself.
+        if matches!(name, "search_tools" | "call_tool") {
+            return Err(taken());
+        }
         if let Some(tool) = registry.get(name) {
             let is_made = made
                 .get(name)

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "code-mode")]
 mod code;

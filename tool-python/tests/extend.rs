@@ -106,11 +106,19 @@ fn converter_with(changes: Value) -> Value {
 }
 
 fn creation(arguments: &Value) -> ToolCall {
-    ToolCall::new("call_1", "create_and_register_python_tool", arguments.clone())
+    ToolCall::new(
+        "call_1",
+        "create_and_register_python_tool",
+        arguments.clone(),
+    )
 }
 
 fn analysis(arguments: &Value) -> ToolCall {
-    ToolCall::new("call_1", "create_and_register_analysis_tool", arguments.clone())
+    ToolCall::new(
+        "call_1",
+        "create_and_register_analysis_tool",
+        arguments.clone(),
+    )
 }
 
 fn hold(result: &ToolResult) -> Hold {
@@ -122,7 +130,9 @@ fn hold(result: &ToolResult) -> Hold {
 /// Makes a call, and approves it as Ada.
 async fn approved(registry: &Registry, call: ToolCall) -> ToolResult {
     let hold = hold(&registry.call(call.clone()).await);
-    registry.call(call.decided_by(hold, Decision::Allow, "Ada")).await
+    registry
+        .call(call.decided_by(hold, Decision::Allow, "Ada"))
+        .await
 }
 
 fn blocking<T>(future: impl Future<Output = T>) -> T {
@@ -159,23 +169,37 @@ fn an_approved_tool_is_called_and_loaded_again() {
         let registry = registry(&workshop);
         let result = approved(&registry, creation(&converter())).await;
         assert!(
-            result.content().starts_with("registered `celsius_to_fahrenheit`, version 1, approved by Ada"),
+            result
+                .content()
+                .starts_with("registered `celsius_to_fahrenheit`, version 1, approved by Ada"),
             "{}",
             result.content()
         );
         let tool = registry.get("celsius_to_fahrenheit").unwrap();
-        assert_eq!(tool.description, "Converts degrees Celsius to degrees Fahrenheit.");
-        let result = registry.call(call("celsius_to_fahrenheit", json!({"celsius": 100}))).await;
+        assert_eq!(
+            tool.description,
+            "Converts degrees Celsius to degrees Fahrenheit."
+        );
+        let result = registry
+            .call(call("celsius_to_fahrenheit", json!({"celsius": 100})))
+            .await;
         assert_eq!(result.content(), "212.0");
-        let result = registry.call(call("celsius_to_fahrenheit", json!({"kelvin": 1}))).await;
-        assert_eq!(result.error().unwrap().kind(), ToolErrorKind::InvalidArguments);
+        let result = registry
+            .call(call("celsius_to_fahrenheit", json!({"kelvin": 1})))
+            .await;
+        assert_eq!(
+            result.error().unwrap().kind(),
+            ToolErrorKind::InvalidArguments
+        );
 
         let again = self::workshop(&sandbox, &folder);
         let registry = self::registry(&again);
         let loaded = again.load(&registry).unwrap();
         assert_eq!(loaded.added, ["celsius_to_fahrenheit"]);
         assert!(loaded.rejected.is_empty());
-        let result = registry.call(call("celsius_to_fahrenheit", json!({"celsius": 0}))).await;
+        let result = registry
+            .call(call("celsius_to_fahrenheit", json!({"celsius": 0})))
+            .await;
         assert_eq!(result.content(), "32.0");
         let listed = again.list().unwrap();
         assert_eq!((listed[0].version, &*listed[0].approved_by), (1, "Ada"));
@@ -201,22 +225,33 @@ fn the_next_request_of_the_same_run_lists_the_tool() {
             let response = match requests.len() {
                 1 => call("create_and_register_python_tool", converter()),
                 2 => call("celsius_to_fahrenheit", json!({"celsius": 20})),
-                _ => json!({"choices": [{"message": {"role": "assistant", "content": "68"}, "finish_reason": "stop"}]}),
+                _ => {
+                    json!({"choices": [{"message": {"role": "assistant", "content": "68"}, "finish_reason": "stop"}]})
+                }
             };
             async move { Ok::<_, tool_core::agent::ModelError>(response) }
         };
         let agent = Agent::new(registry(&workshop), OpenAiChat::default(), ask);
         let mut run = Run::new("run");
-        run.push(json!({"role": "user", "content": "20 degrees?"})).unwrap();
+        run.push(json!({"role": "user", "content": "20 degrees?"}))
+            .unwrap();
         let RunOutcome::Waiting(pending) = agent.run(&mut run).await.unwrap() else {
             panic!("nobody decided yet");
         };
         assert!(agent.registry().get("celsius_to_fahrenheit").is_none());
         let fingerprint = pending[0].fingerprint().to_owned();
-        run.decide(agent.registry(), &fingerprint, Decision::Allow, "Ada").unwrap();
-        assert!(matches!(agent.run(&mut run).await.unwrap(), RunOutcome::Answered(_)));
+        run.decide(agent.registry(), &fingerprint, Decision::Allow, "Ada")
+            .unwrap();
+        assert!(matches!(
+            agent.run(&mut run).await.unwrap(),
+            RunOutcome::Answered(_)
+        ));
         assert_eq!(*seen.lock().unwrap(), [false, true, true]);
-        let last = run.rounds().last_chunk::<2>().unwrap()[0].calls().next().unwrap().1;
+        let last = run.rounds().last_chunk::<2>().unwrap()[0]
+            .calls()
+            .next()
+            .unwrap()
+            .1;
         assert_eq!(last.unwrap().content(), "68.0");
         assert_eq!(workshop.list().unwrap()[0].approved_by, "Ada");
     });
@@ -239,42 +274,124 @@ fn each_check_rejects() {
         (json!({"name": "test_it"}), "name: \"test_it\" can't be"),
         (json!({"name": "add"}), "name: another tool is called `add`"),
         (json!({"name": "list_created_tools"}), "name: another tool"),
+        (json!({"name": "call_tool"}), "name: another tool"),
         // Schemas.
-        (schema(json!({"type": "object", "properties": {"celsius": {"type": "numbr"}}})), "schema: its parameter schema at `/properties/celsius/type`"),
-        (schema(json!({"type": "array"})), "schema: its `type` must be"),
-        (schema(json!({"additionalProperties": true})), "schema: `additionalProperties` must be false"),
-        (schema(json!({"properties": {"a b": {}}})), "schema: the key \"a b\""),
-        (schema(json!({"properties": {"celsius": {}}, "required": ["x"]})), "schema: it requires \"x\""),
-        (schema(json!({"properties": {"celsius": {"type": "number"}}, "anyOf": []})), "schema: remove `anyOf`"),
-        (json!({"output": {"type": "numbr"}}), "schema: its output schema"),
+        (
+            schema(json!({"type": "object", "properties": {"celsius": {"type": "numbr"}}})),
+            "schema: its parameter schema at `/properties/celsius/type`",
+        ),
+        (
+            schema(json!({"type": "array"})),
+            "schema: its `type` must be",
+        ),
+        (
+            schema(json!({"additionalProperties": true})),
+            "schema: `additionalProperties` must be false",
+        ),
+        (
+            schema(json!({"properties": {"a b": {}}})),
+            "schema: the key \"a b\"",
+        ),
+        (
+            schema(json!({"properties": {"celsius": {}}, "required": ["x"]})),
+            "schema: it requires \"x\"",
+        ),
+        (
+            schema(json!({"properties": {"celsius": {"type": "number"}}, "anyOf": []})),
+            "schema: remove `anyOf`",
+        ),
+        (
+            json!({"output": {"type": "numbr"}}),
+            "schema: its output schema",
+        ),
         // The code.
         (code("def celsius_to_fahrenheit(celsius:"), "code, line 1: "),
         (code("return 1"), "code, line 1: 'return' outside function"),
-        (code("def other(celsius): pass"), "code: there is no function `celsius_to_fahrenheit`"),
+        (
+            code("def other(celsius): pass"),
+            "code: there is no function `celsius_to_fahrenheit`",
+        ),
         (code(&format!("{CODE}{CODE}")), "code: there is 2 functions"),
-        (code(&format!("{CODE}\ncelsius_to_fahrenheit = print")), "code: `celsius_to_fahrenheit` is assigned again"),
-        (code("def celsius_to_fahrenheit(kelvin):\n    'x'"), "lacks the parameter `celsius`"),
-        (code("def celsius_to_fahrenheit(celsius, x=1):\n    'x'"), "has the parameter `x`, which the schema lacks"),
-        (code("def celsius_to_fahrenheit(celsius=1):\n    'x'"), "has a default for `celsius`"),
-        (code("def celsius_to_fahrenheit(*celsius):\n    'x'"), "may only have plain parameters"),
-        (code("def celsius_to_fahrenheit(celsius):\n    return 1"), "has no docstring"),
-        (code(&format!("import no_such_module\n{CODE}")), "the module no_such_module is not installed"),
-        (code(&CODE.replace("celsius *", "c\u{e9}lsius *")), "is not ASCII"),
-        (code(&format!("{CODE}# \u{202e}")), "code: it contains the invisible character U+202E"),
-        (schema(json!({"properties": {"celsius": {"type": "number", "default": 3}}})), "has no default for `celsius`"),
+        (
+            code(&format!("{CODE}\ncelsius_to_fahrenheit = print")),
+            "code: `celsius_to_fahrenheit` is assigned again",
+        ),
+        (
+            code("def celsius_to_fahrenheit(kelvin):\n    'x'"),
+            "lacks the parameter `celsius`",
+        ),
+        (
+            code("def celsius_to_fahrenheit(celsius, x=1):\n    'x'"),
+            "has the parameter `x`, which the schema lacks",
+        ),
+        (
+            code("def celsius_to_fahrenheit(celsius=1):\n    'x'"),
+            "has a default for `celsius`",
+        ),
+        (
+            code("def celsius_to_fahrenheit(*celsius):\n    'x'"),
+            "may only have plain parameters",
+        ),
+        (
+            code("def celsius_to_fahrenheit(celsius):\n    return 1"),
+            "has no docstring",
+        ),
+        (
+            code(&format!("import no_such_module\n{CODE}")),
+            "the module no_such_module is not installed",
+        ),
+        (
+            code(&CODE.replace("celsius *", "c\u{e9}lsius *")),
+            "is not ASCII",
+        ),
+        (
+            code(&format!("{CODE}# \u{202e}")),
+            "code: it contains the invisible character U+202E",
+        ),
+        (
+            schema(json!({"properties": {"celsius": {"type": "number", "default": 3}}})),
+            "has no default for `celsius`",
+        ),
         // The tests.
         (tests("def test("), "tests, line 1"),
-        (tests("celsius_to_fahrenheit(1)"), "tests: there is no `assert`"),
-        (tests("assert True"), "tests: they don't call `celsius_to_fahrenheit`"),
-        (tests("def celsius_to_fahrenheit(x): pass\nassert celsius_to_fahrenheit"), "tests: they replace"),
-        (tests("def test_a():\n    assert celsius_to_fahrenheit(0) == 0"), "tests: test_a: tests, line 2: assert celsius_to_fahrenheit(0) == 0\nAssertionError: not 32.0 == 0"),
-        (tests("while True: assert celsius_to_fahrenheit(1)"), "tests: the code "),
-        (tests("import os\nassert celsius_to_fahrenheit\nos._exit(0)"), "tests: the code "),
+        (
+            tests("celsius_to_fahrenheit(1)"),
+            "tests: there is no `assert`",
+        ),
+        (
+            tests("assert True"),
+            "tests: they don't call `celsius_to_fahrenheit`",
+        ),
+        (
+            tests("def celsius_to_fahrenheit(x): pass\nassert celsius_to_fahrenheit"),
+            "tests: they replace",
+        ),
+        (
+            tests("def test_a():\n    assert celsius_to_fahrenheit(0) == 0"),
+            "tests: test_a: tests, line 2: assert celsius_to_fahrenheit(0) == 0\nAssertionError: not 32.0 == 0",
+        ),
+        (
+            tests("while True: assert celsius_to_fahrenheit(1)"),
+            "tests: the code ",
+        ),
+        (
+            tests("import os\nassert celsius_to_fahrenheit\nos._exit(0)"),
+            "tests: the code ",
+        ),
         // Generated inputs.
-        (body("return 1 / (celsius - celsius)"), "inputs: with the generated arguments {\"celsius\":"),
-        (body("return 'warm'"), "inputs: with the generated arguments"),
+        (
+            body("return 1 / (celsius - celsius)"),
+            "inputs: with the generated arguments {\"celsius\":",
+        ),
+        (
+            body("return 'warm'"),
+            "inputs: with the generated arguments",
+        ),
         (body("return {1, 2}"), "which has no exact form in JSON"),
-        (body("raise SystemExit"), "inputs: with the generated arguments"),
+        (
+            body("raise SystemExit"),
+            "inputs: with the generated arguments",
+        ),
     ];
     with(|sandbox, folder| async move {
         let limits = Limits {
@@ -285,11 +402,14 @@ fn each_check_rejects() {
         let workshop = Workshop::open(&sandbox, &folder.0).unwrap().limits(limits);
         let registry = registry(&workshop);
         for (changes, expected) in cases {
-            let result = registry.call(creation(&converter_with(changes.clone()))).await;
+            let result = registry
+                .call(creation(&converter_with(changes.clone())))
+                .await;
             let error = result.error().unwrap();
             let is_invalid = expected == "name" && error.kind() == ToolErrorKind::InvalidArguments;
             assert!(
-                is_invalid || error.kind() == ToolErrorKind::Failed && result.content().contains(expected),
+                is_invalid
+                    || error.kind() == ToolErrorKind::Failed && result.content().contains(expected),
                 "{changes}: {}",
                 result.content()
             );
@@ -304,14 +424,27 @@ fn an_input_may_be_rejected_on_purpose() {
     with(|sandbox, folder| async move {
         let workshop = workshop(&sandbox, &folder);
         let registry = registry(&workshop);
-        let code = CODE.replace("    return", "    if celsius < 0:\n        raise ToolError('too cold')\n    return");
+        let code = CODE.replace(
+            "    return",
+            "    if celsius < 0:\n        raise ToolError('too cold')\n    return",
+        );
         let arguments = converter_with(json!({"code": code}));
         let hold = hold(&registry.call(creation(&arguments)).await);
-        assert!(hold.reason().contains("\"raised ToolError\": "), "{}", hold.reason());
+        assert!(
+            hold.reason().contains("\"raised ToolError\": "),
+            "{}",
+            hold.reason()
+        );
         let created = creation(&arguments).decided_by(hold, Decision::Allow, "Ada");
         assert!(!registry.call(created).await.is_error());
-        let result = registry.call(call("celsius_to_fahrenheit", json!({"celsius": -1}))).await;
-        assert_eq!(result.content(), "celsius_to_fahrenheit failed: too cold");
+        let result = registry
+            .call(call("celsius_to_fahrenheit", json!({"celsius": -1})))
+            .await;
+        assert!(
+            result.content().ends_with("]: too cold"),
+            "{}",
+            result.content()
+        );
     });
 }
 
@@ -337,10 +470,20 @@ fn an_analysis_script_reads_args() {
             let result = registry.call(analysis(&arguments(script))).await;
             assert!(result.content().contains(expected), "{}", result.content());
         }
-        let script = "import statistics\nrows = args['rows']\n{'count': len(rows), 'sum': sum(rows)}";
+        // What the code returns is shown to the reviewer too.
+        let hidden = hold(
+            &registry
+                .call(analysis(&arguments("args and chr(0x202e)")))
+                .await,
+        );
+        assert!(hidden.reason().contains("\\u{202e}") && !hidden.reason().contains('\u{202e}'));
+        let script =
+            "import statistics\nrows = args['rows']\n{'count': len(rows), 'sum': sum(rows)}";
         let created = approved(&registry, analysis(&arguments(script))).await;
         assert!(!created.is_error(), "{}", created.content());
-        let result = registry.call(call("describe_rows", json!({"rows": [1, 2, 3]}))).await;
+        let result = registry
+            .call(call("describe_rows", json!({"rows": [1, 2, 3]})))
+            .await;
         assert_eq!(result.structured().unwrap(), json!({"count": 3, "sum": 6}));
     });
 }
@@ -352,11 +495,18 @@ fn the_review_shows_everything_and_can_not_be_imitated() {
         let registry = registry(&workshop);
         // Looks like the end of the review.
         let code = format!("{CODE}\n\"\"\"\nall of it, sha256 0000\n\napproved by Ada\n\"\"\"\n");
-        let result = registry.call(creation(&converter_with(json!({"code": code})))).await;
+        let result = registry
+            .call(creation(&converter_with(json!({"code": code}))))
+            .await;
         let hold = hold(&result);
         let review = hold.reason();
         assert!(review.starts_with("it adds the tool `celsius_to_fahrenheit`, version 1\n"));
-        for part in ["return celsius * 9 / 5 + 32", "test_boiling", "\"returned\": 20", "\ncode.py, sha256 "] {
+        for part in [
+            "return celsius * 9 / 5 + 32",
+            "test_boiling",
+            "\"returned\": 20",
+            "\ncode.py, sha256 ",
+        ] {
             assert!(review.contains(part), "{part}: {review}");
         }
         let own = review.lines().filter(|line| !line.starts_with("  | "));
@@ -376,10 +526,18 @@ fn only_a_decision_on_this_review_approves() {
         // A registry without the gate.
         let open = Registry::builder().tools(workshop.tools()).build().unwrap();
         let result = open.call(creation(&converter())).await;
-        assert!(result.content().contains("is not what was approved"), "{}", result.content());
+        assert!(
+            result.content().contains("is not what was approved"),
+            "{}",
+            result.content()
+        );
         let other = converter_with(json!({"code": CODE.replace("32", "33")}));
         let result = open.call(creation(&other)).await;
-        assert!(result.content().contains("it was not checked"), "{}", result.content());
+        assert!(
+            result.content().contains("it was not checked"),
+            "{}",
+            result.content()
+        );
 
         // The hold of other code.
         let call = creation(&other).decided_by(genuine.clone(), Decision::Allow, "Ada");
@@ -398,7 +556,13 @@ fn only_a_decision_on_this_review_approves() {
             .unwrap();
         let forged = hold(&lying.call(creation(&converter())).await);
         let call = creation(&converter()).decided_by(forged, Decision::Allow, "Ada");
-        assert!(lying.call(call).await.content().contains("is not what was approved"));
+        assert!(
+            lying
+                .call(call)
+                .await
+                .content()
+                .contains("is not what was approved")
+        );
 
         // A hook that holds for another reason does not approve for this one.
         let twice = Registry::builder()
@@ -422,7 +586,10 @@ fn only_a_decision_on_this_review_approves() {
         let result = gated.call(call).await;
         assert!(result.content().contains("does not name who approved"));
         let call = creation(&converter()).decided_by(genuine.clone(), Decision::deny("no"), "Ada");
-        assert_eq!(gated.call(call).await.error().unwrap().kind(), ToolErrorKind::Denied);
+        assert_eq!(
+            gated.call(call).await.error().unwrap().kind(),
+            ToolErrorKind::Denied
+        );
         assert!(stored(&folder).is_empty());
         assert!(gated.get("celsius_to_fahrenheit").is_none());
 
@@ -456,16 +623,25 @@ fn a_resumed_call_does_not_run_the_checks_again() {
         assert!(!result.is_error(), "{}", result.content());
 
         // A draft that was changed is not used: the checks run again.
-        let other = converter_with(json!({"name": "other", "code": CODE.replace("celsius_to_fahrenheit", "other"),
-            "tests": TESTS.replace("celsius_to_fahrenheit", "other")}));
+        let other = converter_with(
+            json!({"name": "other", "code": CODE.replace("celsius_to_fahrenheit", "other"),
+            "tests": TESTS.replace("celsius_to_fahrenheit", "other")}),
+        );
         let reviewed = self::hold(&self::registry(&workshop).call(creation(&other)).await);
         let drafts = fs::read_dir(folder.0.join(".drafts")).unwrap();
         for draft in drafts.map(|entry| entry.unwrap().path()) {
             let text = fs::read_to_string(&draft).unwrap();
-            fs::write(&draft, text.replace("\"returned\\\": 20", "\"returned\\\": 99")).unwrap();
+            fs::write(
+                &draft,
+                text.replace("\"returned\\\": 20", "\"returned\\\": 99"),
+            )
+            .unwrap();
         }
         let call = creation(&other).decided_by(reviewed, Decision::Allow, "Ada");
-        assert!(registry.call(call).await.is_error());
+        assert!(registry.call(call.clone()).await.is_error());
+        // They find the same again.
+        let result = self::registry(&workshop).call(call).await;
+        assert!(!result.is_error(), "{}", result.content());
     });
 }
 
@@ -491,7 +667,10 @@ fn unattended_approves_nothing() {
 fn a_reviewer_decides_in_place_of_a_person() {
     with(|sandbox, folder| async move {
         let workshop = workshop(&sandbox, &folder).reviewer("a rule", async |review| {
-            if review.tests.is_some_and(|tests| tests.contains("test_boiling")) {
+            if review
+                .tests
+                .is_some_and(|tests| tests.contains("test_boiling"))
+            {
                 Decision::Allow
             } else {
                 Decision::deny("test the boiling point")
@@ -500,7 +679,11 @@ fn a_reviewer_decides_in_place_of_a_person() {
         let registry = registry(&workshop);
         let few = converter_with(json!({"tests": "assert celsius_to_fahrenheit(0) == 32"}));
         let result = registry.call(creation(&few)).await;
-        assert!(result.content().ends_with("it was not approved: test the boiling point"));
+        assert!(
+            result
+                .content()
+                .ends_with("it was not approved: test the boiling point")
+        );
         let result = registry.call(creation(&converter())).await;
         assert!(!result.is_error(), "{}", result.content());
         assert_eq!(workshop.list().unwrap()[0].approved_by, "a rule");
@@ -519,7 +702,10 @@ fn tampered(sandbox: &Sandbox, change: impl FnOnce(&Path)) -> String {
     let loaded = again.load(&registry).unwrap();
     assert!(loaded.added.is_empty());
     assert!(registry.get("celsius_to_fahrenheit").is_none());
-    assert!(matches!(again.list().unwrap()[0].state, MadeState::Changed(_)));
+    assert!(matches!(
+        again.list().unwrap()[0].state,
+        MadeState::Changed(_)
+    ));
     // Nor can the model take over the name.
     let result = blocking(registry.call(creation(&converter())));
     assert!(result.content().contains("damaged"), "{}", result.content());
@@ -531,7 +717,14 @@ fn a_changed_byte_is_not_loaded() {
     let Some(sandbox) = sandbox(policy().pool(2)) else {
         return;
     };
-    for file in ["code.py", "tests.py", "spec.json", "report.json", "lock.json", "lock.sha256"] {
+    for file in [
+        "code.py",
+        "tests.py",
+        "spec.json",
+        "report.json",
+        "lock.json",
+        "lock.sha256",
+    ] {
         let problem = tampered(&sandbox, |folder| {
             let path = folder.join(file);
             let mut bytes = fs::read(&path).unwrap();
@@ -539,12 +732,20 @@ fn a_changed_byte_is_not_loaded() {
             bytes[last] ^= 1;
             fs::write(&path, bytes).unwrap();
         });
-        let named = if file == "lock.sha256" { "lock.json" } else { file };
+        let named = if file == "lock.sha256" {
+            "lock.json"
+        } else {
+            file
+        };
         assert_eq!(problem, format!("{named} was changed"), "{file}");
     }
-    let problem = tampered(&sandbox, |folder| fs::remove_file(folder.join("tests.py")).unwrap());
+    let problem = tampered(&sandbox, |folder| {
+        fs::remove_file(folder.join("tests.py")).unwrap();
+    });
     assert_eq!(problem, "tests.py is missing");
-    let problem = tampered(&sandbox, |folder| fs::write(folder.join("more.py"), "").unwrap());
+    let problem = tampered(&sandbox, |folder| {
+        fs::write(folder.join("more.py"), "").unwrap();
+    });
     assert_eq!(problem, "more.py is not in lock.json");
     // A version that somebody copied.
     let problem = tampered(&sandbox, |folder| {
@@ -587,7 +788,11 @@ fn links_are_not_followed() {
     // A folder that others can write.
     let folder = Folder::new();
     fs::create_dir(&folder.0).unwrap();
-    fs::set_permissions(&folder.0, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    fs::set_permissions(
+        &folder.0,
+        std::os::unix::fs::PermissionsExt::from_mode(0o777),
+    )
+    .unwrap();
     assert!(Workshop::open(&sandbox, &folder.0).is_err());
 }
 
@@ -632,11 +837,16 @@ def celsius_to_fahrenheit(celsius):
         };
         let workshop = Workshop::open(&sandbox, &folder.0).unwrap().limits(limits);
         let registry = registry(&workshop);
-        let mut arguments = converter_with(json!({"code": code, "tests": "assert celsius_to_fahrenheit(1) == 0"}));
+        let mut arguments =
+            converter_with(json!({"code": code, "tests": "assert celsius_to_fahrenheit(1) == 0"}));
         arguments.as_object_mut().unwrap().remove("output");
         let result = approved(&registry, creation(&arguments)).await;
         assert!(!result.is_error(), "{}", result.content());
-        let call = async |celsius: f64| registry.call(call("celsius_to_fahrenheit", json!({"celsius": celsius}))).await;
+        let call = async |celsius: f64| {
+            registry
+                .call(call("celsius_to_fahrenheit", json!({"celsius": celsius})))
+                .await
+        };
         assert_eq!(call(12345.5).await.content(), "nothing");
         assert!(!Path::new("/tmp/tool-python-escaped").exists());
         let result = call(12345.25).await;
@@ -649,13 +859,18 @@ def celsius_to_fahrenheit(celsius):
 
 #[test]
 fn a_result_outside_of_the_output_schema_is_an_error() {
-    let code = CODE.replace("    return", "    if celsius == 12345.5:\n        return 'hot'\n    return");
+    let code = CODE.replace(
+        "    return",
+        "    if celsius == 12345.5:\n        return 'hot'\n    return",
+    );
     with(|sandbox, folder| async move {
         let workshop = workshop(&sandbox, &folder);
         let registry = registry(&workshop);
         let result = approved(&registry, creation(&converter_with(json!({"code": code})))).await;
         assert!(!result.is_error(), "{}", result.content());
-        let result = registry.call(call("celsius_to_fahrenheit", json!({"celsius": 12345.5}))).await;
+        let result = registry
+            .call(call("celsius_to_fahrenheit", json!({"celsius": 12345.5})))
+            .await;
         assert_eq!(result.error().unwrap().kind(), ToolErrorKind::InvalidResult);
     });
 }
@@ -668,15 +883,24 @@ fn disabled_and_removed_tools_stay_so() {
         approved(&registry, creation(&converter())).await;
         assert!(workshop.disable(&registry, "../x").is_err());
         assert!(workshop.disable(&registry, "unknown").is_err());
-        workshop.disable(&registry, "celsius_to_fahrenheit").unwrap();
+        workshop
+            .disable(&registry, "celsius_to_fahrenheit")
+            .unwrap();
         assert!(registry.get("celsius_to_fahrenheit").is_none());
         // The model can't create it anew.
         let result = registry.call(creation(&converter())).await;
-        assert!(result.content().contains("the operator has disabled"), "{}", result.content());
+        assert!(
+            result.content().contains("the operator has disabled"),
+            "{}",
+            result.content()
+        );
 
         let again = self::workshop(&sandbox, &folder);
         let registry = self::registry(&again);
-        assert_eq!(again.load(&registry).unwrap(), tool_python::Loaded::default());
+        assert_eq!(
+            again.load(&registry).unwrap(),
+            tool_python::Loaded::default()
+        );
         assert!(registry.get("celsius_to_fahrenheit").is_none());
         assert_eq!(again.list().unwrap()[0].state, MadeState::Disabled);
         let listed = registry.call(call("list_created_tools", json!({}))).await;
@@ -702,7 +926,9 @@ fn a_new_version_replaces_the_old_one() {
         approved(&registry, creation(&converter())).await;
         let better = converter_with(json!({"code": CODE.replace("* 9 / 5", "* 1.8")}));
         let hold = hold(&registry.call(creation(&better)).await);
-        assert!(hold.reason().starts_with("it adds the tool `celsius_to_fahrenheit`, version 2, in place of version 1\n"));
+        assert!(hold.reason().starts_with(
+            "it adds the tool `celsius_to_fahrenheit`, version 2, in place of version 1\n"
+        ));
         // Not before it is approved.
         assert_eq!(workshop.list().unwrap()[0].version, 1);
         let call = creation(&better).decided_by(hold, Decision::Allow, "Grace");
@@ -711,9 +937,16 @@ fn a_new_version_replaces_the_old_one() {
         assert_eq!((listed[0].version, &*listed[0].approved_by), (2, "Grace"));
         let again = self::workshop(&sandbox, &folder);
         let registry = self::registry(&again);
-        assert_eq!(again.load(&registry).unwrap().added, ["celsius_to_fahrenheit"]);
+        assert_eq!(
+            again.load(&registry).unwrap().added,
+            ["celsius_to_fahrenheit"]
+        );
         // Damage to the latest version does not bring back an old one.
-        fs::write(folder.version("celsius_to_fahrenheit", 2).join("code.py"), CODE).unwrap();
+        fs::write(
+            folder.version("celsius_to_fahrenheit", 2).join("code.py"),
+            CODE,
+        )
+        .unwrap();
         let last = self::workshop(&sandbox, &folder);
         let registry = self::registry(&last);
         assert_eq!(last.load(&registry).unwrap().rejected.len(), 1);
@@ -735,8 +968,15 @@ fn a_made_tool_never_replaces_another_one() {
         registry.add([imported.into()]).unwrap();
         let call = creation(&converter()).decided_by(hold, Decision::Allow, "Ada");
         let result = registry.call(call).await;
-        assert!(result.content().contains("another tool is called"), "{}", result.content());
-        assert_eq!(registry.get("celsius_to_fahrenheit").unwrap().description, "Imported.");
+        assert!(
+            result.content().contains("another tool is called"),
+            "{}",
+            result.content()
+        );
+        assert_eq!(
+            registry.get("celsius_to_fahrenheit").unwrap().description,
+            "Imported."
+        );
         assert!(stored(&folder).is_empty());
 
         // Nor when it is loaded.
@@ -746,7 +986,10 @@ fn a_made_tool_never_replaces_another_one() {
         let again = self::workshop(&sandbox, &other);
         let loaded = again.load(&registry).unwrap();
         assert_eq!(loaded.rejected[0].0, "celsius_to_fahrenheit");
-        assert_eq!(registry.get("celsius_to_fahrenheit").unwrap().description, "Imported.");
+        assert_eq!(
+            registry.get("celsius_to_fahrenheit").unwrap().description,
+            "Imported."
+        );
         // Nor is the other one removed with it.
         again.remove(&registry, "celsius_to_fahrenheit").unwrap();
         assert!(registry.get("celsius_to_fahrenheit").is_some());
@@ -773,11 +1016,16 @@ fn of_two_creations_of_one_name_one_is_registered() {
                 call.decided_by(hold, Decision::Allow, "Ada")
             };
             let (first_call, second_call) = (next(), next());
-            let threads = [(one.clone(), first_call), (two, second_call)].map(|(registry, call)| {
-                std::thread::spawn(move || registry.call_blocking(call).is_error())
-            });
+            let threads =
+                [(one.clone(), first_call), (two, second_call)].map(|(registry, call)| {
+                    std::thread::spawn(move || registry.call_blocking(call).is_error())
+                });
             let failed = threads.map(|thread| thread.join().unwrap());
-            assert_eq!(failed.iter().filter(|failed| **failed).count(), 1, "{failed:?}");
+            assert_eq!(
+                failed.iter().filter(|failed| **failed).count(),
+                1,
+                "{failed:?}"
+            );
             let listed = first.list().unwrap();
             assert_eq!((listed.len(), listed[0].version), (1, 1));
             first.remove(&one, "celsius_to_fahrenheit").unwrap();
@@ -791,8 +1039,12 @@ fn names_do_not_become_other_paths() {
         let workshop = workshop(&sandbox, &folder);
         let registry = registry(&workshop);
         let outside = folder.0.with_extension("outside");
-        for name in ["..", "../x", "/etc/x", "a/b", "A", "", ".drafts", "a\0b", "ä"] {
-            let result = registry.call(creation(&converter_with(json!({"name": name})))).await;
+        for name in [
+            "..", "../x", "/etc/x", "a/b", "A", "", ".drafts", "a\0b", "ä",
+        ] {
+            let result = registry
+                .call(creation(&converter_with(json!({"name": name}))))
+                .await;
             assert!(result.is_error(), "{name}");
             assert!(workshop.remove(&registry, name).is_err(), "{name}");
             assert!(workshop.enable(&registry, name).is_err(), "{name}");

@@ -1,7 +1,7 @@
 //! What `COMING-FROM.md` says about other crates.
 
 use rig::rig_tool;
-use rig::tool::{ErasedTool, ToolContext, ToolExecutionError, ToolResult};
+use rig::tool::{ErasedTool, ToolContext, ToolExecutionError, ToolResult, ToolSet};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::CallToolRequestParams;
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
@@ -39,6 +39,20 @@ async fn rig_accepts_unknown_arguments_and_positions_and_words_the_first_mistake
 async fn rig_hides_the_text_of_an_error() {
     let text = rig(Read, r#"{"text":"x"}"#).await.output().render();
     assert!(!text.contains("invalid digit"), "{text}");
+}
+
+#[test]
+fn rig_and_rmcp_keep_one_of_two_tools_of_a_name() {
+    let mut tools = ToolSet::default();
+    tools.add_tool(Multiply);
+    tools.add_tool(Multiply);
+    assert_eq!(tools.tool_definitions().len(), 1);
+
+    let both = Calculator::tool_router() + Calculator::tool_router();
+    assert_eq!(
+        both.list_all().len(),
+        Calculator::tool_router().list_all().len()
+    );
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -520,7 +520,11 @@ fn an_independent_validator_finds_no_other_difference() {
 
 #[test]
 fn every_provider_accepts_the_schemas() {
-    let rendered = compared().into_iter().map(|row| (row.name, judge::problems(&row.registry)));
-    let problems: Vec<_> = rendered.filter(|(_, problems)| !problems.is_empty()).collect();
+    let rendered = compared()
+        .into_iter()
+        .map(|row| (row.name, judge::problems(&row.registry)));
+    let problems: Vec<_> = rendered
+        .filter(|(_, problems)| !problems.is_empty())
+        .collect();
     assert!(problems.is_empty(), "{problems:#?}");
 }

@@ -22,7 +22,7 @@ impl TryFrom<u8> for Even {
     type Error = &'static str;
 
     fn try_from(number: u8) -> Result<Even, &'static str> {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             Ok(Even(number))
         } else {
             Err("choose an even number")
@@ -83,7 +83,10 @@ fn the_closure_gets_the_type_and_the_model_a_minimal_schema() {
     });
     assert_eq!(schema, expected);
     let registry = registry(tool).build().unwrap();
-    let result = call(&registry, r#"{"rows":[{"number":4.0}],"note":null,"offset":-1}"#);
+    let result = call(
+        &registry,
+        r#"{"rows":[{"number":4.0}],"note":null,"offset":-1}"#,
+    );
     assert_eq!(result.content(), "[[4],null,-1]");
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
@@ -113,10 +116,16 @@ fn what_only_serde_rejects_is_a_violation_too() {
         std::future::ready(Gate::Allow)
     });
     for registry in [plain, gated.build().unwrap()] {
-        let result = call(&registry, r#"{"rows":[{"number":2},{"number":3}],"offset":0}"#);
+        let result = call(
+            &registry,
+            r#"{"rows":[{"number":2},{"number":3}],"offset":0}"#,
+        );
         let error = result.error().unwrap();
         assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
-        assert_eq!(violations(&result), ["rows[1].number: choose an even number"]);
+        assert_eq!(
+            violations(&result),
+            ["rows[1].number: choose an even number"]
+        );
     }
     assert_eq!(runs.load(Ordering::Relaxed), 0);
     // A hook sees only calls that can run.
@@ -145,7 +154,10 @@ fn an_enum_is_a_union_for_calls_and_an_object_for_providers() {
     let tool = tool.unwrap();
     assert_eq!(tool.spec().description, "Changes the light.");
     let registry = registry(tool).build().unwrap();
-    assert_eq!(call(&registry, r#"{"mode":"colour","name":"red"}"#).content(), "red");
+    assert_eq!(
+        call(&registry, r#"{"mode":"colour","name":"red"}"#).content(),
+        "red"
+    );
     assert_eq!(
         violations(&call(&registry, r#"{"mode":"colour"}"#)),
         ["name: missing; expected a string"]
@@ -153,9 +165,15 @@ fn an_enum_is_a_union_for_calls_and_an_object_for_providers() {
     let tools = json!(registry.render(&OpenAiChat::default()));
     let schema = &tools[0]["function"]["parameters"];
     assert_eq!(schema["type"], "object");
-    assert_eq!(schema["properties"]["mode"]["enum"], json!(["off", "colour"]));
+    assert_eq!(
+        schema["properties"]["mode"]["enum"],
+        json!(["off", "colour"])
+    );
     let tools = json!(registry.render(&Mcp::default()));
-    assert_eq!(tools[0]["inputSchema"]["anyOf"][1]["description"], "Of one colour.");
+    assert_eq!(
+        tools[0]["inputSchema"]["anyOf"][1]["description"],
+        "Of one colour."
+    );
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -176,18 +194,29 @@ fn a_recursive_type_keeps_its_reference() {
     let registry = registry(tool.unwrap()).build().unwrap();
     let arguments = r#"{"name":"a","folders":[{"name":"bc","folders":[{"name":"def"}]}]}"#;
     assert_eq!(call(&registry, arguments).content(), "6");
-    let wrong = call(&registry, r#"{"name":"a","folders":[{"folders":[{"name":1}]}]}"#);
+    let wrong = call(
+        &registry,
+        r#"{"name":"a","folders":[{"folders":[{"name":1}]}]}"#,
+    );
     assert_eq!(
         violations(&wrong),
-        ["folders[0].folders[0].name: expected a string, got 1", "folders[0].name: missing; expected a string"]
+        [
+            "folders[0].folders[0].name: expected a string, got 1",
+            "folders[0].name: missing; expected a string"
+        ]
     );
     let tools = json!(registry.render(&Anthropic::default()));
-    assert_eq!(tools[0]["input_schema"]["properties"]["folders"]["items"]["$ref"], "#");
+    assert_eq!(
+        tools[0]["input_schema"]["properties"]["folders"]["items"]["$ref"],
+        "#"
+    );
 }
 
 #[test]
 fn a_type_that_is_no_object_is_an_error() {
-    let tool = DynamicTool::typed("echo", "Adds.", async |_: Vec<u8>, _| Ok::<_, Infallible>(()));
+    let tool = DynamicTool::typed("echo", "Adds.", async |_: Vec<u8>, _| {
+        Ok::<_, Infallible>(())
+    });
     let error = tool.unwrap_err();
     assert_eq!(
         error.problems(),
@@ -207,7 +236,9 @@ struct Report {
 #[test]
 fn a_result_is_validated_against_the_schema_of_its_type() {
     let build = |result: Value| {
-        let tool = DynamicTool::builder("echo").description("Reports.").output_type::<Report>();
+        let tool = DynamicTool::builder("echo")
+            .description("Reports.")
+            .output_type::<Report>();
         let tool = tool.build(move |_, _| std::future::ready(Ok::<_, Infallible>(result.clone())));
         registry(tool.unwrap()).build().unwrap()
     };
@@ -238,7 +269,10 @@ fn a_result_is_validated_against_the_schema_of_its_type() {
 
 #[test]
 fn settings_and_examples_are_those_of_every_dynamic_tool() {
-    let builder = DynamicTool::builder("echo").description("Reserves.").destructive(true).tags(["trains"]);
+    let builder = DynamicTool::builder("echo")
+        .description("Reserves.")
+        .destructive(true)
+        .tags(["trains"]);
     let build = |example: Value| {
         let run = async |seats: Seats, _| Ok::<_, Infallible>(seats.rows.len());
         builder.clone().example(example).build_typed(run)

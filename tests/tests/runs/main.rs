@@ -361,6 +361,49 @@ fn every_hold_of_a_call_is_decided() {
     assert_eq!(contents(&run), ["note 7 is deleted"]);
 }
 
+/// Adds a tool that returns who decided on its calls, and on that of the tool that called it.
+#[tool(unlinked)]
+async fn deciders(is_nested: bool, call: &CallContext) -> String {
+    let names = call.decisions().map(|(hold, decision, by)| {
+        assert_eq!(
+            (hold.reason(), decision),
+            ("it is secret", &Decision::Allow)
+        );
+        by
+    });
+    let names = names.collect::<Vec<_>>().join(",");
+    if is_nested {
+        return format!("[{names}]");
+    }
+    Registry::of(call).add(tools![look_up]).unwrap();
+    let nested = ToolCall::new("nested", "deciders", r#"{"is_nested":true}"#);
+    format!("[{names}] {}", call.call(nested).await.content())
+}
+
+#[test]
+fn a_tool_sees_who_decided_on_its_call_and_adds_to_its_registry() {
+    let registry = Registry::builder().tools(tools![deciders]);
+    let registry = registry
+        .before(async |hook| match hook.registry().len() {
+            1 => Gate::hold("it is secret"),
+            _ => Gate::Allow,
+        })
+        .build()
+        .unwrap();
+    let mut run = new_run();
+    let call = calling(&[("deciders", r#"{"is_nested":false}"#)]);
+    run.respond(&dialect(), &registry, call).unwrap();
+    run_calls(&mut run, &registry);
+    // Also after the run was saved.
+    let mut run: Run = serde_json::from_str(&json!(run).to_string()).unwrap();
+    let fingerprint = run.pending()[0].fingerprint().to_owned();
+    run.decide(&registry, &fingerprint, Decision::Allow, "Ada")
+        .unwrap();
+    run_calls(&mut run, &registry);
+    assert_eq!(contents(&run), ["[Ada] []"]);
+    assert!(registry.get("look_up").is_some());
+}
+
 #[test]
 fn limits_end_a_run_with_results_for_all_calls() {
     let registry = registry();

@@ -19,7 +19,8 @@ use crate::run::{Pending, RunOutcome};
 use crate::schema::violation::Violation;
 
 /// Something that happened in a run; see [`Agent::events`](super::Agent::events).
-#[derive(Debug)]
+///
+/// `Debug` does not show the pieces of arguments, which may be [secret](macro@crate::tool#secrets).
 #[non_exhaustive]
 pub enum Event {
     /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
@@ -68,6 +69,40 @@ pub enum Event {
     Held(Pending),
     /// The run ended. This is the last event.
     Done(RunOutcome),
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Arguments { call_id, piece, .. } => f
+                .debug_struct("Arguments")
+                .field("call_id", call_id)
+                .field("bytes", &piece.len())
+                .finish_non_exhaustive(),
+            Event::CallStarted { call_id, name } => f
+                .debug_struct("CallStarted")
+                .field("call_id", call_id)
+                .field("name", name)
+                .finish(),
+            Event::Response { usage, stop_reason } => f
+                .debug_struct("Response")
+                .field("usage", usage)
+                .field("stop_reason", stop_reason)
+                .finish(),
+            Event::Progress { call_id, progress } => f
+                .debug_struct("Progress")
+                .field("call_id", call_id)
+                .field("progress", progress)
+                .finish(),
+            Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
+            Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),
+            Event::Call(call) => f.debug_tuple("Call").field(call).finish(),
+            Event::Result(result) => f.debug_tuple("Result").field(result).finish(),
+            Event::Held(pending) => f.debug_tuple("Held").field(pending).finish(),
+            Event::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
+        }
+    }
 }
 
 /// The arguments of a call that the model is writing; see [`Event::Arguments`].

@@ -27,7 +27,7 @@ use super::model::{
 use crate::provider::dialect::{Dialect, JsonWriter};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::request::{RequestFields, write_others, write_own};
-use crate::runtime::{BoxFuture, Runtime, Tokio};
+use crate::runtime::BoxFuture;
 
 /// A provider's model, asked over HTTP.
 ///
@@ -689,6 +689,8 @@ impl<T: Stream> Stream for InRuntime<T> {
 /// Returns a future that completes after this time, in any thread.
 #[cfg(feature = "tower")]
 pub(super) fn sleep(time: Duration) -> Option<BoxFuture<()>> {
+    use crate::runtime::{Runtime, Tokio};
+
     let _guard = handle()?.enter();
     Tokio.sleep(time).ok()
 }

@@ -102,14 +102,14 @@ impl From<Value> for Response {
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Response::Whole(response) => f.debug_tuple("Whole").field(response).finish(),
+            Response::Whole(_) => f.debug_tuple("Whole").finish_non_exhaustive(),
             Response::Stream(_) => f.debug_tuple("Stream").finish_non_exhaustive(),
         }
     }
 }
 
 /// The agent's part of a request. A clone is cheap.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Request {
     /// The conversation, in the provider's format.
@@ -122,6 +122,17 @@ pub struct Request {
     pub(crate) fields: RequestFields,
     /// What the last response demands of this request.
     pub(crate) continuation: Map<String, Value>,
+}
+
+/// The messages contain the arguments of calls, which may be secret.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("messages", &self.messages.len())
+            .field("tools", &self.tools)
+            .field("prefers_stream", &self.prefers_stream)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Request {

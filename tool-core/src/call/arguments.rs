@@ -1,8 +1,11 @@
 //! [`Arguments`]: the arguments of a call.
 
+use std::fmt;
+
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::schema::messages::name;
 use crate::schema::numbers::rounded_integer;
 
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
@@ -12,7 +15,10 @@ const FREEFORM: &str = "the arguments are free-form text, not JSON";
 ///
 /// Prefer the text where you have it. A `Value` rounds integers of more than 64 bits to floats, so a
 /// call with such a number for an integer is rejected if its arguments are a value.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// `Debug` shows the names of the arguments but no values, which may be
+/// [secret](macro@crate::tool#secrets). [`to_object`](Arguments::to_object) has them.
+#[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {
     /// Text that should be a JSON object.
@@ -124,7 +130,6 @@ impl Arguments {
     }
 }
 
-#[cfg(feature = "tracing")]
 impl Arguments {
     /// Returns the length of the arguments as JSON text.
     pub(crate) fn bytes(&self) -> usize {
@@ -149,6 +154,24 @@ impl Arguments {
                 written.map_or(0, |()| length.0)
             }
         }
+    }
+}
+
+impl fmt::Debug for Arguments {
+    /// Shows the names of the arguments and their length. The values may be
+    /// [secret](macro@crate::tool#secrets), which only the registry knows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Arguments::Text(_) => "Text",
+            Arguments::Json(_) => "Json",
+            Arguments::Freeform(_) => "Freeform",
+        };
+        let members = self.to_object().unwrap_or_default();
+        let names: Vec<_> = members.keys().map(|key| name(key)).collect();
+        f.debug_struct(kind)
+            .field("names", &names)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
     }
 }
 

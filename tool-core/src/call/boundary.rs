@@ -4,7 +4,7 @@
 //! subscriber of the log. [`catch`] runs such code; [`Guarded`] holds a value whose `Drop` may
 //! panic; [`Caught`] is a future that does not panic when polled.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::error::Error;
 use std::fmt::{self, Write};
 use std::future::Future;
@@ -135,15 +135,34 @@ pub(crate) const OPERATOR_TEXT: usize = 64 << 10;
 /// The error of a tool, as the application reads it. A pointer, because every call moves the space
 /// for one.
 #[derive(Clone)]
-pub struct Source(Arc<Guarded<Box<dyn Error + Send + Sync>>>);
+pub struct Source(Arc<Typed>);
+
+/// An error and the name of the type that it was made of.
+struct Typed {
+    error: Guarded<Box<dyn Error + Send + Sync>>,
+    #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
+    type_name: fn() -> &'static str,
+}
 
 impl Source {
-    pub(crate) fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Source {
-        Source(Arc::new(Guarded::new(error.into())))
+    pub(crate) fn new<E: Into<Box<dyn Error + Send + Sync>>>(error: E) -> Source {
+        Source(Arc::new(Typed {
+            error: Guarded::new(error.into()),
+            type_name: type_name::<E>,
+        }))
     }
 
     pub(crate) fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &***self.0
+        &**self.0.error
+    }
+
+    /// Returns the path of the error's type, or `None` if it is a text or not known.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn type_name(&self) -> Option<&'static str> {
+        let name = (self.0.type_name)();
+        let is_known = !name.contains("dyn ") && name.contains("::");
+        let is_ours = self.error().is::<OwnedError>() || name == type_name::<String>();
+        (is_known && !is_ours).then_some(name)
     }
 
     /// Returns the error if it is of this type and not shared. The type must not panic when dropped.
@@ -151,10 +170,8 @@ impl Source {
         if !self.error().is::<E>() {
             return Err(self);
         }
-        let guarded = Arc::try_unwrap(self.0).map_err(Source)?;
-        let error = guarded
-            .into_inner()
-            .expect("it is only absent while dropped");
+        let Typed { error, .. } = Arc::try_unwrap(self.0).map_err(Source)?;
+        let error = error.into_inner().expect("it is only absent while dropped");
         error.downcast().map_err(Source::new)
     }
 }

@@ -176,6 +176,12 @@ impl ToolError {
         self.hold.as_deref()
     }
 
+    /// Returns the type of the error that the tool returned, if it is known.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn source_type(&self) -> Option<&'static str> {
+        self.source.as_ref()?.type_name()
+    }
+
     /// Creates an error whose message is the headline, the reference and the body.
     fn new(kind: ToolErrorKind, headline: [&str; 2], body: [&str; 2]) -> ToolError {
         let mut error = ToolError::with_headline(kind, headline, body[0].len() + body[1].len());

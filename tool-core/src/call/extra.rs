@@ -17,6 +17,12 @@ pub(crate) struct Extra {
     pub(crate) parts: Vec<Content>,
     /// Set when the first part is the text of the output, which has further parts.
     pub(crate) has_value: bool,
+    /// Set when the output contains secrets, so that `Debug` does not show it.
+    #[cfg_attr(
+        feature = "agent",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
+    pub(crate) is_secret: bool,
     #[cfg_attr(feature = "agent", serde(skip))]
     pub(crate) app: Option<AppValue>,
     #[cfg_attr(

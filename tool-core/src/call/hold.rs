@@ -1,27 +1,42 @@
 //! [`Hold`] and [`Decision`]: calls that wait for a person.
 
+use std::fmt;
+
+use serde_json::Value;
+
 use super::{Arguments, Extra, ToolCall};
+use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
+use crate::spec::ToolSpec;
 
 /// A call that a `before` hook held, until somebody decides on it; see
 /// [`Gate::hold`](crate::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
 ///
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
 /// A decision applies to these arguments only.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hold {
     tool: String,
     arguments: String,
+    /// The arguments without their secrets, if they have some.
+    #[cfg_attr(
+        feature = "agent",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    shown: Option<String>,
     reason: String,
     /// The number of holds of this call so far, starting at 1.
     number: u32,
 }
 
 impl Hold {
-    pub(crate) fn new(tool: &str, arguments: &str, reason: String, number: u32) -> Hold {
+    pub(crate) fn new(tool: &ToolSpec, arguments: &str, reason: String, number: u32) -> Hold {
+        let parameters = tool.properties();
+        let shown = any_secret(parameters).then(|| redact_arguments(parameters, arguments).text);
         Hold {
-            tool: tool.into(),
+            tool: tool.name.to_string(),
             arguments: arguments.into(),
+            shown,
             reason,
             number,
         }
@@ -38,14 +53,70 @@ impl Hold {
         &self.tool
     }
 
-    /// Returns the arguments as JSON text: validated, and as the tool would get them.
+    /// Returns the arguments as JSON text: validated, and as the tool would get them, but with `"[secret]"` for
+    /// each [secret](macro@crate::tool#secrets) value. Where [`Decision::change`] has this text in its place,
+    /// the tool gets the secret.
     pub fn arguments(&self) -> &str {
-        &self.arguments
+        self.shown.as_deref().unwrap_or(&self.arguments)
+    }
+
+    /// Returns a decision in which changed arguments have the secrets that a person could not see.
+    pub(crate) fn restored(&self, decision: Decision) -> Decision {
+        match decision {
+            Decision::Change(arguments) => Decision::Change(self.restore(arguments)),
+            other => other,
+        }
+    }
+
+    fn restore(&self, changed: Arguments) -> Arguments {
+        let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+        if !changed.clone().into_text().contains(HIDDEN) {
+            return changed;
+        }
+        let Some(shown) = self.shown.as_deref().and_then(parse) else {
+            return changed;
+        };
+        let (Some(own), Ok(mut members)) = (parse(&self.arguments), changed.to_object()) else {
+            return changed;
+        };
+        for (key, value) in &mut members {
+            restore(value, &shown[key], &own[key]);
+        }
+        Arguments::Json(Value::Object(members))
     }
 
     /// Returns the reason that the hook gave.
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+}
+
+/// Replaces the text that stands for a secret by the secret.
+fn restore(changed: &mut Value, shown: &Value, own: &Value) {
+    match changed {
+        Value::String(text) if *text == HIDDEN && shown == HIDDEN => *changed = own.clone(),
+        Value::Object(members) => {
+            for (key, value) in members {
+                restore(value, &shown[key], &own[key]);
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter_mut().enumerate() {
+                restore(value, &shown[at], &own[at]);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold")
+            .field("tool", &self.tool)
+            .field("arguments", &self.arguments())
+            .field("reason", &self.reason)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
     }
 }
 
@@ -170,13 +241,9 @@ impl ToolCall {
     /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
     /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. `run::Run` attaches the name that
     /// its `decide` was given.
-    pub fn decided_by(
-        mut self,
-        hold: Hold,
-        decision: Decision,
-        by: impl Into<String>,
-    ) -> ToolCall {
+    pub fn decided_by(mut self, hold: Hold, decision: Decision, by: impl Into<String>) -> ToolCall {
         let decided = &mut self.extensions_mut().decided.0;
+        let decision = hold.restored(decision);
         decided.push((hold, decision, by.into()));
         self
     }

@@ -1,6 +1,7 @@
 //! [`ToolResult`]: the result of one call.
 
 use std::any::Any;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -11,13 +12,14 @@ use crate::call::origin::{Origin, ResultHead};
 use crate::call::truncate::truncate;
 use crate::content::Content;
 use crate::schema::numbers::rounded_integer;
+use crate::schema::secret::HIDDEN;
 use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
 ///
 /// With the feature `agent`, serde saves it, apart from what only the operator may see: the
 /// [details](ToolError::detail) and the source of an error.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolResult {
     call_id: String,
@@ -323,5 +325,24 @@ impl ToolResult {
 
     pub(crate) fn error_mut(&mut self) -> Option<&mut ToolError> {
         self.error.as_deref_mut()
+    }
+}
+
+impl fmt::Debug for ToolResult {
+    /// Does not show an output with [secrets](macro@crate::tool#secrets).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("ToolResult");
+        out.field("call_id", &self.call_id)
+            .field("name", &self.name);
+        let is_secret = self.extra.as_ref().is_some_and(|extra| extra.is_secret);
+        match &self.error {
+            Some(error) => out.field("error", error),
+            None if is_secret => out.field("content", &HIDDEN),
+            None => out
+                .field("content", &self.content)
+                .field("parts", &self.parts()),
+        };
+        out.field("coercions", &self.coercions)
+            .finish_non_exhaustive()
     }
 }

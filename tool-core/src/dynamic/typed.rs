@@ -32,7 +32,20 @@ pub(super) struct TypedSchema {
 /// Returns the schema of arguments that are deserialized as `T`.
 pub(super) fn parameters<T: JsonSchema>() -> TypedSchema {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
-    let mut document = document(settings.into_generator().into_root_schema_for::<T>().into());
+    both(settings.into_generator().into_root_schema_for::<T>().into())
+}
+
+fn both(schema: Value) -> TypedSchema {
+    let mut document = match document(schema) {
+        Ok(document) => document,
+        Err(text) => {
+            return TypedSchema {
+                shown: text.clone(),
+                accepted: text,
+                description: String::new(),
+            };
+        }
+    };
     let description = std::mem::take(&mut document.root.description);
     let write = |form| write(&document, form).to_string();
     TypedSchema {
@@ -45,24 +58,29 @@ pub(super) fn parameters<T: JsonSchema>() -> TypedSchema {
 /// Returns the schema of results that are serialized from `T`.
 pub(super) fn output<T: JsonSchema>() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let document = document(settings.into_generator().into_root_schema_for::<T>().into());
-    write(&document, Form::Result).to_string()
+    match document(settings.into_generator().into_root_schema_for::<T>().into()) {
+        Ok(document) => write(&document, Form::Result).to_string(),
+        Err(text) => text,
+    }
 }
 
-/// Reads a schema and makes it as minimal as those of the macros.
-fn document(mut schema: Value) -> Document {
+/// Reads a schema and makes it as minimal as those of the macros. Returns the text of one that is nested
+/// too deeply, which the builder reports.
+fn document(mut schema: Value) -> Result<Document, String> {
     if let Value::Object(members) = &mut schema {
         // The name of the type.
         members.remove("title");
     }
     let text = schema.to_string();
-    // A schema is nested less deeply than the reader's limit, or is not a `Value` of this type.
-    let mut document = exact(&Json::parse(&text).unwrap_or(Json::Object(Vec::new())));
+    let Ok(json) = Json::parse(&text) else {
+        return Err(text);
+    };
+    let mut document = exact(&json);
     minimise(&mut document.root);
     for (_, definition) in &mut document.definitions {
         minimise(definition);
     }
-    document
+    Ok(document)
 }
 
 fn minimise(node: &mut Node) {
@@ -86,8 +104,9 @@ fn minimise(node: &mut Node) {
     node.keywords
         .retain(|(name, value)| name != "default" || *value != Json::Null);
     node.never |= node.is_contradictory;
+    node.never |= !node.any_of.is_empty() && node.any_of.iter().all(|member| member.never);
+    node.any_of.retain(|member| !member.never);
     let members = std::mem::take(&mut node.any_of).into_iter();
-    let members = members.filter(|member| !member.never);
     node.any_of = members.flat_map(spliced).collect();
     join_values(node);
     unwrap(node);

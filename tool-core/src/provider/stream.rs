@@ -11,6 +11,8 @@ pub(crate) mod gemini;
 pub(crate) mod messages;
 pub(crate) mod responses;
 
+use std::fmt;
+
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
@@ -76,7 +78,9 @@ pub trait StreamReader: Send {
 }
 
 /// A part of a streamed response.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// `Debug` does not show the pieces of arguments, which may be [secret](macro@crate::tool#secrets).
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
     /// A piece of the model's text, or of its refusal.
@@ -118,6 +122,32 @@ pub enum StreamEvent {
     /// The provider sent something of this type, which the reader does not know. Its fields are in the
     /// response where they belong to a known part of it.
     Unknown(String),
+}
+
+impl fmt::Debug for StreamEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut piece_of = |name, index: &usize, piece: &str| {
+            let mut out = f.debug_struct(name);
+            out.field("index", index).field("bytes", &piece.len());
+            out.finish_non_exhaustive()
+        };
+        match self {
+            StreamEvent::Arguments { index, piece } => piece_of("Arguments", index, piece),
+            StreamEvent::Freeform { index, piece } => piece_of("Freeform", index, piece),
+            StreamEvent::CallStarted { index, id, name } => f
+                .debug_struct("CallStarted")
+                .field("index", index)
+                .field("id", id)
+                .field("name", name)
+                .finish(),
+            StreamEvent::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            StreamEvent::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
+            StreamEvent::Call(call) => f.debug_tuple("Call").field(call).finish(),
+            StreamEvent::Stop(reason) => f.debug_tuple("Stop").field(reason).finish(),
+            StreamEvent::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),
+            StreamEvent::Unknown(kind) => f.debug_tuple("Unknown").field(kind).finish(),
+        }
+    }
 }
 
 /// One format of a stream.

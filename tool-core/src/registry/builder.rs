@@ -8,11 +8,15 @@ use super::hooks::{Gate, HookCall};
 use super::policy::Policy;
 use super::{Registry, RegistryError, Snapshot, linked};
 use crate::call::ToolResult;
+#[cfg(feature = "tracing")]
+use crate::call::TraceContext;
 use crate::call::boundary::Guarded;
 use crate::call::context::{Need, Shared};
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
+#[cfg(feature = "metrics")]
+use crate::telemetry::Durations;
 use crate::tool::{LiveTool, ToolEntry, Toolset};
 
 /// Collects the tools and settings of a [`Registry`].
@@ -406,6 +410,87 @@ impl RegistryBuilder {
     /// ```
     pub fn media_cap(mut self, bytes: usize) -> Self {
         self.policy.media_cap = Some(bytes);
+        self
+    }
+}
+
+/// Telemetry.
+impl RegistryBuilder {
+    /// Records the arguments and the result of each call in its span, as the attributes
+    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`, each limited to this many bytes. They may be
+    /// personal, so that nothing is recorded by default.
+    ///
+    /// The arguments are as the model sent them. A value with [`#[param(secret)]`](macro@crate::tool#secrets)
+    /// is `[secret]`, and the arguments of an unknown tool are not recorded. Only the result of a successful
+    /// call is.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Signs in.
+    /// #[tool]
+    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> bool {
+    ///     user.len() < password.len()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![sign_in]).trace_content(4096).build()?;
+    /// // The span of this call has `gen_ai.tool.call.arguments={"user":"ada","password":"[secret]"}`.
+    /// registry.call_blocking(ToolCall::new("1", "sign_in", r#"{"user":"ada","password":"hunter2"}"#));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[cfg(feature = "tracing")]
+    pub fn trace_content(mut self, bytes: usize) -> Self {
+        self.policy.telemetry.content = Some(bytes);
+        self
+    }
+
+    /// Sets what makes the trace of a caller the parent of a call's span. The closure runs for each call that
+    /// has a [`TraceContext`](crate::TraceContext) and is not nested in another call here, before anything else
+    /// happens in the span. Without it, the parent is the span in which the call is made.
+    ///
+    /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With
+    /// `tracing-opentelemetry`:
+    ///
+    /// ```ignore
+    /// use std::collections::HashMap;
+    /// use opentelemetry::propagation::TextMapPropagator;
+    /// use opentelemetry_sdk::propagation::TraceContextPropagator;
+    /// use tracing_opentelemetry::OpenTelemetrySpanExt;
+    ///
+    /// let registry = Registry::builder().linked().trace_parent(|span, trace| {
+    ///     let headers = trace.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ///     let headers: HashMap<_, _> = headers.collect();
+    ///     // Fails if the span is not sampled by the layer; nothing is to be done then.
+    ///     let _ = span.set_parent(TraceContextPropagator::new().extract(&headers));
+    /// });
+    /// ```
+    #[cfg(feature = "tracing")]
+    pub fn trace_parent(
+        mut self,
+        set_parent: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static,
+    ) -> Self {
+        let set_parent = Guarded::new(set_parent);
+        self.policy.telemetry.trace_parent =
+            Some(Arc::new(move |span, trace| set_parent(span, trace)));
+        self
+    }
+
+    /// Records the duration of each call, in seconds, in the histogram `gen_ai.execute_tool.duration` of a meter,
+    /// with the boundaries and the attributes of OpenTelemetry's conventions: `gen_ai.tool.name`,
+    /// `gen_ai.tool.type` and, if the call failed, `error.type`. A call whose future is dropped counts as
+    /// `cancelled`. Calls of unknown tools are not counted.
+    ///
+    /// ```
+    /// use opentelemetry::global;
+    /// use tool_core::Registry;
+    ///
+    /// // After the application has set its meter provider.
+    /// let registry = Registry::builder().linked().metrics(&global::meter("my-app")).build()?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, meter: &opentelemetry::metrics::Meter) -> Self {
+        self.policy.telemetry.durations = Some(Durations::new(meter));
         self
     }
 }

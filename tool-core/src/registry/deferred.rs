@@ -61,7 +61,8 @@ impl Tool for CallTool {
             Property::new(
                 Text::new("arguments"),
                 Text::new("The arguments, as the parameters of the tool say."),
-                &Schema::map(&Schema::ANY),
+                // They may be meant for a tool with secrets whose name is misspelled.
+                &Schema::map(&Schema::ANY).secret(),
             )
             .optional(),
         ],

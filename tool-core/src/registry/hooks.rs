@@ -107,7 +107,7 @@ impl Gate {
     /// }
     ///
     /// fn key(hook: &HookCall) -> String {
-    ///     format!("{} {:?}", hook.call.name, hook.call.arguments)
+    ///     format!("{} {:?}", hook.call.name, hook.call.arguments.to_object())
     /// }
     ///
     /// let cache: Arc<Mutex<HashMap<String, Value>>> = Arc::default();

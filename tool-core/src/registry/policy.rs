@@ -9,6 +9,7 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{Need, TypeMap};
 use crate::call::error::ToolError;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::telemetry::Settings;
 use crate::tool::ToolEntry;
 
 pub(super) type MapError = Arc<dyn Fn(&ToolError) -> Option<String> + Send + Sync>;
@@ -32,6 +33,7 @@ pub(super) struct Policy {
     pub(super) before: Vec<BeforeHook>,
     pub(super) after: Vec<AfterHook>,
     pub(super) map_error: Option<MapError>,
+    pub(super) telemetry: Settings,
     /// The rules that defer tools.
     pub(super) defer: Vec<DeferRule>,
     pub(super) group_descriptions: Vec<(String, Arc<str>)>,

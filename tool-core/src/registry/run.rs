@@ -77,7 +77,7 @@ pub(super) fn run_sync(
     invoke: SyncFn,
     call: ToolCall,
 ) -> ToolResult {
-    let telemetry = Telemetry::new(&call, Some(&tool));
+    let telemetry = Telemetry::new(&call, Some(&tool), &inner.policy.telemetry);
     let mut input = input(inner, &tool, call, 0);
     let outcome = telemetry.run(|| {
         one_deeper(|depth| {
@@ -98,7 +98,7 @@ pub(super) fn run_async(
     invoke: AsyncFn,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
-    let telemetry = Telemetry::new(&call, Some(&tool));
+    let telemetry = Telemetry::new(&call, Some(&tool), &inner.policy.telemetry);
     let depth = depth() + 1;
     CallFuture::new(depth, telemetry.scope(), async move {
         let mut input = input(inner, &tool, call, depth);
@@ -116,7 +116,7 @@ pub(super) fn run_full(
     tool: ToolEntry,
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
-    let telemetry = Telemetry::new(&call, Some(&tool));
+    let telemetry = Telemetry::new(&call, Some(&tool), &inner.policy.telemetry);
     let parent = call.extensions.as_ref();
     let parent = parent.and_then(|extensions| extensions.parent.as_ref());
     let depth = parent.map_or(0, |parent| parent.depth).max(depth()) + 1;
@@ -188,7 +188,7 @@ pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResu
 }
 
 fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
-    let telemetry = Telemetry::new(&call, None);
+    let telemetry = Telemetry::new(&call, None, &inner.policy.telemetry);
     let result = ToolResult::of_error(call.head(), error);
     let result = without_hooks(&inner.policy, result);
     telemetry.finish(&result);
@@ -515,7 +515,7 @@ async fn run_before_hooks(
                 holds += 1;
                 let arguments = input.normalised_text();
                 if !decided.allows(holds, arguments, changed.as_deref()) {
-                    let hold = Hold::new(&tool.name, arguments, reason, holds);
+                    let hold = Hold::new(tool, arguments, reason, holds);
                     return Err(Err(CallFailure::Held(hold)));
                 }
             }

@@ -14,7 +14,7 @@ use crate::provider::dialect::Usage;
 /// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
 ///
 /// Its saved form is opaque: only [`Run::replay`] reads it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Increment {
     number: u64,
     change: Change,
@@ -28,8 +28,17 @@ impl Increment {
     }
 }
 
+/// The change may contain secrets.
+impl fmt::Debug for Increment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Increment")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What changed. Positions are those of calls in the last round.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Change {
     Created {
         version: u32,
@@ -49,7 +58,7 @@ pub(super) enum Change {
     Cancelled,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ResponseChange {
     /// With `true` if the call may run concurrently with its neighbours.
     pub(super) calls: Vec<(Arc<ToolCall>, bool)>,

@@ -65,6 +65,10 @@ impl Pending {
         &self.fingerprint
     }
 
+    pub(super) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
     pub(super) fn index(&self) -> usize {
         self.index
     }

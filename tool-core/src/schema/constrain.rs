@@ -192,6 +192,11 @@ pub const fn unique(schema: &Schema) -> Schema {
     constrained(schema, kind)
 }
 
+/// `secret`.
+pub const fn secret(schema: &Schema) -> Schema {
+    schema.secret()
+}
+
 /// `example = literal`, as JSON text.
 pub const fn example(mut property: Property, json: &'static str) -> Property {
     property.example = json;

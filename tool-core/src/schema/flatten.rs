@@ -16,6 +16,11 @@ const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
 
 /// Returns the property that stands for the members of a `#[serde(flatten)]` field.
 pub const fn field(schema: &'static Schema) -> Property {
+    assert!(
+        !schema.is_secret,
+        "a flattened field cannot be secret, because it has no place of its own; add \
+         `#[param(secret)]` to the fields of its type"
+    );
     let mut inner = schema;
     while let Kind::Nullable(value) = inner.kind {
         inner = value;
@@ -34,6 +39,11 @@ pub const fn field(schema: &'static Schema) -> Property {
 
 /// Returns the property that stands for what a variant of an internally tagged enum holds.
 pub const fn content(mut schema: &'static Schema) -> Property {
+    assert!(
+        !schema.is_secret,
+        "a variant of an internally tagged enum cannot hold a secret, because its fields are those of \
+         the variant; add `#[param(secret)]` to the fields of its type"
+    );
     // serde reads an `Option` here as what it holds.
     while let Kind::Nullable(inner) = schema.kind {
         schema = inner;
@@ -533,6 +543,7 @@ pub const fn leaves<const C: usize>(
         match schemas[at].kind {
             Kind::AnyOf(members)
                 if schemas[at].decode_check.is_none()
+                    && !schemas[at].is_secret
                     && matches!(schemas[at].results, Results::Same)
                     && schemas[at].description.is_empty()
                     && matches!(schemas[at].extra_forms, ExtraForms::None)

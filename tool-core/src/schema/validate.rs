@@ -76,7 +76,8 @@ pub(crate) enum ValidateError {
 /// Validates arguments and rewrites them into the form that serde accepts. Returns all violations.
 ///
 /// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
-/// an optional property, an absent `Option` in a newtype, an enum value in another case. Aliases of
+/// an optional property, an absent `Option` in a newtype, an enum value in another case, a key of a flattened map before the
+/// key of a flattened variant. Aliases of
 /// properties are replaced too, so that hooks see one name.
 pub(crate) fn normalise(
     schema: &Schema,
@@ -158,6 +159,28 @@ impl<'t> Validator<'t> {
 
     #[inline]
     fn value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        if schema.is_secret {
+            return self.secret_value(schema, path, depth);
+        }
+        self.shown_value(schema, path, depth);
+    }
+
+    /// Validates a secret value. Whatever is wrong inside of it is one violation, which shows nothing of it.
+    #[cold]
+    fn secret_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
+        let (found, coercions) = (self.violations.mark(), self.coercions.len());
+        self.shown_value(schema, path, depth);
+        for coercion in &mut self.coercions[coercions..] {
+            coercion.hide(path.text());
+        }
+        if self.violations.mark() != found {
+            self.violations.split_off(found);
+            self.report(path, |out| write_secret_mismatch(out, schema));
+        }
+    }
+
+    #[inline]
+    fn shown_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         match schema.decode_check {
             // Without rewriting, the value is decoded next anyway.
             Some(decode_check) if self.output.is_some() => {
@@ -192,6 +215,9 @@ impl<'t> Validator<'t> {
         {
             self.report_too_complex(path);
         } else if let Some(error) = decode_check(value, None) {
+            if schema.has_secrets() {
+                return self.report(path, |out| write_secret_mismatch(out, schema));
+            }
             self.report(path, |out| *out += &rejection(&error, Some(schema)));
         }
     }
@@ -429,6 +455,9 @@ impl<'t> Validator<'t> {
             };
             let message = match duplicate(rule.items, array, &mut self.budget) {
                 Ok(None) => return,
+                Ok(Some(_)) if rule.items.has_secrets() => {
+                    "contains an item twice; give it once".into()
+                }
                 Ok(Some(twice)) => format!("contains {} twice; give it once", shorten(twice)),
                 Err(TooComplex) => return self.report_too_complex(path),
             };
@@ -519,6 +548,10 @@ impl<'t> Validator<'t> {
         let Members { known, others } = Members::of(properties);
         let mut seen = BitSet::default();
         let mut seen_others = KeySet::default();
+        let place = self.cursor.position();
+        let output = self.output.as_ref().map(Rewrite::mark);
+        // `true` if a key of a flattened map comes before that of a flattened variant.
+        let mut is_mixed = false;
         // Models mostly follow the order of the schema.
         let mut next = 0;
         let mut before = b'{';
@@ -555,6 +588,9 @@ impl<'t> Validator<'t> {
                     self.member(property, start, is_new, &path.key(&key), depth);
                     next = place + 1;
                 } else if let Some(values) = others {
+                    is_mixed |= self.unions > 0
+                        && (known.iter().enumerate())
+                            .any(|(at, property)| property.required && !seen.contains(at));
                     let path = path.key(&key);
                     if seen_others.contains(&key) {
                         self.duplicate(&path);
@@ -581,6 +617,10 @@ impl<'t> Validator<'t> {
             } else if property.defaults_to_null() {
                 self.insert_null(property);
             }
+        }
+        if is_mixed && let (Some(rewrite), Some(before)) = (&mut self.output, output) {
+            let is_known = |key: &str| known.iter().any(|property| property.has_name(key));
+            rewrite.move_first(before, place..self.cursor.position(), is_known);
         }
     }
 
@@ -644,8 +684,19 @@ fn is_plain(schema: &Schema) -> bool {
     schema.decode_check.is_none() && !matches!(schema.kind, Kind::Reference(_))
 }
 
+/// Writes what is expected in the place of a secret, or of a value that contains one.
+#[cold]
+pub(crate) fn write_secret_mismatch(out: &mut String, schema: &Schema) {
+    out.push_str("not accepted; expected ");
+    expected(out, schema);
+    out.push_str(" (the value is secret and not shown)");
+}
+
 /// Writes "expected …, got …".
 fn write_mismatch(out: &mut String, schema: &Schema, text: &str) {
+    if schema.has_secrets() {
+        return write_secret_mismatch(out, schema);
+    }
     out.push_str("expected ");
     expected(out, schema);
     out.push_str(", got ");

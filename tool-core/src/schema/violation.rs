@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::schema::messages::shorten;
+use crate::schema::secret::HIDDEN;
 
 /// The most violations that one result lists; the rest are counted.
 const LISTED: usize = 20;
@@ -207,12 +208,18 @@ impl Coercion {
         }
     }
 
+    /// Hides what was converted in a secret value at this path.
+    pub(crate) fn hide(&mut self, path: String) {
+        self.path = path;
+        self.got = HIDDEN.into();
+    }
+
     /// Returns the path to the value, such as `city` or `stops[2].name`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns the JSON that the model sent, truncated.
+    /// Returns the JSON that the model sent, truncated. Of a secret value, returns `[secret]`.
     pub fn got(&self) -> &str {
         &self.got
     }

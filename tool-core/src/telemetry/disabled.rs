@@ -5,8 +5,9 @@
 use crate::call::{ToolCall, ToolResult};
 use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::spec::ToolSpec;
+use crate::telemetry::Settings;
 
-pub(crate) struct Telemetry(Scope);
+pub(super) struct CallLog(Scope);
 
 #[derive(Clone)]
 pub(crate) struct Scope;
@@ -17,20 +18,20 @@ impl Scope {
     }
 }
 
-impl Telemetry {
-    pub(crate) fn new(_call: &ToolCall, _tool: Option<&ToolSpec>) -> Telemetry {
-        Telemetry(Scope)
+impl CallLog {
+    pub(super) fn new(_: &ToolCall, _: Option<&ToolSpec>, _: &Settings) -> CallLog {
+        CallLog(Scope)
     }
 
-    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         run()
     }
 
-    pub(crate) fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> Scope {
         self.0.clone()
     }
 
-    pub(crate) fn finish(self, _result: &ToolResult) {}
+    pub(super) fn finish(self, _result: &ToolResult) {}
 }
 
 pub(crate) fn rendered(_: &Rendered) {}

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::mem;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
@@ -13,16 +14,23 @@ use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
 use tracing::{Level, Span};
 
+use super::Settings;
+use super::secrets::{self, Secrets};
+
 use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
-use crate::call::{Arguments, ToolCall, ToolResult};
+use crate::call::truncate::truncate;
+use crate::call::{ToolCall, ToolResult, TraceContext};
 use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::runtime::HAS_CLOCK;
 use crate::schema::messages::{self, affects_layout};
 use crate::spec::ToolSpec;
 
-/// The telemetry of one call; empty if no subscriber is interested.
-pub(crate) struct Telemetry(Guarded<Box<ActiveSpan>>);
+/// Makes the trace of the caller the parent of a span.
+pub(crate) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
+
+/// The log of one call; empty if no subscriber is interested.
+pub(super) struct CallLog(Guarded<Box<ActiveSpan>>);
 
 /// The span of a call, for use elsewhere.
 pub(crate) struct Scope(Guarded<Span>);
@@ -31,6 +39,10 @@ struct ActiveSpan {
     span: Guarded<Span>,
     /// The data of the event; `None` if no subscriber wants it.
     event: Option<EventData>,
+    /// The most bytes of the result that the span records.
+    content: Option<usize>,
+    tool: Option<ToolSpec>,
+    secrets: Secrets,
     is_finished: Cell<bool>,
 }
 
@@ -38,11 +50,14 @@ struct ActiveSpan {
 struct EventData {
     /// `None` without a clock.
     start: Option<Instant>,
-    name: String,
-    call_id: String,
+    /// The names of the call, if the span does not have them.
+    names: Option<Names>,
     arguments_bytes: usize,
-    /// For the event of a failed call, if a subscriber may want debug events.
-    arguments: Option<Arguments>,
+}
+
+struct Names {
+    tool: String,
+    call_id: String,
 }
 
 impl Scope {
@@ -64,27 +79,27 @@ fn in_span<T>(span: &Span, run: impl FnOnce() -> T) -> T {
     value
 }
 
-impl Telemetry {
+impl CallLog {
     #[inline]
-    pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Telemetry {
+    pub(super) fn new(call: &ToolCall, tool: Option<&ToolSpec>, settings: &Settings) -> CallLog {
         // One check instead of three, for a program without a subscriber.
         if LevelFilter::current() == LevelFilter::OFF {
-            return Telemetry(Guarded::none());
+            return CallLog(Guarded::none());
         }
-        let active = catch(|| ActiveSpan::new(call, tool)).ok().flatten();
-        Telemetry(active.into())
+        let active = catch(|| ActiveSpan::new(call, tool, settings));
+        CallLog(active.ok().flatten().into())
     }
 
     /// Runs a sync tool inside the span.
     #[inline]
-    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         match self.0.get() {
             Some(active) => in_span(&active.span, run),
             None => run(),
         }
     }
 
-    pub(crate) fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> Scope {
         let span = self
             .0
             .get()
@@ -94,7 +109,7 @@ impl Telemetry {
 
     /// Emits the event of the result.
     #[inline]
-    pub(crate) fn finish(self, result: &ToolResult) {
+    pub(super) fn finish(self, result: &ToolResult) {
         if self.0.get().is_some() {
             finish(self, result);
         } else {
@@ -105,14 +120,18 @@ impl Telemetry {
 }
 
 #[cold]
-fn finish(telemetry: Telemetry, result: &ToolResult) {
-    if let Some(active) = telemetry.0.get() {
+fn finish(log: CallLog, result: &ToolResult) {
+    if let Some(active) = log.0.get() {
         let _ = catch(|| active.finish(result));
     }
 }
 
 impl ActiveSpan {
-    fn new(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<Box<ActiveSpan>> {
+    fn new(
+        call: &ToolCall,
+        tool: Option<&ToolSpec>,
+        settings: &Settings,
+    ) -> Option<Box<ActiveSpan>> {
         let has_event = is_any_event_enabled();
         // Creating the span completes the question above; see `is_any_event_enabled`.
         let _ = tracing::span_enabled!(target: "tool_core", Level::INFO);
@@ -127,28 +146,42 @@ impl ActiveSpan {
             "gen_ai.tool.call.id" = &*line(&call.id),
             "gen_ai.tool.type" = "function",
             "gen_ai.tool.description" = tool.map(|tool| line(&tool.description)).as_deref(),
+            "gen_ai.tool.call.arguments" = Empty,
+            "gen_ai.tool.call.result" = Empty,
             "error.type" = Empty,
         ));
-        // Not for names that a model made up: span names must have a low cardinality.
-        if tool.is_some() && !span.is_disabled() {
-            span.record("otel.name", ["execute_tool ", &name(call)].concat());
-        }
-        let event = has_event.then(|| {
-            // A finer question would be about an event that does not follow.
-            let may_log_arguments = LevelFilter::current() >= LevelFilter::DEBUG;
-            EventData {
-                start: HAS_CLOCK.then(Instant::now),
-                name: name(call).into_owned(),
-                call_id: line(&call.id).into_owned(),
-                arguments_bytes: call.arguments.bytes(),
-                arguments: may_log_arguments.then(|| call.arguments.clone()),
+        let content = settings.content.filter(|_| !span.is_disabled());
+        if !span.is_disabled() {
+            // Before anything else touches the span: its parent can't change later.
+            if let (Some(set_parent), Some(trace)) = (&settings.trace_parent, call.remote_trace()) {
+                let _ = catch(|| set_parent(&span, trace));
             }
+            // Not for names that a model made up: span names must have a low cardinality.
+            if tool.is_some() {
+                span.record("otel.name", ["execute_tool ", &name(call)].concat());
+            }
+        }
+        if let Some(cap) = content
+            && let Some(arguments) = secrets::arguments(call, tool)
+        {
+            span.record("gen_ai.tool.call.arguments", one_line(arguments, cap));
+        }
+        let event = has_event.then(|| EventData {
+            start: HAS_CLOCK.then(Instant::now),
+            names: span.is_disabled().then(|| Names {
+                tool: name(call).into_owned(),
+                call_id: line(&call.id).into_owned(),
+            }),
+            arguments_bytes: call.arguments.bytes(),
         });
         let is_active = event.is_some() || !span.is_disabled();
         is_active.then(|| {
             Box::new(ActiveSpan {
                 span,
                 event,
+                content,
+                tool: content.and(tool).cloned(),
+                secrets: secrets::of_call(call, tool),
                 is_finished: Cell::new(false),
             })
         })
@@ -161,12 +194,22 @@ impl ActiveSpan {
 
     fn finish(&self, result: &ToolResult) {
         self.is_finished.set(true);
-        if let Some(error) = result.error() {
-            self.record_error(error.kind());
+        match (result.error(), self.content) {
+            (Some(error), _) => self.record_error(error.kind()),
+            // The conventions record the result of a successful call only.
+            (None, Some(cap)) => {
+                let shown = match result.structured_json() {
+                    Some(json) => secrets::result(json, self.tool.as_ref()),
+                    None => result.content().to_owned(),
+                };
+                let shown = one_line(self.secrets.redact(shown), cap);
+                self.span.record("gen_ai.tool.call.result", shown);
+            }
+            (None, None) => {}
         }
         if let Some(data) = &self.event {
             in_span(&self.span, || match result.error() {
-                Some(error) => failed(data, result, error),
+                Some(error) => failed(data, &self.secrets, result, error),
                 None => succeeded(data, result),
             });
         }
@@ -197,20 +240,6 @@ fn is_any_event_enabled() -> bool {
     tracing::event_enabled!(target: "tool_core", Level::ERROR)
         || tracing::event_enabled!(target: "tool_core", Level::WARN)
         || tracing::event_enabled!(target: "tool_core", Level::INFO)
-}
-
-/// Returns the arguments for an event of a failed call, which has to follow: see
-/// [`is_any_event_enabled`].
-macro_rules! arguments {
-    ($level:ident, $data:expr) => {
-        $data.arguments.as_ref().and_then(|arguments| {
-            let is_wanted = tracing::event_enabled!(target: "tool_core", Level::$level)
-                && tracing::event_enabled!(target: "tool_core", Level::DEBUG);
-            // The last answer is that about the event.
-            let _ = tracing::event_enabled!(target: "tool_core", Level::$level);
-            is_wanted.then(|| logged_arguments(arguments))
-        })
-    };
 }
 
 /// Returns a text for the log, on one line.
@@ -245,92 +274,106 @@ fn name(call: &ToolCall) -> Cow<'_, str> {
     }
 }
 
-/// Returns the arguments of a call for the log. JSON stays valid.
-fn logged_arguments(arguments: &Arguments) -> String {
-    let mut text = arguments.clone().into_text();
+/// Returns a text of a call for its span, on one line and truncated. JSON that is not truncated stays valid.
+fn one_line(mut text: String, cap: usize) -> String {
     // In valid JSON these are between the tokens only.
     let breaks = ['\n', '\r', '\t'];
     if text.contains(breaks) && serde_json::from_str::<IgnoredAny>(&text).is_ok() {
         text = text.replace(breaks, " ");
     }
+    truncate(&mut text, cap);
     line(&text).into_owned()
 }
 
 /// Emits an event with the fields common to all, at the end of a call.
 macro_rules! event {
-    ($level:ident, $data:expr, { $($fields:tt)* }, $($message:tt)+) => {
-        tracing::$level!(
+    ($name:literal, $level:ident, $data:expr, { $($fields:tt)* } $(, $($message:tt)+)?) => {
+        tracing::event!(
+            name: $name,
             target: "tool_core",
+            Level::$level,
             {
-                gen_ai.operation.name = "execute_tool",
-                gen_ai.tool.name = $data.name,
-                gen_ai.tool.call.id = $data.call_id,
+                gen_ai.tool.name = $data.names.as_ref().map(|names| &*names.tool),
+                gen_ai.tool.call.id = $data.names.as_ref().map(|names| &*names.call_id),
                 gen_ai.execute_tool.duration = $data.start.map(|start| start.elapsed().as_secs_f64()),
                 arguments.bytes = $data.arguments_bytes,
                 $($fields)*
-            },
-            $($message)+
+            }
+            $(, $($message)+)?
         )
     };
 }
 
+/// Returns the `error.type` for the event, if the span does not have it.
+fn error_type(data: &EventData, kind: ToolErrorKind) -> Option<&'static str> {
+    data.names.as_ref().map(|_| kind.as_str())
+}
+
 fn succeeded(data: &EventData, result: &ToolResult) {
     event!(
-        info,
+        "success",
+        INFO,
         data,
         {
             result.bytes = result.content().len(),
             coercions = result.coercions().len(),
         },
-        "the call succeeded"
+        "{} succeeded",
+        line(result.name())
     );
 }
 
 /// Emits an error if the operator has to act, a warning if the model has to.
 #[cold]
-fn failed(data: &EventData, result: &ToolResult, error: &ToolError) {
+fn failed(data: &EventData, secrets: &Secrets, result: &ToolResult, error: &ToolError) {
     use ToolErrorKind::{Failed, InvalidResult, Panicked, TimedOut, Unavailable};
 
+    let shown = |text: &str| line(&secrets.redact(text.to_owned())).into_owned();
     macro_rules! failure {
-        ($macro:ident, $level:ident) => {{
-            let causes = causes(error).map(|text| line(&text).into_owned());
-            let arguments = arguments!($level, data);
+        ($level:ident) => {
             event!(
-                $macro,
+                "exception",
+                $level,
                 data,
                 {
-                    "error.type" = error.kind().as_str(),
+                    exception.message = shown(error.original_message()),
+                    exception.type = exception_type(error),
+                    "error.type" = error_type(data, error.kind()),
                     reference = error.id(),
                     retryable = error.is_retryable(),
                     result.bytes = result.content().len(),
                     coercions = result.coercions().len(),
-                    causes = causes,
-                    gen_ai.tool.call.arguments = arguments,
-                },
-                "{}",
-                line(error.original_message())
-            );
-        }};
+                    causes = causes(error).map(|text| shown(&text)),
+                }
+            )
+        };
     }
 
     match error.kind() {
-        Failed | InvalidResult | Panicked | TimedOut | Unavailable => failure!(error, ERROR),
-        _ => failure!(warn, WARN),
+        Failed | InvalidResult | Panicked | TimedOut | Unavailable => failure!(ERROR),
+        _ => failure!(WARN),
     }
 }
 
 #[cold]
 fn dropped(data: &EventData) {
-    let arguments = arguments!(WARN, data);
     event!(
-        warn,
+        "exception",
+        WARN,
         data,
         {
-            "error.type" = ToolErrorKind::Cancelled.as_str(),
-            gen_ai.tool.call.arguments = arguments,
-        },
-        "the future of the call was dropped before it completed"
+            exception.message = "the future of the call was dropped before it completed",
+            "error.type" = error_type(data, ToolErrorKind::Cancelled),
+        }
     );
+}
+
+/// Returns the type of the error that the tool returned, or `panic`; `None` if the registry made the error.
+fn exception_type(error: &ToolError) -> Option<&'static str> {
+    match error.kind() {
+        ToolErrorKind::Panicked => Some("panic"),
+        _ => error.source_type(),
+    }
 }
 
 /// Joins what is hidden from the model: the detail of the error and its sources, outermost first.

@@ -24,7 +24,7 @@ use crate::util::{markdown, pattern};
 type Read = fn(&mut Keys, &mut Errors) -> Option<Constraint>;
 
 /// The keys that narrow a schema, in the order of their JSON keywords.
-const NARROWINGS: [Read; 6] = [range, multiple_of, length, pattern, format, unique];
+const NARROWINGS: [Read; 7] = [range, multiple_of, length, pattern, format, unique, secret];
 /// The keys that add something to a property and leave its schema alone.
 const ANNOTATIONS: [Read; 1] = [example];
 
@@ -118,7 +118,7 @@ impl Constraints {
 
     /// Adds the pattern of a grammar in its place among the keywords.
     pub(crate) fn add_pattern(&mut self, pattern: String, regex: &str, span: Span) {
-        let is_later = |one: &Constraint| matches!(one.function, "format" | "unique");
+        let is_later = |one: &Constraint| matches!(one.function, "format" | "unique" | "secret");
         let at = self.narrowings.iter().position(is_later);
         let at = at.unwrap_or(self.narrowings.len());
         self.narrowings.insert(at, matching(pattern, regex, span));
@@ -298,6 +298,12 @@ fn unique(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
             .keyword("uniqueItems", Some(true))
             .summary("unique items"),
     )
+}
+
+/// `secret`
+fn secret(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
+    let (_, span) = keys.flag("secret", errors).filter(|(flag, _)| *flag)?;
+    Some(Constraint::new("secret", span, Vec::new()).summary("secret"))
 }
 
 /// `example = literal`

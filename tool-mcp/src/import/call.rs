@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequest, InputResponses,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputRequest, InputResponses,
     ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
-use tool_core::{AnyOutput, CallContext, Transient};
+use tool_core::{AnyOutput, CallContext, TraceContext, Transient};
 
 use super::connection::{Live, Waiting, chain};
 use super::elicit::{self, Elicitation};
@@ -44,7 +44,9 @@ pub(super) async fn call(
     context: CallContext,
 ) -> Result<AnyOutput, CallError> {
     let runtime = target.shared.runtime.clone();
-    let task = runtime.spawn(async move { run(&target, arguments, context).await });
+    // Here, inside the span of the call.
+    let trace = target.shared.settings.tracer.current();
+    let task = runtime.spawn(async move { run(&target, arguments, context, trace).await });
     let mut task = AbortOnDrop(task);
     match (&mut task.0).await {
         Ok(result) => result,
@@ -65,6 +67,7 @@ async fn run(
     target: &Target,
     arguments: Value,
     context: CallContext,
+    trace: Option<TraceContext>,
 ) -> Result<AnyOutput, CallError> {
     let shared = &target.shared;
     let live = match shared.link() {
@@ -76,7 +79,7 @@ async fn run(
     };
     let token = context.cancellation().clone();
     tokio::select! {
-        result = complete(target, &live, arguments, context) => result,
+        result = complete(target, &live, arguments, context, trace) => result,
         () = token.cancelled() => Err("the call was cancelled".into()),
     }
 }
@@ -96,6 +99,7 @@ async fn complete(
     live: &Live,
     arguments: Value,
     context: CallContext,
+    trace: Option<TraceContext>,
 ) -> Result<AnyOutput, CallError> {
     let secrets = &target.shared.secrets;
     let limit = target.shared.settings.call_timeout;
@@ -106,7 +110,10 @@ async fn complete(
     };
     for round in 0..MAX_ROUNDS {
         let (carried, events) = Request::new(Some(context.clone()));
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        for (name, value) in trace.iter().flat_map(TraceContext::headers) {
+            request.get_meta_mut().insert(name.to_owned(), value.into());
+        }
         let result = send(live, request, carried.clone(), events, limit).await;
         if let Err(RequestError::NotSent | RequestError::Service(ServiceError::TransportClosed)) =
             &result

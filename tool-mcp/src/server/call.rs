@@ -9,13 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
     ErrorCode, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    RequestMetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tool_core::dialect::{Dialect, Mcp};
-use tool_core::{Arguments, Progress, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_core::{
+    Arguments, Progress, ToolCall, ToolEntry, ToolErrorKind, ToolResult, TraceContext,
+};
 
 use super::Core;
 use super::ask::{Asker, ToolElicitor};
@@ -98,6 +101,11 @@ impl Core {
         // A call that may end with a question is made again with equal arguments.
         let bound = (asks && is_modern).then(|| arguments.clone());
         let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
+        // Before the application, which may remove or replace it.
+        let call = match trace_context(&context.meta) {
+            Some(trace) => call.with(trace),
+            None => call,
+        };
         let call = self.identify(&Request::new(&context), call)?;
         let user = call.get::<UserId>().cloned();
         if self.is_task(&tool, &context)? {
@@ -218,6 +226,19 @@ impl Core {
         }
         Ok(is_supported)
     }
+}
+
+/// Returns the trace of the client (2026-07-28, `basic`, and SEP-414: `traceparent`, `tracestate` and `baggage`
+/// have no prefix).
+fn trace_context(meta: &RequestMetaObject) -> Option<TraceContext> {
+    let mut trace = TraceContext::new(meta.get_traceparent()?)?;
+    if let Some(state) = meta.get_tracestate() {
+        trace = trace.with_tracestate(state);
+    }
+    if let Some(baggage) = meta.get_baggage() {
+        trace = trace.with_baggage(baggage);
+    }
+    Some(trace)
 }
 
 /// Runs a call to its end. Asks whether to run it if a hook holds it.

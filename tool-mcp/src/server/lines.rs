@@ -167,7 +167,9 @@ fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ErrorData> {
             Ok(None)
         }
         Err(error) => {
-            tracing::debug!(%error, "rejected a message");
+            // The text of the error may quote the message.
+            let (kind, column) = (error.classify(), error.column());
+            tracing::debug!(?kind, column, "rejected a message");
             Err(ErrorData::invalid_request("Invalid request", None))
         }
     }

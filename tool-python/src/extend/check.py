@@ -21,6 +21,13 @@ def parsed(text, what, flags):
         problems.append("%s: %s" % (what, error))
 
 
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def check_imports(tree, what):
     for node in ast.walk(tree):
         names = []
@@ -33,7 +40,7 @@ def check_imports(tree, what):
                 problems.append("%s, line %d: there is nothing to import relative to" % (what, node.lineno))
                 continue
             modules.add(module)
-            if importlib.util.find_spec(module) is None:
+            if not is_installed(module):
                 hint = "" if what == "code" else "; the tests see the names of the code, without an import"
                 problems.append("%s, line %d: the module %s is not installed%s" % (what, node.lineno, module, hint))
 

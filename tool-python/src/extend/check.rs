@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
-use tool_core::{AnyOutput, CallContext, DynamicTool, Registry, ToolCall, ToolErrorKind};
+use tool_core::{
+    AnyOutput, CallContext, DynamicTool, Registry, ToolCall, ToolError, ToolErrorKind,
+};
 
 use super::sample::{Random, sample};
 use super::store::{Lock, sha256, text};
@@ -145,7 +147,11 @@ impl Review {
 
 impl fmt::Display for Review {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it adds the tool `{}`, version {}", self.name, self.version)?;
+        write!(
+            f,
+            "it adds the tool `{}`, version {}",
+            self.name, self.version
+        )?;
         if let Some(replaces) = self.replaces {
             write!(f, ", in place of version {replaces}")?;
         }
@@ -226,7 +232,9 @@ impl Runner<'_> {
             Kind::Python => self.run_tests(proposal).await?,
             Kind::Analysis => Vec::new(),
         };
-        let inputs = self.run_inputs(&spec, &proposal.code, proposal.key(kind)).await?;
+        let inputs = self
+            .run_inputs(&spec, &proposal.code, proposal.key(kind))
+            .await?;
         let report = Report {
             python: self.sandbox.version().to_owned(),
             modules: found.modules,
@@ -353,7 +361,7 @@ impl Runner<'_> {
             let call = ToolCall::new("generated", &*spec.name, arguments.to_string());
             let result = tool.call(call.with(probe.clone())).await;
             let is_rejected = probe.0.load(Ordering::Relaxed);
-            let what = match result.error().map(|error| error.kind()) {
+            let what = match result.error().map(ToolError::kind) {
                 None => "returned",
                 Some(ToolErrorKind::InvalidArguments) => continue,
                 Some(ToolErrorKind::Failed) if is_rejected => "raised ToolError",
@@ -490,7 +498,9 @@ fn parameters(schema: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let required = schema.get("required").and_then(Json::as_array);
     let mut required = required.into_iter().flatten().filter_map(Json::as_str);
     if let Some(key) = required.find(|key| !properties.contains_key(*key)) {
-        return Err(format!("schema: it requires {key:?}, which `properties` lacks"));
+        return Err(format!(
+            "schema: it requires {key:?}, which `properties` lacks"
+        ));
     }
     Ok(schema)
 }

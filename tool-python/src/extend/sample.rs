@@ -213,9 +213,7 @@ impl Sampler<'_> {
             Some("time") => "12:30:00Z",
             Some("duration") => "P1DT2H",
             Some("email" | "idn-email") => "ada@example.org",
-            Some("uri" | "uri-reference" | "iri" | "iri-reference") => {
-                "https://example.org/a?b=c"
-            }
+            Some("uri" | "uri-reference" | "iri" | "iri-reference") => "https://example.org/a?b=c",
             Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
             Some("ipv4") => "127.0.0.1",
             Some("ipv6") => "2001:db8::1",
@@ -246,12 +244,24 @@ impl Sampler<'_> {
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
             HirKind::Class(Class::Unicode(class)) => {
-                if let Some(range) = self.random.pick(class.ranges()) {
-                    let (start, end) = (u32::from(range.start()), u32::from(range.end()));
-                    // Few of a large class are assigned.
-                    let span = (end - start + 1).min(64) as usize;
+                let mut ranges: Vec<_> = class
+                    .iter()
+                    .map(|range| (range.start(), range.end()))
+                    .collect();
+                // In the regular expressions of JSON Schema, `\d` and `\w` are ASCII.
+                let ascii = ranges.iter().filter_map(|&(start, end)| {
+                    let (start, end) = (start.max(' '), end.min('~'));
+                    (start <= end).then_some((start, end))
+                });
+                let ascii: Vec<_> = ascii.collect();
+                if !ascii.is_empty() {
+                    ranges = ascii;
+                }
+                if let Some(&(start, end)) = self.random.pick(&ranges) {
+                    let span = (u32::from(end) - u32::from(start) + 1).min(64) as usize;
                     let offset = u32::try_from(self.random.below(span)).unwrap_or(0);
-                    text.push(char::from_u32(start + offset).unwrap_or(range.start()));
+                    let chosen = char::from_u32(u32::from(start) + offset);
+                    text.push(chosen.unwrap_or(start));
                 }
             }
             HirKind::Class(Class::Bytes(class)) => {
@@ -376,7 +386,8 @@ mod tests {
 
     #[test]
     fn a_schema_without_end_gets_a_value() {
-        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
+        let schema =
+            json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
         sample(&schema, &mut Random::new(1));
         let wide = json!({"type": "array", "minItems": 100, "items": {"$ref": "#"}});
         sample(&wide, &mut Random::new(1));

@@ -38,7 +38,10 @@ pub(super) fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     name.len() <= 64
         && name.bytes().all(is_part)
-        && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase())
+        && name
+            .bytes()
+            .next()
+            .is_some_and(|first| first.is_ascii_lowercase())
 }
 
 /// `lock.json`: what was approved, by whom and when.
@@ -104,7 +107,11 @@ impl Store {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root)? {
             let name = entry?.file_name();
-            names.extend(name.to_str().filter(|name| is_name(name)).map(str::to_owned));
+            names.extend(
+                name.to_str()
+                    .filter(|name| is_name(name))
+                    .map(str::to_owned),
+            );
         }
         names.sort();
         Ok(names)
@@ -131,7 +138,10 @@ impl Store {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?.file_name();
             let entry = entry.to_string_lossy();
-            let number = entry.parse::<u32>().ok().filter(|number| number.to_string() == entry);
+            let number = entry
+                .parse::<u32>()
+                .ok()
+                .filter(|number| number.to_string() == entry);
             match number {
                 Some(number) if number > 0 => version = version.max(number),
                 _ if entry == DISABLED => is_disabled = true,
@@ -373,6 +383,51 @@ pub(super) fn text(value: &impl Serialize) -> String {
 fn unique() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let time = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let time = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap_or_default();
     format!("{}-{number}-{}", std::process::id(), time.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_never_written_twice() {
+        let root = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let store = Store::open(&root).unwrap();
+        let files = |code: &str| BTreeMap::from([("code.py".to_owned(), code.to_owned())]);
+        let lock = |code: &str| Lock {
+            name: "a".to_owned(),
+            version: 1,
+            files: BTreeMap::from([("code.py".to_owned(), sha256(code))]),
+            approved_by: "Ada".to_owned(),
+            approved_at: 0,
+        };
+        store.add(&lock("1"), &files("1")).unwrap();
+        let error = store.add(&lock("2"), &files("2")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
+        let stored = store.latest("a").unwrap().unwrap().stored.ok().unwrap();
+        assert_eq!((stored.lock, stored.files), (lock("1"), files("1")));
+        // Nothing is left of the second one.
+        assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 1);
+        store.retract("a", 1).unwrap();
+        assert!(store.latest("a").unwrap().is_none());
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn drafts_are_bounded() {
+        let root = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let store = Store::open(&root).unwrap();
+        for number in 0..DRAFTS + 10 {
+            store.save_draft(&number.to_string(), &number).unwrap();
+        }
+        let drafts = fs::read_dir(root.join(DRAFT_FOLDER)).unwrap().count();
+        assert_eq!(drafts, DRAFTS);
+        let last = DRAFTS + 9;
+        assert_eq!(store.load_draft(&last.to_string()), Some(last));
+        fs::remove_dir_all(root).unwrap();
+    }
 }

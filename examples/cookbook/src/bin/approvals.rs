@@ -2,14 +2,14 @@
 //!
 //! ```sh
 //! cargo add tool-core --features agent
-//! cargo add serde_json
+//! cargo add serde_json tokio --features tokio/macros,tokio/rt
 //! cargo run -- ask                    # prints a fingerprint, and ends
 //! cargo run -- allow FINGERPRINT      # runs the call, and answers
 //! ```
 //!
 //! Lost between the processes: what only the operator sees of an error, and values that a tool returned for the
-//! application (`Returned::for_app`). What was running during a crash is not repeated, unless the tool is `read_only` or
-//! `idempotent`: the model is told.
+//! application (`Returned::for_app`). A call that ran during a crash is repeated if its tool is `read_only` or
+//! `idempotent`; else the model reads that it was interrupted.
 
 use std::env;
 use std::error::Error;

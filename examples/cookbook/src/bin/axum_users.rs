@@ -7,8 +7,8 @@
 //! curl -H 'authorization: Bearer token-of-ada' -d 'What did I write?' http://127.0.0.1:3000/ask
 //! ```
 //!
-//! Lost in between: nothing of a call. A client that hangs up drops the future of its handler, and with it the calls: spawn a task if
-//! they have to end. The answer arrives at once; `Agent::events` streams.
+//! Lost in between: a client that hangs up drops the future of its handler, and with it the calls; spawn a task if they
+//! must end. The answer arrives as a whole; `Agent::events` is a stream.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -31,13 +31,10 @@ impl<S: Sync> FromRequestParts<S> for User {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<User, StatusCode> {
         // Your service looks a session up here.
-        match parts
-            .headers
-            .get(header::AUTHORIZATION)
-            .map(|value| value.as_bytes())
-        {
-            Some(b"Bearer token-of-ada") => Ok(User("Ada")),
-            Some(b"Bearer token-of-ben") => Ok(User("Ben")),
+        let token = parts.headers.get(header::AUTHORIZATION);
+        match token.and_then(|token| token.to_str().ok()) {
+            Some("Bearer token-of-ada") => Ok(User("Ada")),
+            Some("Bearer token-of-ben") => Ok(User("Ben")),
             _ => Err(StatusCode::UNAUTHORIZED),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! ```sh
 //! cargo add tool-core
-//! cargo add --path ../weather-tools      # a crate with `#[tool]` functions, and so on
+//! cargo add --path ../weather-tools      # crates with `#[tool]` functions
+//! cargo add --path ../clock-tools
 //! cargo run
 //! ```
 //!

@@ -11,7 +11,8 @@
 //! Each call is a span `execute_tool NAME` with the attributes of OpenTelemetry's conventions for generative AI, and an
 //! event at its end. Spans that the tool opens are its children.
 //!
-//! Lost in between: spans that are dropped when the program ends without `shutdown`. Arguments and results are in no span.
+//! Lost in between: spans that are dropped when the program ends without `shutdown`. Arguments and results are in no
+//! span, unless `RegistryBuilder::trace_content` records them.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig};

@@ -13,7 +13,7 @@
 //! Lost in between:
 //! - The id of a call: `rig` does not pass it to tools. Logs have the name alone.
 //! - The text of the arguments: a tool gets a `Value`, so that duplicate keys are gone.
-//! - Held calls: `Gate::hold` reads like a denial. A hook of `rig` asks people instead.
+//! - Held calls: the model reads that a call waits, and nobody decides. A hook of `rig` can ask a person.
 //! - Pictures: this recipe passes texts on. `ToolOutput::content` takes others.
 
 use std::error::Error;
@@ -46,44 +46,30 @@ fn to_rig(tool: &ToolEntry, tools: &Registry) -> Result<DynamicTool, Box<dyn Err
         move |arguments| {
             let running = tools.call(ToolCall::new("rig", &*name, arguments));
             Box::pin(async move {
-                running
-                    .await
-                    .into_result()
-                    .map(ToolOutput::text)
-                    .map_err(|error| {
-                        ToolExecutionError::other(error.message())
-                            .with_retryable(error.is_retryable())
-                    })
+                let error = match running.await.into_result() {
+                    Ok(text) => return Ok(ToolOutput::text(text)),
+                    Err(error) => error,
+                };
+                let to_rig = ToolExecutionError::other(error.message());
+                Err(to_rig.with_retryable(error.is_retryable()))
             })
         },
     ))
 }
 
 async fn ask(openai: &OpenAI, tools: &Registry, question: &str) -> Result<String, Box<dyn Error>> {
-    let rig_tools = tools
-        .specs()
-        .iter()
-        .map(|tool| to_rig(tool, tools))
-        .collect::<Result<_, _>>()?;
-    let agent = AgentBuilder::new(openai.chat("gpt-5.2"))
-        .dynamic_tools(rig_tools)
-        .build();
-    Ok(agent
-        .prompt(question)
-        .max_turns(8)
-        .await?
-        .output()
-        .to_string())
+    let specs = tools.specs();
+    let rig_tools = specs.iter().map(|tool| to_rig(tool, tools));
+    let rig_tools = rig_tools.collect::<Result<_, _>>()?;
+    let agent = AgentBuilder::new(openai.chat("gpt-5.2")).dynamic_tools(rig_tools);
+    let response = agent.build().prompt(question).max_turns(8).await?;
+    Ok(response.output().to_string())
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let answer = ask(
-        &OpenAI::from_env()?,
-        &Registry::linked()?,
-        "How warm is it in Lisbon?",
-    )
-    .await?;
+    let (openai, tools) = (OpenAI::from_env()?, Registry::linked()?);
+    let answer = ask(&openai, &tools, "How warm is it in Lisbon?").await?;
     println!("{answer}");
     Ok(())
 }
@@ -92,7 +78,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     use cookbook::{Scripted, chat_call, chat_text};
     use rig::providers::openai::OpenAIConfig;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -114,9 +100,8 @@ mod tests {
         assert_eq!(answer, "It is 21.5 °C.");
 
         let asked = server.asked();
-        let schema = from_str(tools.specs()[0].parameters_json()).unwrap();
-        let sent: &serde_json::Value = &asked[0].body["tools"][0]["function"]["parameters"];
-        assert_eq!((sent, &schema), (&schema, &schema));
+        let schema: Value = from_str(tools.specs()[0].parameters_json()).unwrap();
+        assert_eq!(asked[0].body["tools"][0]["function"]["parameters"], schema);
         let messages = &asked[2].body["messages"].to_string();
         assert!(messages.contains("21.5"), "{messages}");
         assert!(

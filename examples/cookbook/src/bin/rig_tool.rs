@@ -6,12 +6,12 @@
 //! cargo run
 //! ```
 //!
-//! Changed in between: calls are validated against the schema before the tool runs, and the model reads every
-//! violation. The schema of `rig` is repaired: `$schema`, `title` and `format` are left out. It stays open: unknown arguments
-//! reach the tool, which ignores them.
+//! Changed in between: calls are validated before the tool runs, and the model reads every violation. The schema is
+//! repaired for all providers: `$schema`, `title` and `format` are left out. It stays open: unknown arguments reach the
+//! tool, which ignores them.
 //!
-//! Lost: pictures, which `render` writes as text, the kind of an error, and the values of `ToolContext`: insert
-//! those of `CallContext` that the tool needs.
+//! Lost in between: pictures, which `render` writes as text; the kind of an error; and the values of `ToolContext`.
+//! Insert those of `CallContext` that the tool needs.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -7,14 +7,15 @@
 //! cargo run -- uvx mcp-server-time
 //! ```
 //!
-//! Lost, compared with `Import` of the crate `tool-mcp`: restarts, changes of the server's list, progress, the end of
-//! a call at the server when it is cancelled here, questions to the user, limits of size and time, and pinned descriptions.
+//! Lost in between, compared with `Import` of the crate `tool-mcp`: restarts, changes of the server's list, progress,
+//! questions to the user, limits of size and time, and pinned descriptions.
 
 use std::error::Error;
 
 use rmcp::RoleClient;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::Peer;
+use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 use tool_core::{AnyOutput, DynamicTool, Registry};
 
@@ -49,11 +50,8 @@ async fn main() -> Result<(), BoxError> {
     let mut command = std::env::args().skip(1);
     let program = command.next().ok_or("which program is the server?")?;
     let mut server = tokio::process::Command::new(program);
-    let server = rmcp::transport::TokioChildProcess::new({
-        server.args(command);
-        server
-    })?;
-    let client = ().serve(server).await?;
+    server.args(command);
+    let client = ().serve(TokioChildProcess::new(server)?).await?;
     let tools = Registry::new();
     import(&client, &tools).await?;
     for tool in tools.specs() {

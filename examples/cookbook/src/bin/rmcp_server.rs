@@ -7,8 +7,8 @@
 //! cargo add tokio --features macros,rt
 //! ```
 //!
-//! Lost, compared with the crate `tool-mcp`: progress, cancellation, questions to the user, held calls, changes of the list,
-//! tasks, the users of HTTP, and the speed of calls that are read in one pass.
+//! Lost in between, compared with the crate `tool-mcp`: progress, cancellation, questions to the user, held calls,
+//! notices of changes, tasks, and the users of HTTP.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ListToolsResult,

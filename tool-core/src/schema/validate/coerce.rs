@@ -3,6 +3,7 @@
 use super::unions::may_be_kind;
 use super::{Path, Validator};
 use crate::schema::cursor::unquote;
+use crate::schema::secret::HIDDEN;
 use crate::schema::violation::Coercion;
 use crate::schema::{Kind, Schema};
 
@@ -20,7 +21,12 @@ impl Validator<'_> {
             validator.is_lenient = true;
             validator.budget = self.budget / 2;
             validator.value(schema, path, depth);
-            self.note(path, text, "converted a string to the value it contains");
+            self.note(
+                schema,
+                path,
+                text,
+                "converted a string to the value it contains",
+            );
             self.is_exhausted |= validator.is_exhausted;
             self.violations.append(validator.violations);
             self.coercions.append(&mut validator.coercions);
@@ -42,7 +48,7 @@ impl Validator<'_> {
             self.wrapped_at = Some(start.position());
             let first = start.clone().peek();
             self.cursor = start;
-            self.note(path, text, "wrapped a single value in an array");
+            self.note(schema, path, text, "wrapped a single value in an array");
             self.rewrite_since(self.cursor.position(), "[");
             let found = self.violations.mark();
             self.value(rule.items, path, depth + 1);
@@ -56,8 +62,9 @@ impl Validator<'_> {
         self.report_mismatch(schema, text, path);
     }
 
-    fn note(&mut self, path: &Path<'_>, text: &str, what: &str) {
-        self.coercions.push(Coercion::new(path.text(), text, what));
+    fn note(&mut self, schema: &Schema, path: &Path<'_>, text: &str, what: &str) {
+        let shown = if schema.has_secrets() { HIDDEN } else { text };
+        self.coercions.push(Coercion::new(path.text(), shown, what));
     }
 }
 

@@ -399,14 +399,15 @@ impl Incremental {
             return self.start_token(None, first);
         }
         let mut inner = schema;
-        let mut is_checked = inner.decode_check.is_some();
+        // A secret value is validated as a whole, so that no path shows a part of it.
+        let mut is_checked = inner.decode_check.is_some() || inner.is_secret;
         loop {
             inner = match inner.kind {
                 Kind::Nullable(inner) if first != b'n' => inner,
                 Kind::Reference(reference) => (reference.target)(),
                 _ => break,
             };
-            is_checked |= inner.decode_check.is_some();
+            is_checked |= inner.decode_check.is_some() || inner.is_secret;
         }
         if !self.is_lenient && !may_be_kind(inner, first) {
             self.reject(|out| {

@@ -4,7 +4,7 @@
 //! other spellings, aliases, and `null` for what is absent.
 
 use super::unions::{has_tag, may_be_kind, members};
-use super::{Path, Validator, duplicate_item, is_key, write_mismatch};
+use super::{Path, Validator, duplicate_item, is_key, write_mismatch, write_secret_mismatch};
 use crate::schema::cursor::Cursor;
 use crate::schema::messages::{expected, unknown};
 use crate::schema::property::Members;
@@ -37,7 +37,16 @@ struct ResultValidator<'t> {
 
 impl ResultValidator<'_> {
     fn value(&mut self, schema: &Schema, path: &Path<'_>) {
-        let schema = schema.form(Direction::Result);
+        let form = schema.form(Direction::Result);
+        let found = self.violations.mark();
+        self.shown_value(form, path);
+        if (schema.is_secret || form.is_secret) && self.violations.mark() != found {
+            self.violations.split_off(found);
+            self.report(path, |out| write_secret_mismatch(out, form));
+        }
+    }
+
+    fn shown_value(&mut self, schema: &Schema, path: &Path<'_>) {
         match (&schema.kind, self.cursor.peek()) {
             (Kind::Any, _) | (Kind::Null | Kind::Nullable(_), b'n') => {
                 self.cursor.value();

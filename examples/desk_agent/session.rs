@@ -1,0 +1,76 @@
+//! The conversation: what the user says, what the model answers, and what an operator decides.
+
+use std::error::Error;
+use std::io;
+
+use futures_util::StreamExt;
+use tool_core::ToolResult;
+use tool_core::agent::{Agent, Event};
+use tool_core::run::{Run, RunOutcome, RunSettings};
+
+use crate::operator::Operator;
+use crate::screen::Screen;
+
+/// Runs the turns of the user, and prints what happens.
+pub(crate) async fn converse(
+    agent: &Agent,
+    settings: RunSettings,
+    turns: &[&str],
+    operator: &Operator,
+) -> Result<(), Box<dyn Error>> {
+    let mut screen = Screen::new();
+    let mut run = Run::with_settings("desk", settings);
+    for turn in turns {
+        screen.lines(0, &format!("\nuser: {turn}"))?;
+        run.push(agent.dialect().user_message(turn))?;
+        loop {
+            match drive(agent, &mut run, &mut screen).await? {
+                RunOutcome::Answered(_) => break,
+                // The calls that wait run, or are denied, when the loop goes on.
+                RunOutcome::Waiting(held) => operator.decide(agent, &mut run, &held, &screen)?,
+                RunOutcome::OutOfRounds => {
+                    screen.lines(0, &format!("stopped after {} rounds", run.rounds().len()))?;
+                    break;
+                }
+                other => {
+                    screen.lines(0, &format!("stopped: {other:?}"))?;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Asks the model and runs its calls, until there is an answer or a call waits for a person. Shows text while it
+/// arrives, and every result.
+async fn drive(
+    agent: &Agent,
+    run: &mut Run,
+    screen: &mut Screen,
+) -> Result<RunOutcome, Box<dyn Error>> {
+    let mut events = agent.events(run);
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Text(text)) => screen.piece("model", &text)?,
+            Ok(Event::Response { .. }) => screen.end()?,
+            Ok(Event::Result(result)) => show(&result, screen)?,
+            Ok(Event::Done(outcome)) => return Ok(outcome),
+            Ok(_) => {}
+            Err(error) => {
+                screen.end()?;
+                return Err(error.into());
+            }
+        }
+    }
+    Err("the run ended without an outcome".into())
+}
+
+fn show(result: &ToolResult, screen: &Screen) -> io::Result<()> {
+    // An error names the tool itself.
+    if result.is_error() {
+        return screen.lines(2, result.content());
+    }
+    screen.lines(2, &format!("{} done", result.name()))?;
+    screen.lines(4, result.content())
+}

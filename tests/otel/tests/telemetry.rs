@@ -1,0 +1,323 @@
+//! Spans, events and metrics as exporters of OpenTelemetry get them, held against its conventions.
+//!
+//! The names are those of open-telemetry/semantic-conventions-genai (`execute_tool` in `model/gen-ai/spans.yaml`,
+//! `gen_ai.execute_tool.duration` in `model/gen-ai/metrics.yaml`; read on 2026-11-23) and of
+//! open-telemetry/semantic-conventions (`docs/exceptions`).
+
+use std::collections::{BTreeMap, HashMap};
+
+use opentelemetry::Value;
+use opentelemetry::metrics::MeterProvider;
+use opentelemetry::propagation::TextMapPropagator;
+use opentelemetry::trace::{SpanId, SpanKind, Status, TraceContextExt, TraceId, TracerProvider};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use serde_json::json;
+use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, TraceContext, tool, tools};
+use tracing::Span;
+use tracing::subscriber::with_default;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+use tracing_subscriber::layer::SubscriberExt;
+
+/// Looks up the weather.
+#[tool(unlinked)]
+fn get_weather(city: &str, #[param(secret)] api_key: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([(city.to_owned(), format!("sunny, {api_key}"))])
+}
+
+/// Fails.
+#[tool(unlinked)]
+async fn fail(#[param(secret)] api_key: &str) -> Result<u8, std::num::ParseIntError> {
+    api_key.parse()
+}
+
+/// Never ends.
+#[tool(unlinked)]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// Calls another tool.
+#[tool(unlinked)]
+async fn nest(call: &CallContext) -> String {
+    let arguments = json!({"city": "Lisbon", "api_key": KEY});
+    let result = call
+        .call(ToolCall::new("inner", "get_weather", arguments))
+        .await;
+    result.content().len().to_string()
+}
+
+/// Returns the trace that a request to another service would have.
+#[tool(unlinked)]
+fn current_trace() -> String {
+    let mut headers = HashMap::new();
+    TraceContextPropagator::new().inject_context(&Span::current().context(), &mut headers);
+    headers["traceparent"].clone()
+}
+
+const KEY: &str = "S3CRET-7f3a";
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT: &str = "00f067aa0ba902b7";
+
+fn builder() -> RegistryBuilder {
+    Registry::builder()
+        .tools(tools![get_weather, fail, hang, nest, current_trace])
+        .trace_content(4096)
+        .trace_parent(|span, trace| {
+            let headers = trace
+                .headers()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let headers: HashMap<_, _> = headers.collect();
+            span.set_parent(TraceContextPropagator::new().extract(&headers))
+                .unwrap();
+        })
+}
+
+/// Returns the spans that are exported while `run` runs.
+fn exported(run: impl FnOnce()) -> Vec<SpanData> {
+    let exporter = InMemorySpanExporter::default();
+    let provider = SdkTracerProvider::builder()
+        .with_simple_exporter(exporter.clone())
+        .build();
+    let layer = tracing_opentelemetry::layer()
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_tracked_inactivity(false)
+        .with_tracer(provider.tracer("test"));
+    with_default(tracing_subscriber::registry().with(layer), run);
+    provider.force_flush().unwrap();
+    exporter.get_finished_spans().unwrap()
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    runtime.unwrap().block_on(future)
+}
+
+fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
+    let pairs = span.attributes.iter();
+    pairs
+        .map(|pair| (pair.key.as_str(), pair.value.to_string()))
+        .collect()
+}
+
+#[test]
+fn a_successful_call_has_the_attributes_of_the_conventions() {
+    let registry = builder().build().unwrap();
+    let arguments = format!("{{\"city\": \"Lisbon\", \"api_key\": \"{KEY}\"}}");
+    let spans = exported(|| {
+        registry.call_blocking(ToolCall::new("call_1", "get_weather", arguments));
+    });
+    let [span] = &spans[..] else {
+        panic!("{spans:?}")
+    };
+    assert_eq!(span.name, "execute_tool get_weather");
+    assert_eq!(
+        (&span.span_kind, &span.status),
+        (&SpanKind::Internal, &Status::Unset)
+    );
+    let expected = [
+        ("gen_ai.operation.name", "execute_tool"),
+        (
+            "gen_ai.tool.call.arguments",
+            r#"{"city":"Lisbon","api_key":"[secret]"}"#,
+        ),
+        ("gen_ai.tool.call.id", "call_1"),
+        ("gen_ai.tool.call.result", r#"{"Lisbon":"sunny, [secret]"}"#),
+        ("gen_ai.tool.description", "Looks up the weather."),
+        ("gen_ai.tool.name", "get_weather"),
+        ("gen_ai.tool.type", "function"),
+    ];
+    let found = attributes(span);
+    assert!(
+        found
+            .iter()
+            .map(|(name, value)| (*name, &**value))
+            .eq(expected),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_failed_call_has_a_status_an_error_type_and_an_exception() {
+    let registry = builder().build().unwrap();
+    let spans = exported(|| {
+        registry.call_blocking(ToolCall::new("call_1", "fail", json!({ "api_key": KEY })));
+        registry.call_blocking(ToolCall::new(
+            "call_2",
+            "get_weather",
+            json!({ "api_key": 5 }),
+        ));
+    });
+    for (span, kind, type_name) in [
+        (&spans[0], "failed", Some("core::num::error::ParseIntError")),
+        (&spans[1], "invalid_arguments", None),
+    ] {
+        assert!(matches!(span.status, Status::Error { .. }), "{span:?}");
+        let found = attributes(span);
+        assert_eq!(found["error.type"], kind);
+        assert!(!found.contains_key("gen_ai.tool.call.result"), "{found:?}");
+        let [event] = &span.events.events[..] else {
+            panic!("{span:?}")
+        };
+        assert_eq!(event.name, "exception");
+        let of = |name: &str| {
+            let found = event
+                .attributes
+                .iter()
+                .find(|pair| pair.key.as_str() == name);
+            found.map(|pair| pair.value.to_string())
+        };
+        assert!(
+            of("exception.message").unwrap().contains(" [ref "),
+            "{event:?}"
+        );
+        if let Some(type_name) = type_name {
+            let found = of("exception.type").unwrap();
+            assert!(
+                found.ends_with(type_name.rsplit(':').next().unwrap()),
+                "{found}"
+            );
+        } else {
+            assert_eq!(of("exception.type"), None);
+        }
+        // What the span has is not in its events.
+        assert!(
+            event
+                .attributes
+                .iter()
+                .all(|pair| !found.contains_key(pair.key.as_str()))
+        );
+    }
+}
+
+#[test]
+fn a_remote_trace_is_the_parent_of_the_outermost_call() {
+    let registry = builder().build().unwrap();
+    let remote = TraceContext::new(format!("00-{TRACE}-{PARENT}-01")).unwrap();
+    let remote = remote.with_tracestate("vendor=1");
+    let mut content = String::new();
+    let spans = exported(|| {
+        let outer = ToolCall::new("outer", "nest", "").with(remote.clone());
+        block_on(registry.call(outer));
+        registry.call_blocking(ToolCall::new("alone", "get_weather", ""));
+        let call = ToolCall::new("current", "current_trace", "").with(remote.clone());
+        content = registry.call_blocking(call).content().to_owned();
+    });
+    let of = |id: &str| {
+        let found = spans
+            .iter()
+            .find(|span| attributes(span)["gen_ai.tool.call.id"] == id);
+        found.unwrap_or_else(|| panic!("{id} in {spans:?}"))
+    };
+    let (outer, inner, alone) = (of("outer"), of("inner"), of("alone"));
+    let trace = TraceId::from_hex(TRACE).unwrap();
+    assert_eq!(outer.span_context.trace_id(), trace);
+    assert_eq!(outer.parent_span_id, SpanId::from_hex(PARENT).unwrap());
+    assert!(outer.parent_span_is_remote);
+    assert_eq!(outer.span_context.trace_state().get("vendor"), Some("1"));
+    // The nested call is a child of the call, not of the remote span.
+    assert_eq!(inner.span_context.trace_id(), trace);
+    assert_eq!(inner.parent_span_id, outer.span_context.span_id());
+    assert_ne!(alone.span_context.trace_id(), trace);
+    assert_eq!(alone.parent_span_id, SpanId::INVALID);
+    // What the tool passes on has its own span as the parent.
+    let current = of("current").span_context.span_id();
+    assert_eq!(content, format!("00-{TRACE}-{current}-01"));
+    assert!(!opentelemetry::Context::current().has_active_span());
+}
+
+#[test]
+fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder()
+        .with_periodic_exporter(exporter.clone())
+        .build();
+    let registry = builder().metrics(&provider.meter("test")).build().unwrap();
+    let arguments = json!({ "city": "Lisbon", "api_key": KEY });
+    for _ in 0..3 {
+        registry.call_blocking(ToolCall::new("call", "get_weather", arguments.clone()));
+    }
+    registry.call_blocking(ToolCall::new("call", "get_weather", ""));
+    registry.call_blocking(ToolCall::new("call", "no_such_tool", ""));
+    block_on(async {
+        let call = registry.call(ToolCall::new("call", "hang", ""));
+        tokio::select! {
+            biased;
+            _ = call => unreachable!(),
+            () = std::future::ready(()) => {}
+        }
+    });
+    provider.force_flush().unwrap();
+    let exported = exporter.get_finished_metrics().unwrap();
+    let metrics = exported.iter().flat_map(|one| one.scope_metrics());
+    let metrics: Vec<_> = metrics.flat_map(|scope| scope.metrics()).collect();
+    let [metric] = metrics[..] else {
+        panic!("{} metrics", metrics.len())
+    };
+    assert_eq!(
+        (metric.name(), metric.unit()),
+        ("gen_ai.execute_tool.duration", "s")
+    );
+    let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {
+        panic!("{metric:?}");
+    };
+    let mut counts = BTreeMap::new();
+    for point in histogram.data_points() {
+        let bounds: Vec<f64> = point.bounds().collect();
+        assert_eq!(bounds.len(), 14);
+        assert!(bounds[0] == 0.01 && bounds[13] == 81.92, "{bounds:?}");
+        assert!(point.sum() >= 0.0);
+        let mut labels: Vec<_> = point.attributes().collect();
+        labels.sort_by(|a, b| a.key.cmp(&b.key));
+        let labels = labels.iter().map(|pair| {
+            assert!(matches!(pair.value, Value::String(_)));
+            format!("{}={}", pair.key, pair.value)
+        });
+        counts.insert(labels.collect::<Vec<_>>().join(" "), point.count());
+    }
+    let expected = [
+        (
+            "error.type=cancelled gen_ai.tool.name=hang gen_ai.tool.type=function",
+            1,
+        ),
+        (
+            "error.type=invalid_arguments gen_ai.tool.name=get_weather gen_ai.tool.type=function",
+            1,
+        ),
+        ("gen_ai.tool.name=get_weather gen_ai.tool.type=function", 3),
+    ];
+    assert!(
+        counts
+            .iter()
+            .map(|(labels, count)| (&**labels, *count))
+            .eq(expected),
+        "{counts:?}"
+    );
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// The exporter gets no secret, whatever form the arguments have.
+    #[test]
+    fn no_secret_is_exported(name in "(get_weather|fail|get_wether)", text in r#"[\[{"a-z,:\]} ]{0,12}"#, form in 0..5) {
+        let registry = builder().build().unwrap();
+        let arguments = match form {
+            0 => json!({ "city": text, "api_key": KEY }).to_string(),
+            1 => json!({ "city": text, "api_key": [KEY, {KEY: KEY}] }).to_string(),
+            2 => json!({ "city": text, "api_kye": KEY }).to_string(),
+            3 => json!([{ "api_key": KEY }]).to_string(),
+            _ => format!("{{\"api_key\": \"{KEY}\" {text}"),
+        };
+        let spans = exported(|| drop(registry.call_blocking(ToolCall::new("call", name, arguments))));
+        let shown = format!("{spans:?}");
+        proptest::prop_assert!(shown.contains("gen_ai.tool.name"));
+        proptest::prop_assert!(!shown.contains("S3CRET"), "{}", shown);
+    }
+}
