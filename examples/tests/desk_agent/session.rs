@@ -46,7 +46,8 @@ fn assert_in_order(out: &str, parts: &[&str]) {
 
 /// Returns the hash of what waited for approval.
 fn hash(out: &str) -> String {
-    let (_, rest) = out.split_once("hash: ").expect("a hash");
+    // Only the program's own line has this indentation.
+    let (_, rest) = out.split_once("\n  hash: ").expect("a hash");
     rest.lines().next().expect("a line").to_owned()
 }
 
@@ -262,14 +263,12 @@ fn no_text_and_no_other_hash_approves() {
     // No line of the model's looks like one of the operator's.
     assert!(!out.contains("\noperator: approved"), "{out}");
 
-    // The screen shows many hashes, and the last is the program's.
-    let (_, own) = out.rsplit_once("    hash: ").expect("a hash");
-    let own = own.lines().next().expect("a line");
-    let out = go("n", own);
+    let own = hash(&out);
+    let out = go("n", &own);
     assert!(out.contains("\noperator: approved"), "{out}");
     assert!(out.contains("  sweep done\n    1\n"), "{out}");
     // The same, but for one byte.
-    let out = go("n ", own);
+    let out = go("n ", &own);
     assert!(out.contains("\noperator: not approved"), "{out}");
     assert!(out.contains("unknown tool sweep"), "{out}");
 }
