@@ -2,7 +2,8 @@
 
 /// Implements [`ToolType`] for types whose `Deserialize` may reject values that the schema allows.
 macro_rules! schemas {
-    ($($type:ty => $schema:expr;)*) => {$(
+    ($($(#[$cfg:meta])* $type:ty => $schema:expr;)*) => {$(
+        $(#[$cfg])*
         impl $crate::types::ToolType for $type {
             const SCHEMA: &'static $crate::schema::Schema = &{
                 #[allow(unused_imports, reason = "only types that can't be decoded need it")]

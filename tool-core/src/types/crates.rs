@@ -8,9 +8,11 @@ use crate::schema::{Property, Schema, Text};
 use crate::types::borrow::BorrowArg;
 
 // They would accept the bytes of a string too, which validation rejects.
-#[cfg(feature = "bytes")]
+// A feature is on each item, and not on the macro, so that rustdoc shows it.
 schemas! {
+    #[cfg(feature = "bytes")]
     bytes::Bytes => Schema::array(u8::SCHEMA).with_several_forms();
+    #[cfg(feature = "bytes")]
     bytes::BytesMut => Schema::array(u8::SCHEMA).with_several_forms();
 }
 
@@ -24,21 +26,23 @@ impl ToolType for rust_decimal::Decimal {
     );
 }
 
-#[cfg(feature = "semver")]
 schemas! {
+    #[cfg(feature = "semver")]
     semver::Version => described_string("Semantic version, such as 1.4.0-beta.2.");
+    #[cfg(feature = "semver")]
     semver::VersionReq => described_string("Requirement on a semantic version, such as ^1.2 or >=1.2, <3.");
+    #[cfg(feature = "semver")]
     semver::Comparator => described_string("Single requirement on a semantic version, such as ^1.2.");
 }
 
 // The format `uri` allows URIs that the URL standard rejects, such as `http://a:99999/`.
-#[cfg(feature = "url")]
 schemas! {
+    #[cfg(feature = "url")]
     url::Url => described_string("Absolute URL, such as https://example.com/path.");
 }
 
-#[cfg(feature = "uuid")]
 schemas! {
+    #[cfg(feature = "uuid")]
     uuid::Uuid => Schema::format("uuid");
 }
 
