@@ -5,8 +5,8 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{Arguments, Extra, ToolCall};
+use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
-use crate::spec::ToolSpec;
 
 /// A call that a `before` hook held, until somebody decides on it; see
 /// [`Gate::hold`](crate::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
@@ -30,11 +30,16 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub(crate) fn new(tool: &ToolSpec, arguments: &str, reason: String, number: u32) -> Hold {
-        let parameters = tool.properties();
+    pub(crate) fn new(
+        tool: &str,
+        parameters: &'static [Property],
+        arguments: &str,
+        reason: String,
+        number: u32,
+    ) -> Hold {
         let shown = any_secret(parameters).then(|| redact_arguments(parameters, arguments).text);
         Hold {
-            tool: tool.name.to_string(),
+            tool: tool.to_owned(),
             arguments: arguments.into(),
             shown,
             reason,
@@ -116,7 +121,7 @@ impl fmt::Debug for Hold {
             .field("arguments", &self.arguments())
             .field("reason", &self.reason)
             .field("number", &self.number)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -515,7 +515,7 @@ async fn run_before_hooks(
                 holds += 1;
                 let arguments = input.normalised_text();
                 if !decided.allows(holds, arguments, changed.as_deref()) {
-                    let hold = Hold::new(tool, arguments, reason, holds);
+                    let hold = Hold::new(&tool.name, tool.properties(), arguments, reason, holds);
                     return Err(Err(CallFailure::Held(hold)));
                 }
             }

@@ -165,11 +165,11 @@ struct Redaction {
 impl Redaction {
     /// Copies a value that matches one of these schemas.
     fn value(&mut self, cursor: &mut Cursor<'_>, schemas: &[&Schema]) {
-        let mut has_secrets = |schema: &&Schema| {
+        let has_secrets = |schema: &&Schema| {
             let known = self.known.entry(std::ptr::from_ref(*schema));
             *known.or_insert_with(|| schema.has_secrets())
         };
-        if !schemas.iter().any(|schema| has_secrets(schema)) {
+        if !schemas.iter().any(has_secrets) {
             cursor.peek();
             self.out.text.push_str(cursor.value());
             return;
