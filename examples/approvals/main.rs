@@ -83,11 +83,11 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     } else {
         Vec::new()
     };
-    let view = Arc::new(View::new(token.clone(), suggestions));
     let registry = registry(Shop {
         store: store.clone(),
         delay: time("delay"),
     })?;
+    let view = Arc::new(View::new(registry.clone(), token.clone(), suggestions));
     let dialect = OpenAiChat::default();
     let agent = match text("model") {
         None => Agent::new(

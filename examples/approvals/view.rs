@@ -9,7 +9,9 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_core::agent::Event;
 use tool_core::run::{Pending, Round, Run};
-use tool_core::{Arguments, Content, Decision, Image, ToolError, ToolErrorKind, ToolResult};
+use tool_core::{
+    Arguments, Content, Decision, Image, Registry, ToolError, ToolErrorKind, ToolResult,
+};
 
 use crate::store::Question;
 
@@ -96,6 +98,8 @@ struct Page {
 }
 
 pub(crate) struct View {
+    /// Knows which arguments are secret.
+    registry: Registry,
     page: Mutex<Page>,
     frames: broadcast::Sender<Arc<str>>,
     token: String,
@@ -103,8 +107,9 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn new(token: String, suggestions: Vec<String>) -> View {
+    pub(crate) fn new(registry: Registry, token: String, suggestions: Vec<String>) -> View {
         View {
+            registry,
             page: Mutex::default(),
             frames: broadcast::Sender::new(256),
             token,
@@ -123,7 +128,7 @@ impl View {
         let mut page = self.lock();
         *page = Page {
             run: run.id().to_owned(),
-            items: items(run, questions),
+            items: items(&self.registry, run, questions),
             rounds: run.rounds().len(),
             status,
         };
@@ -184,12 +189,16 @@ impl View {
             Event::Arguments { call_id, piece, .. } => {
                 let round = page.rounds;
                 self.update_call(&mut page, round, &call_id, |call, _| {
-                    call.arguments.push_str(&piece);
+                    let tool = self.registry.get(&call.name);
+                    if tool.is_some_and(|tool| !tool.has_secrets()) {
+                        call.arguments.push_str(&piece);
+                    }
                 });
             }
             Event::Response { .. } => page.rounds += 1,
             Event::Call(call) => self.update_last(&mut page, &call.id, |shown, _| {
                 shown.name.clone_from(&call.name);
+                shown.arguments = text(&self.registry, &call.name, &call.arguments);
                 shown.state = State::Running;
                 shown.hold = None;
             }),
@@ -304,13 +313,13 @@ impl Call {
         self.pictures = paths.collect();
     }
 
-    fn set_decisions(&mut self, round: &Round) {
+    fn set_decisions(&mut self, registry: &Registry, round: &Round) {
         for (_, decision, by) in round.decisions(&self.id.clone()) {
             self.decisions.push(match decision {
                 Decision::Allow => format!("Allowed by {by}"),
                 Decision::Deny(_) => format!("Denied by {by}"),
                 Decision::Change(arguments) => {
-                    self.arguments = text(arguments);
+                    self.arguments = text(registry, &self.name, arguments);
                     format!("Changed and allowed by {by}")
                 }
                 _ => format!("Answered by {by}"),
@@ -320,7 +329,7 @@ impl Call {
 }
 
 /// Returns the items of a run.
-fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
+fn items(registry: &Registry, run: &Run, questions: &[Question]) -> Vec<Item> {
     let pending = run.pending();
     let mut items = Vec::new();
     let mut questions = questions.iter().enumerate().peekable();
@@ -353,11 +362,11 @@ fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
             let mut shown = Call {
                 id: call.id.clone(),
                 name: call.name.clone(),
-                arguments: text(&call.arguments),
+                arguments: text(registry, &call.name, &call.arguments),
                 state: State::Running,
                 ..Call::default()
             };
-            shown.set_decisions(round);
+            shown.set_decisions(registry, round);
             let is_last = number + 1 == run.rounds().len();
             let mut held = pending.iter().filter(|_| is_last);
             match (result, held.find(|pending| pending.call().id == call.id)) {
@@ -377,11 +386,10 @@ fn items(run: &Run, questions: &[Question]) -> Vec<Item> {
     items
 }
 
-fn text(arguments: &Arguments) -> String {
-    match arguments {
-        Arguments::Text(text) | Arguments::Freeform(text) => text.clone(),
-        Arguments::Json(value) => value.to_string(),
-    }
+/// Returns arguments without secrets. Those of an unknown tool may be secrets of another one.
+fn text(registry: &Registry, tool: &str, arguments: &Arguments) -> String {
+    let tool = registry.get(tool);
+    tool.map_or_else(String::new, |tool| tool.shown_arguments(arguments))
 }
 
 fn frame(frame: &Frame<'_>) -> Arc<str> {

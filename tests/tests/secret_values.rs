@@ -236,6 +236,9 @@ fn written(registry: &Registry, call: &ToolCall) -> String {
         for coercion in result.coercions() {
             write!(shown, "{coercion} {}", coercion.got()).unwrap();
         }
+        if let Some(tool) = registry.get(&call.name) {
+            write!(shown, "{}", tool.shown_arguments(&call.arguments)).unwrap();
+        }
         if let Some(hold) = result.error().and_then(|error| error.hold()) {
             write!(shown, "{hold:?} {}", hold.arguments()).unwrap();
         }

@@ -27,8 +27,8 @@ assert.equal(tools[0].description, "Adds two numbers.");
 assert.deepEqual(tools[0].parameters, {
   type: "object",
   properties: {
-    a: { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-    b: { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
+    a: { type: "integer" },
+    b: { type: "integer" },
   },
   required: ["a", "b"],
   additionalProperties: false,

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::call::Arguments;
 use crate::call::context::Need;
+use crate::schema::secret::{any_secret, redact_arguments};
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, texts, schemas and behaviour.
@@ -439,6 +441,45 @@ impl ToolSpec {
             Parts::Static { json, .. } => json().parameters,
             Parts::Dynamic(parts) => &parts.parameters,
         }
+    }
+
+    /// Returns `true` if arguments may contain a [secret](macro@crate::tool#secrets).
+    pub fn has_secrets(&self) -> bool {
+        any_secret(self.properties())
+    }
+
+    /// Returns the arguments of a call of this tool as JSON text, with `"[secret]"` for each
+    /// [secret](macro@crate::tool#secrets), for a page or a log of the application. Hides all of a text that is
+    /// not JSON, if the tool has secrets.
+    ///
+    /// ```
+    /// use tool_core::{Arguments, Tool, tool};
+    ///
+    /// /// Signs in.
+    /// #[tool]
+    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
+    ///     user.len() + password.len()
+    /// }
+    ///
+    /// let arguments = Arguments::from(r#"{"user":"ada","password":"hunter2"}"#);
+    /// let shown = sign_in::SPEC.shown_arguments(&arguments);
+    /// assert_eq!(shown, r#"{"user":"ada","password":"[secret]"}"#);
+    /// ```
+    pub fn shown_arguments(&self, arguments: &Arguments) -> String {
+        let json = self.arguments_json(arguments);
+        if self.has_secrets() {
+            return redact_arguments(self.properties(), &json).text;
+        }
+        json
+    }
+
+    /// Returns arguments as the text that is decoded, which may not be JSON.
+    pub(crate) fn arguments_json(&self, arguments: &Arguments) -> String {
+        let arguments = arguments.clone();
+        arguments.into_text_with(|text| match self.freeform() {
+            Some(freeform) => freeform.arguments(&text),
+            None => text,
+        })
     }
 
     /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).

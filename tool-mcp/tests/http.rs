@@ -229,7 +229,7 @@ async fn open_session(stream: &mut TcpStream) -> String {
     headers
 }
 
-/// Sends a message, and returns what arrives with the next read that has the end of a head.
+/// Sends a message, and returns the head of the response and, if it has a length, the body.
 async fn exchange(stream: &mut TcpStream, headers: &str, message: &serde_json::Value) -> String {
     let body = message.to_string();
     let head = format!(
@@ -239,10 +239,17 @@ async fn exchange(stream: &mut TcpStream, headers: &str, message: &serde_json::V
     );
     stream.write_all((head + &body).as_bytes()).await.unwrap();
     let mut received = Vec::new();
-    while !received.windows(4).any(|end| end == b"\r\n\r\n") {
+    loop {
+        let text = String::from_utf8_lossy(&received);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split("content-length: ").nth(1);
+            let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return text.into_owned();
+            }
+        }
         assert_ne!(in_time(stream.read_buf(&mut received)).await.unwrap(), 0);
     }
-    String::from_utf8(received).unwrap()
 }
 
 #[tokio::test]

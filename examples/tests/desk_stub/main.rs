@@ -7,7 +7,7 @@ mod stub;
 
 /// The stub below, compiled.
 mod compiled {
-    #![allow(dead_code, unused_variables)]
+    #![allow(clippy::doc_markdown, dead_code, unused_variables)]
 
     use tool_core::tool;
 

@@ -10,7 +10,9 @@ use opentelemetry::Value;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceContextExt, TraceId, TracerProvider};
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::data::{
+    AggregatedMetrics, MetricData, ResourceMetrics, ScopeMetrics,
+};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
@@ -30,6 +32,7 @@ fn get_weather(city: &str, #[param(secret)] api_key: &str) -> BTreeMap<String, S
 /// Fails.
 #[tool(unlinked)]
 async fn fail(#[param(secret)] api_key: &str) -> Result<u8, std::num::ParseIntError> {
+    std::future::ready(()).await;
     api_key.parse()
 }
 
@@ -254,9 +257,9 @@ fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
         }
     });
     provider.force_flush().unwrap();
-    let exported = exporter.get_finished_metrics().unwrap();
-    let metrics = exported.iter().flat_map(|one| one.scope_metrics());
-    let metrics: Vec<_> = metrics.flat_map(|scope| scope.metrics()).collect();
+    let finished = exporter.get_finished_metrics().unwrap();
+    let scopes = finished.iter().flat_map(ResourceMetrics::scope_metrics);
+    let metrics: Vec<_> = scopes.flat_map(ScopeMetrics::metrics).collect();
     let [metric] = metrics[..] else {
         panic!("{} metrics", metrics.len())
     };
@@ -270,8 +273,8 @@ fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
     let mut counts = BTreeMap::new();
     for point in histogram.data_points() {
         let bounds: Vec<f64> = point.bounds().collect();
-        assert_eq!(bounds.len(), 14);
-        assert!(bounds[0] == 0.01 && bounds[13] == 81.92, "{bounds:?}");
+        let expected = "[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]";
+        assert_eq!(format!("{bounds:?}"), expected);
         assert!(point.sum() >= 0.0);
         let mut labels: Vec<_> = point.attributes().collect();
         labels.sort_by(|a, b| a.key.cmp(&b.key));

@@ -22,7 +22,7 @@ impl TryFrom<u8> for Even {
     type Error = &'static str;
 
     fn try_from(number: u8) -> Result<Even, &'static str> {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             Ok(Even(number))
         } else {
             Err("choose an even number")

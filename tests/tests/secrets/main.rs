@@ -62,7 +62,8 @@ fn check(id: &str, result: ToolResult, expected: ToolErrorKind, is_secret: bool)
     }
     let event = capture().event(id);
     assert_eq!(event.fields["reference"], error.id(), "{id}");
-    assert_eq!(event.fields["error.type"], expected.as_str(), "{id}");
+    let span = capture().span(id);
+    assert_eq!(span.fields["error.type"], expected.as_str(), "{id}");
     let is_retryable = event.fields["retryable"] == "true";
     assert_eq!(is_retryable, error.is_retryable(), "{id}");
     let is_there = format!("{:?}", event.fields).to_lowercase();

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::{Registry, Tool, ToolType, tool, tools};
+use tool_core::{Registry, Tool, ToolCall, ToolType, tool, tools};
 
 use super::Subject;
 
@@ -250,4 +250,42 @@ fn a_flattened_enum_or_option_gives_an_object_several_forms() {
         "Paged { query: \"q\", page: Some(Page { offset: 0, limit: 9 }) }",
     );
     subject.refuses(json!({"query": "q", "offset": 0}), "value");
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+enum Paint {
+    Red,
+    Green { shade: u8 },
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Mixed {
+    #[serde(flatten)]
+    paint: Paint,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Option<u8>>,
+}
+
+/// serde takes the first key that names a variant as the variant.
+#[test]
+fn a_key_of_a_flattened_map_may_be_the_name_of_a_variant() {
+    let subject = subject!(Mixed);
+    let expected = "Mixed { paint: Red, rest: {\"blue\": Some(2), \"green\": Some(5)} }";
+    for order in [
+        r#"{"red":null,"green":5,"blue":2}"#,
+        r#"{"green":5,"red":null,"blue":2}"#,
+        r#"{"blue":2.0,"green":5.0,"red":null}"#,
+    ] {
+        let text = format!(r#"{{"value":{order}}}"#);
+        let result = subject
+            .registry
+            .call_blocking(ToolCall::new("1", "take", text));
+        assert_eq!(result.content(), expected, "{order}");
+    }
+    subject.accepts(
+        json!({"a": 1, "green": {"shade": 7}, "red": null}),
+        "Mixed { paint: Green { shade: 7 }, rest: {\"a\": Some(1), \"red\": None} }",
+    );
+    subject.refuses(json!({"green": 5}), "value");
 }

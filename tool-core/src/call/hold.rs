@@ -116,7 +116,7 @@ impl fmt::Debug for Hold {
             .field("arguments", &self.arguments())
             .field("reason", &self.reason)
             .field("number", &self.number)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

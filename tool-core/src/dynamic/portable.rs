@@ -285,8 +285,8 @@ impl<'s, 'r> Reader<'s, 'r> {
                     unions.push(["ipv4", "ipv6"].map(Node::of_format).into());
                 }
                 ("format", Json::String(format))
-                    if !FORMATS.contains(&&**format)
-                        && !(self.is_exact && is_number_format(format)) =>
+                    if !(FORMATS.contains(&&**format)
+                        || self.is_exact && is_number_format(format)) =>
                 {
                     node.sentences.push(format!("Format: {format}."));
                 }

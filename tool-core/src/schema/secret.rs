@@ -4,6 +4,8 @@
 //! JSON text and replaces each value at a secret place. When in doubt it hides: a value of another kind than
 //! the schema expects, or under a key that the schema does not know, is hidden if a secret may be meant.
 
+use std::collections::HashMap;
+
 use serde::de::IgnoredAny;
 
 use super::cursor::Cursor;
@@ -16,6 +18,8 @@ const HIDDEN_JSON: &str = "\"[secret]\"";
 
 /// Shorter texts are not searched for in other texts: they occur by chance.
 const SEARCHED: usize = 4;
+/// The most texts that are searched for. With more, the whole other text is hidden.
+const SEARCHED_TEXTS: usize = 100;
 
 impl Schema {
     /// Returns `true` if a value of the schema is or may contain a secret.
@@ -110,6 +114,7 @@ fn redact(schema: &Schema, direction: Direction, json: &str) -> Redacted {
             text: String::with_capacity(json.len()),
             hidden: Vec::new(),
         },
+        known: HashMap::new(),
     };
     if serde_json::from_str::<IgnoredAny>(json).is_ok() {
         redaction.value(&mut Cursor::new(json), &[schema]);
@@ -123,7 +128,13 @@ fn redact(schema: &Schema, direction: Direction, json: &str) -> Redacted {
 /// Replaces every occurrence of hidden texts in another text.
 #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(crate) fn redact_text(text: &str, hidden: &[String]) -> String {
+    if hidden.len() > SEARCHED_TEXTS {
+        return HIDDEN.to_owned();
+    }
     let mut text = text.to_owned();
+    // One may be a part of another.
+    let mut hidden: Vec<_> = hidden.iter().collect();
+    hidden.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     for secret in hidden {
         // As it is, as in JSON, and as `Debug` writes it.
         let json = serde_json::to_string(secret).unwrap_or_default();
@@ -138,7 +149,8 @@ pub(crate) fn redact_text(text: &str, hidden: &[String]) -> String {
 }
 
 fn push_hidden(hidden: &mut Vec<String>, text: &str) {
-    if text.chars().count() >= SEARCHED && !hidden.iter().any(|known| known == text) {
+    let is_searched = hidden.len() <= SEARCHED_TEXTS && text.chars().count() >= SEARCHED;
+    if is_searched && !hidden.iter().any(|known| known == text) {
         hidden.push(text.to_owned());
     }
 }
@@ -146,12 +158,18 @@ fn push_hidden(hidden: &mut Vec<String>, text: &str) {
 struct Redaction {
     direction: Direction,
     out: Redacted,
+    /// The schemas so far, by address, with `true` if they have secrets.
+    known: HashMap<*const Schema, bool>,
 }
 
 impl Redaction {
     /// Copies a value that matches one of these schemas.
     fn value(&mut self, cursor: &mut Cursor<'_>, schemas: &[&Schema]) {
-        if !schemas.iter().any(|schema| schema.has_secrets()) {
+        let has_secrets = |schema: &&Schema| {
+            let known = self.known.entry(std::ptr::from_ref(*schema));
+            *known.or_insert_with(|| schema.has_secrets())
+        };
+        if !schemas.iter().any(has_secrets) {
             cursor.peek();
             self.out.text.push_str(cursor.value());
             return;

@@ -76,7 +76,8 @@ pub(crate) enum ValidateError {
 /// Validates arguments and rewrites them into the form that serde accepts. Returns all violations.
 ///
 /// The form differs where the schema accepts more than serde: an integer spelled `20.0`, `null` for
-/// an optional property, an absent `Option` in a newtype, an enum value in another case. Aliases of
+/// an optional property, an absent `Option` in a newtype, an enum value in another case, a key of a flattened map before the
+/// key of a flattened variant. Aliases of
 /// properties are replaced too, so that hooks see one name.
 pub(crate) fn normalise(
     schema: &Schema,
@@ -547,6 +548,10 @@ impl<'t> Validator<'t> {
         let Members { known, others } = Members::of(properties);
         let mut seen = BitSet::default();
         let mut seen_others = KeySet::default();
+        let place = self.cursor.position();
+        let output = self.output.as_ref().map(Rewrite::mark);
+        // `true` if a key of a flattened map comes before that of a flattened variant.
+        let mut is_mixed = false;
         // Models mostly follow the order of the schema.
         let mut next = 0;
         let mut before = b'{';
@@ -583,6 +588,9 @@ impl<'t> Validator<'t> {
                     self.member(property, start, is_new, &path.key(&key), depth);
                     next = place + 1;
                 } else if let Some(values) = others {
+                    is_mixed |= self.unions > 0
+                        && (known.iter().enumerate())
+                            .any(|(at, property)| property.required && !seen.contains(at));
                     let path = path.key(&key);
                     if seen_others.contains(&key) {
                         self.duplicate(&path);
@@ -609,6 +617,10 @@ impl<'t> Validator<'t> {
             } else if property.defaults_to_null() {
                 self.insert_null(property);
             }
+        }
+        if is_mixed && let (Some(rewrite), Some(before)) = (&mut self.output, output) {
+            let is_known = |key: &str| known.iter().any(|property| property.has_name(key));
+            rewrite.move_first(before, place..self.cursor.position(), is_known);
         }
     }
 

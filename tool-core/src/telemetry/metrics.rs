@@ -8,7 +8,7 @@ use opentelemetry::metrics::{Histogram, Meter};
 
 use crate::call::ToolResult;
 use crate::call::boundary::{Guarded, catch};
-use crate::call::error::ToolErrorKind;
+use crate::call::error::{ToolError, ToolErrorKind};
 use crate::runtime::HAS_CLOCK;
 use crate::spec::ToolSpec;
 
@@ -55,7 +55,7 @@ impl Timer {
     }
 
     pub(super) fn finish(mut self, result: &ToolResult) {
-        self.record(result.error().map(|error| error.kind()));
+        self.record(result.error().map(ToolError::kind));
     }
 
     fn record(&mut self, error: Option<ToolErrorKind>) {

@@ -1,11 +1,11 @@
 //! What telemetry may show of the arguments and the result of a call.
 //!
-//! All arguments that are recorded pass through [`arguments`]. Those of an unknown tool are not recorded at
+//! All arguments that are recorded pass through [`ToolSpec::shown_arguments`]. Those of an unknown tool are not recorded at
 //! all: they may have been meant for a tool with secrets, and no schema says which they are. In texts that a
 //! tool with secrets writes, such as its error, the values of its secrets are replaced.
 
 use crate::call::ToolCall;
-use crate::schema::secret::{any_secret, redact_arguments, redact_result, redact_text};
+use crate::schema::secret::{redact_arguments, redact_result, redact_text};
 use crate::spec::ToolSpec;
 
 /// The secrets of a call, to keep them out of texts; empty for most calls.
@@ -26,18 +26,17 @@ impl Secrets {
 #[inline]
 pub(super) fn of_call(call: &ToolCall, tool: Option<&ToolSpec>) -> Secrets {
     match tool {
-        Some(tool) if any_secret(tool.properties()) => Secrets(redacted(call, tool).1),
+        Some(tool) if tool.has_secrets() => {
+            let json = tool.arguments_json(&call.arguments);
+            Secrets(redact_arguments(tool.properties(), &json).hidden)
+        }
         _ => Secrets::default(),
     }
 }
 
-/// Returns the arguments of a call as JSON text without secrets, or `None` for those of an unknown tool.
+/// Returns the arguments of a call without secrets, or `None` for those of an unknown tool.
 pub(super) fn arguments(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<String> {
-    let tool = tool?;
-    if any_secret(tool.properties()) {
-        return Some(redacted(call, tool).0);
-    }
-    Some(json(call, tool))
+    tool.map(|tool| tool.shown_arguments(&call.arguments))
 }
 
 /// Returns the JSON text of a result without secrets.
@@ -46,19 +45,4 @@ pub(super) fn result(json: &str, tool: Option<&ToolSpec>) -> String {
         Some(schema) if schema.has_secrets() => redact_result(schema, json).text,
         _ => json.to_owned(),
     }
-}
-
-fn redacted(call: &ToolCall, tool: &ToolSpec) -> (String, Vec<String>) {
-    let redacted = redact_arguments(tool.properties(), &json(call, tool));
-    (redacted.text, redacted.hidden)
-}
-
-/// Returns the arguments as JSON text, if they are JSON.
-fn json(call: &ToolCall, tool: &ToolSpec) -> String {
-    call.arguments
-        .clone()
-        .into_text_with(|text| match tool.freeform() {
-            Some(freeform) => freeform.arguments(&text),
-            None => text,
-        })
 }

@@ -244,13 +244,15 @@ impl Sampler<'_> {
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
             HirKind::Class(Class::Unicode(class)) => {
-                let ranges = class.iter().map(|range| (range.start(), range.end()));
+                let mut ranges: Vec<_> = class
+                    .iter()
+                    .map(|range| (range.start(), range.end()))
+                    .collect();
                 // In the regular expressions of JSON Schema, `\d` and `\w` are ASCII.
-                let ascii = ranges.clone().filter_map(|(start, end)| {
+                let ascii = ranges.iter().filter_map(|&(start, end)| {
                     let (start, end) = (start.max(' '), end.min('~'));
                     (start <= end).then_some((start, end))
                 });
-                let mut ranges: Vec<_> = ranges.collect();
                 let ascii: Vec<_> = ascii.collect();
                 if !ascii.is_empty() {
                     ranges = ascii;

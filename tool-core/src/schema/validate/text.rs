@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use super::unions::members;
 use super::{Path, Validator};
 use crate::schema::Property;
 use crate::schema::cursor::Quoted;
@@ -198,6 +200,33 @@ impl<'t> Rewrite<'t> {
         self.copy_to(place.end);
         let start = before.written + place.start - before.passed;
         self.text.get(start..).unwrap_or_default()
+    }
+
+    /// Moves members of an object of the source before its others: serde takes the first key that names
+    /// a variant as the variant, also if it is meant as a key of a map. `before` must be from before
+    /// the object.
+    pub(super) fn move_first(
+        &mut self,
+        before: Mark,
+        place: Range<usize>,
+        is_first: impl Fn(&str) -> bool,
+    ) {
+        let start = before.written + place.start - before.passed;
+        let is_unchanged = self.passed <= place.start;
+        let mut members = members(self.value(before, place.clone()));
+        // Stable: the others keep their order.
+        members.sort_by_key(|(key, _)| !is_first(key));
+        let members: Vec<_> = members
+            .iter()
+            .map(|(key, value)| format!("{}:{value}", Value::from(&**key)))
+            .collect();
+        let object = format!("{{{}}}", members.join(","));
+        if is_unchanged {
+            self.replace(place, &object);
+        } else {
+            self.text.truncate(start);
+            self.text.push_str(&object);
+        }
     }
 
     pub(super) fn finish(mut self) -> String {
