@@ -5,20 +5,26 @@
 //! cargo add tracing tracing-subscriber tracing-opentelemetry
 //! cargo add opentelemetry opentelemetry_sdk
 //! cargo add opentelemetry-otlp --features http-json
-//! cargo run                 # a collector listens at OTEL_EXPORTER_OTLP_ENDPOINT, or at http://localhost:4318
+//! cargo run        # for a collector at OTEL_EXPORTER_OTLP_ENDPOINT, or at http://localhost:4318
 //! ```
 //!
 //! Each call is a span `execute_tool NAME` with the attributes of OpenTelemetry's conventions for generative AI, and an
-//! event at its end. Spans that the tool opens are its children.
+//! event at its end. Spans of the tool are its children, and a call with a `TraceContext` continues the trace of its
+//! caller.
 //!
-//! Lost in between: spans that are dropped when the program ends without `shutdown`. Arguments and results are in no
-//! span, unless `RegistryBuilder::trace_content` records them.
+//! Lost in between: the last spans, if the program ends without `shutdown`. Arguments and results are in no span,
+//! unless `RegistryBuilder::trace_content` records them.
 
+use std::collections::HashMap;
+
+use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tool_core::{Registry, ToolCall, tool};
+use tool_core::{Registry, RegistryError, ToolCall, tool};
 use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
@@ -54,11 +60,22 @@ fn subscriber(provider: &SdkTracerProvider) -> impl Subscriber + Send + Sync {
     tracing_subscriber::registry().with(layer.with_filter(wanted))
 }
 
+fn tools() -> Result<Registry, RegistryError> {
+    let continued = |span: &tracing::Span, trace: &tool_core::TraceContext| {
+        let headers = trace
+            .headers()
+            .map(|(name, value)| (name.into(), value.into()));
+        let headers: HashMap<String, String> = headers.collect();
+        let _ = span.set_parent(TraceContextPropagator::new().extract(&headers));
+    };
+    Registry::builder().linked().trace_parent(continued).build()
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = exporter(None)?;
     tracing::subscriber::set_global_default(subscriber(&provider))?;
     let call = ToolCall::new("call_1", "get_temperature", r#"{"city":"Lisbon"}"#);
-    println!("{}", Registry::linked()?.call_blocking(call).content());
+    println!("{}", tools()?.call_blocking(call).content());
     provider.shutdown()?;
     Ok(())
 }
@@ -67,17 +84,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod tests {
     use cookbook::Scripted;
     use serde_json::{Value, json};
+    use tool_core::TraceContext;
 
     use super::*;
+
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const PARENT: &str = "00f067aa0ba902b7";
 
     #[test]
     fn a_collector_gets_the_spans_of_calls() {
         let collector = Scripted::serve(vec![json!({})]).unwrap();
         let provider = exporter(Some(&collector.url())).unwrap();
         tracing::subscriber::with_default(subscriber(&provider), || {
-            let tools = Registry::linked().unwrap();
+            let tools = tools().unwrap();
+            let trace = TraceContext::new(format!("00-{TRACE}-{PARENT}-01")).unwrap();
             for arguments in [r#"{"city":"Lisbon"}"#, r#"{"city":"Atlantis"}"#] {
-                tools.call_blocking(ToolCall::new("call_1", "get_temperature", arguments));
+                let call = ToolCall::new("call_1", "get_temperature", arguments);
+                tools.call_blocking(call.with(trace.clone()));
             }
         });
         provider.shutdown().unwrap();
@@ -112,5 +135,7 @@ mod tests {
         assert_eq!(attribute(calls[1], "error.type"), Some(json!("failed")));
         let inner = named("ask the station");
         assert_eq!(inner[0]["parentSpanId"], calls[0]["spanId"]);
+        assert_eq!(calls[0]["traceId"], TRACE);
+        assert_eq!(calls[0]["parentSpanId"], PARENT);
     }
 }
