@@ -204,7 +204,7 @@ impl Submodels {
     /// Sets how many helpers with a name may be open at one time. A question to a further one gets an error.
     /// 8 by default.
     pub fn max_helpers(self, count: usize) -> Submodels {
-        self.change(|helpers| helpers.max_helpers = count)
+        self.change(|helpers| helpers.max_named = count)
     }
 
     /// Sets how many questions are asked in the life of this value. Further ones get an error. 1,000 by

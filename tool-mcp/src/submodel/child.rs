@@ -101,7 +101,7 @@ fn serve_parent(registry: Registry) -> io::Result<Result<(), ServeError>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let served = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
         let ended = Arc::new(Notify::new());
         let input = EndOfInput {
@@ -110,14 +110,14 @@ fn serve_parent(registry: Registry) -> io::Result<Result<(), ServeError>> {
         };
         let server = Server::new(registry).name("submodel", env!("CARGO_PKG_VERSION"));
         tokio::select! {
-            served = server.serve_stream(input, stdout) => served,
+            result = server.serve_stream(input, stdout) => result,
             // `rmcp` would wait up to five seconds for the last answer.
             () = ended.notified() => Ok(()),
         }
     });
     // A thread may still read standard input.
     runtime.shutdown_background();
-    Ok(served)
+    Ok(result)
 }
 
 /// Continues this process when its parent ends, in case it is stopped: it then reads that its input has ended.

@@ -18,7 +18,7 @@ use crate::import::direct::{AbortOnDrop, CallFailure, Connected, Program};
 pub(super) struct Helpers {
     pub(super) program: Program,
     permits: Semaphore,
-    pub(super) max_helpers: usize,
+    pub(super) max_named: usize,
     pub(super) questions_left: AtomicUsize,
     /// How many levels of helpers this process may have below it.
     levels: u32,
@@ -40,6 +40,9 @@ struct Helper {
     /// Cancelled when the helper is closed.
     closed: CancellationToken,
 }
+
+/// A question and its place in the batch.
+type Indexed = (usize, String);
 
 /// The progress of a batch.
 struct Batch {
@@ -73,7 +76,7 @@ impl Helpers {
         Helpers {
             program,
             permits: Semaphore::new(4),
-            max_helpers: 8,
+            max_named: 8,
             questions_left: AtomicUsize::new(1000),
             levels: 0,
             question_timeout: Duration::from_secs(300),
@@ -140,7 +143,7 @@ impl Helpers {
     async fn ask_all(self: Arc<Self>, questions: Vec<Question>, call: CallContext) -> Vec<Answer> {
         let total = questions.len();
         // Those to one helper are asked in their order.
-        let mut groups: Vec<(Option<String>, Vec<(usize, String)>)> = Vec::new();
+        let mut groups: Vec<(Option<String>, Vec<Indexed>)> = Vec::new();
         for (index, Question { question, helper }) in questions.into_iter().enumerate() {
             let same = |group: &&mut (Option<String>, _)| helper.is_some() && group.0 == helper;
             match groups.iter_mut().find(same) {
@@ -174,11 +177,7 @@ impl Helpers {
     }
 
     /// Asks a process that ends with its answer.
-    async fn ask_new(
-        &self,
-        questions: Vec<(usize, String)>,
-        batch: &Arc<Batch>,
-    ) -> Vec<(usize, Answer)> {
+    async fn ask_new(&self, questions: Vec<Indexed>, batch: &Arc<Batch>) -> Vec<(usize, Answer)> {
         let mut answers = Vec::new();
         for (index, question) in questions {
             let mut process = None;
@@ -198,7 +197,7 @@ impl Helpers {
     async fn ask_named(
         &self,
         name: &str,
-        questions: Vec<(usize, String)>,
+        questions: Vec<Indexed>,
         batch: &Arc<Batch>,
     ) -> Vec<(usize, Answer)> {
         let helper = match self.helper(name) {
@@ -230,7 +229,7 @@ impl Helpers {
         if let Some(helper) = named.get(name) {
             return Ok(helper.clone());
         }
-        if named.len() >= self.max_helpers {
+        if named.len() >= self.max_named {
             // Those that have ended, and that nothing waits for.
             named.retain(|_, helper| {
                 let has_ended = || {
@@ -242,8 +241,8 @@ impl Helpers {
                 Arc::strong_count(helper) > 1 || !has_ended()
             });
         }
-        if named.len() >= self.max_helpers {
-            let max = self.max_helpers;
+        if named.len() >= self.max_named {
+            let max = self.max_named;
             return Err(format!(
                 "there are {max} helpers already; close one before you start another"
             ));
