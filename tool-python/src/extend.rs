@@ -219,7 +219,7 @@ impl Workshop {
         let source = |description: &str| json!({"type": "string", "minLength": 1, "maxLength": CODE, "description": description});
         let python = DynamicTool::builder(PYTHON_TOOL)
             .description(
-                "Creates a tool from a Python function, tests it, and registers it after approval. From the next turn on it can \
+                "Creates a tool from a Python function, tests it, and registers it after approval. From the next request on it can \
                  be called like any other tool. It runs without network, other tools or lasting files.",
             )
             .parameters(json!({
@@ -245,7 +245,7 @@ impl Workshop {
         let analysis = DynamicTool::builder(ANALYSIS_TOOL)
             .description(
                 "Creates a tool from a Python script, tries it with generated arguments, and registers it after approval. From \
-                 the next turn on it can be called like any other tool. It runs without network, other tools or lasting files.",
+                 the next request on it can be called like any other tool. It runs without network, other tools or lasting files.",
             )
             .parameters(json!({
                 "type": "object",
@@ -496,7 +496,7 @@ impl Workshop {
         made.insert(review.name.clone(), tool);
         store.delete_draft(key);
         Ok(format!(
-            "registered `{}`, version {}, approved by {by}; it can be called from the next turn on",
+            "registered `{}`, version {}, approved by {by}; it can be called from the next request on",
             review.name, review.version
         ))
     }

@@ -68,6 +68,8 @@ def checked(name, what):
 
 
 if checked("the code", lambda: load(code, "code", lambda tree: tree)):
+    # It is no test.
+    ran.clear()
     before = dict(names)
     if checked("the top level", lambda: load(tests, "tests", Compared().visit)):
         for name, value in list(names.items()):

@@ -139,7 +139,7 @@ impl tracing::Subscriber for Counter {
 
         let mut fields = Fields(String::new());
         event.record(&mut fields);
-        assert!(fields.0.contains("gen_ai.tool.name="), "{}", fields.0);
+        assert!(fields.0.contains("arguments.bytes="), "{}", fields.0);
         assert!(!fields.0.contains("duration="), "there is no clock");
         EVENTS.fetch_add(1, Ordering::Relaxed);
     }
