@@ -147,6 +147,16 @@ enum State {
     Ended,
 }
 
+// A parameter, because strict tools of Cohere need one: the crate has to compile with the feature `cohere`.
+/// The helpers to list.
+#[derive(Debug, PartialEq, Eq, Deserialize, ToolType)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    All,
+    /// Without those whose process has ended.
+    Running,
+}
+
 /// The helpers that were closed.
 #[derive(Debug, Default, Serialize, ToolType)]
 struct Closed {
@@ -263,8 +273,10 @@ impl Submodels {
 
     /// Lists the helper models that remember their questions.
     #[tool(read_only)]
-    fn submodel_list(&self) -> Vec<Listed> {
-        self.helpers.list()
+    fn submodel_list(&self, which: Which) -> Vec<Listed> {
+        let mut listed = self.helpers.list();
+        listed.retain(|helper| which == Which::All || !matches!(helper.state, State::Ended));
+        listed
     }
 
     /// Ends helper models, which lose their memory. Their questions that are not answered yet get an error.

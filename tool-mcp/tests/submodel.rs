@@ -290,7 +290,12 @@ fn error(answer: &Value) -> &str {
 }
 
 async fn list(registry: &Registry) -> Value {
-    serde_json::from_str(run(registry, "submodel_list", json!({})).await.content()).unwrap()
+    serde_json::from_str(
+        run(registry, "submodel_list", json!({"which": "all"}))
+            .await
+            .content(),
+    )
+    .unwrap()
 }
 
 async fn listener() -> (TcpListener, String) {
@@ -439,6 +444,8 @@ async fn a_helper_that_dies_fails_its_question_alone() {
         }
     })
     .await;
+    let running = run(&registry, "submodel_list", json!({"which": "running"})).await;
+    assert_eq!(running.content(), "[]");
     let lost = ask_one(&registry, "a", "memory").await;
     assert!(
         error(&lost).contains("its process ended after the last question"),
