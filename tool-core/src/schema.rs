@@ -179,6 +179,22 @@ pub enum Kind {
     Reference(Reference),
 }
 
+impl Kind {
+    /// Returns `true` if no schema is part of it.
+    pub(crate) const fn is_leaf(&self) -> bool {
+        matches!(
+            self,
+            Kind::Any
+                | Kind::Null
+                | Kind::Boolean
+                | Kind::Integer(_)
+                | Kind::Number(_)
+                | Kind::String(_)
+                | Kind::Enum(_)
+        )
+    }
+}
+
 impl Schema {
     /// Any JSON value.
     pub const ANY: Schema = Schema::of(Kind::Any);

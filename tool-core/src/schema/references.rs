@@ -86,17 +86,7 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
     let mut names = Names::NONE;
     let mut at = 0;
     while at < parameters.len() {
-        let is_leaf = matches!(
-            parameters[at].schema.kind,
-            Kind::Any
-                | Kind::Null
-                | Kind::Boolean
-                | Kind::Integer(_)
-                | Kind::Number(_)
-                | Kind::String(_)
-                | Kind::Enum(_)
-        );
-        if !is_leaf {
+        if !parameters[at].schema.kind.is_leaf() {
             names.collect(parameters[at].schema, Direction::Arguments);
         }
         at += 1;

@@ -24,17 +24,7 @@ const SEARCHED_TEXTS: usize = 100;
 impl Schema {
     /// Returns `true` if a value of the schema is or may contain a secret.
     pub(crate) fn has_secrets(&self) -> bool {
-        let is_leaf = matches!(
-            self.kind,
-            Kind::Any
-                | Kind::Null
-                | Kind::Boolean
-                | Kind::Integer(_)
-                | Kind::Number(_)
-                | Kind::String(_)
-                | Kind::Enum(_)
-        );
-        if self.is_secret || is_leaf && matches!(self.results, Results::Same) {
+        if self.is_secret || self.kind.is_leaf() && matches!(self.results, Results::Same) {
             return self.is_secret;
         }
         // In the order of discovery; a recursive type is entered once.
