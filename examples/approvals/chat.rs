@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::StreamExt;
 use tokio::sync::OwnedMutexGuard;
-use tool_core::agent::{Agent, AgentError};
-use tool_core::run::{DecideError, JournalError, Run, RunOutcome, Step};
+use tool_agent::run::{DecideError, JournalError, Run, RunOutcome, Step};
+use tool_agent::{Agent, AgentError};
 use tool_core::{CancellationToken, Decision};
 
 use crate::store::{Question, Store};

@@ -32,7 +32,8 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use examples::input;
 use examples::terminal::Terminal;
 use tokio::net::TcpListener;
-use tool_core::agent::{Agent, HttpModel};
+use tool_agent::Agent;
+use tool_agent::model::HttpModel;
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Gate, Registry};
 

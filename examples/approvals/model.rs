@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::Value;
-use tool_core::agent::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
+use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// A recorded conversation.
 #[derive(Deserialize)]

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, params};
+use tool_agent::run::{Increment, Journal, JournalError};
 use tool_core::BoxFuture;
-use tool_core::run::{Increment, Journal, JournalError};
 
 /// The store. Clones share one connection.
 #[derive(Clone)]

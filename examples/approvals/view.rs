@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tokio::sync::broadcast;
-use tool_core::agent::Event;
-use tool_core::run::{Pending, Round, Run};
+use tool_agent::Event;
+use tool_agent::run::{Pending, Round, Run};
 use tool_core::{
     Arguments, Content, Decision, Image, Registry, ToolError, ToolErrorKind, ToolResult,
 };

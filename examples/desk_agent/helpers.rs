@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tool_core::agent::{Agent, Retry};
+use tool_agent::Agent;
+use tool_agent::model::Retry;
 use tool_core::{Registry, tools};
 use tool_mcp::submodel::{self, Submodels};
 

@@ -36,9 +36,10 @@ use examples::folder::Temporary;
 use examples::input;
 use examples::provider::Scripted;
 use serde_json::Value;
+use tool_agent::Agent;
+use tool_agent::model::{HttpModel, Retry};
+use tool_agent::run::RunSettings;
 use tool_core::Registry;
-use tool_core::agent::{Agent, HttpModel, Retry};
-use tool_core::run::RunSettings;
 use tool_mcp::submodel;
 use tool_python::Sandbox;
 

@@ -1,7 +1,7 @@
 //! The model, asked over HTTP.
 
 use serde_json::json;
-use tool_core::agent::HttpModel;
+use tool_agent::model::HttpModel;
 use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
 
 use crate::tools::SystemPrompt;

@@ -8,8 +8,8 @@ use std::fmt;
 use std::path::Path;
 
 use examples::terminal::confirm;
-use tool_core::agent::Agent;
-use tool_core::run::{Pending, Run};
+use tool_agent::Agent;
+use tool_agent::run::{Pending, Run};
 use tool_core::{Decision, Registry};
 use tool_python::{Sandbox, Workshop};
 

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 
 use futures_util::StreamExt;
+use tool_agent::run::{Run, RunOutcome, RunSettings};
+use tool_agent::{Agent, Event};
 use tool_core::ToolResult;
-use tool_core::agent::{Agent, Event};
-use tool_core::run::{Run, RunOutcome, RunSettings};
 
 use crate::operator::Operator;
 use crate::screen::Screen;

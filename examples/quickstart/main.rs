@@ -106,14 +106,14 @@ fn run(provider: &Provider, source: Option<&str>, is_json: bool) -> Result<(), B
     let tools = registry.render(&dialect);
 
     // 2. The calls in the response, and one result for each.
-    let calls = dialect.calls(&response)?;
+    let turn = dialect.read(&response)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
-    let results = runtime.block_on(registry.call_all(calls.clone()));
+    let results = runtime.block_on(registry.call_all(turn.calls.clone()));
 
     // 3. What goes back: the model's turn, unchanged, and the results.
-    let follow_up = dialect.follow_up(&response, &results);
+    let follow_up = dialect.follow_up(&turn, &results);
 
     let mut out = Terminal::stdout();
     if is_json {
@@ -125,8 +125,8 @@ fn run(provider: &Provider, source: Option<&str>, is_json: bool) -> Result<(), B
         return Ok(());
     }
     screen::tools(&mut out, provider.name, &registry, &dialect)?;
-    screen::calls(&mut out, &dialect.text(&response), &calls, &results)?;
-    let turn = dialect.turn(&response).len();
+    screen::calls(&mut out, &turn.text, &turn.calls, &results)?;
+    let turn = turn.messages.len();
     screen::next(&mut out, provider.next, turn, follow_up.len() - turn)?;
     Ok(())
 }

@@ -5,9 +5,9 @@ use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use genai::chat::{ChatMessage, ToolCall as GenaiCall, ToolName};
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::{Run, RunOutcome};
 use tool_core::dialect::Dialect;
-use tool_core::run::{Run, RunOutcome};
 use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
 
 #[path = "../thermostat/chat.rs"]
@@ -96,7 +96,7 @@ fn the_conversation_uses_the_types_of_genai() {
     }
 
     // The retry has its own id, and each call has one result.
-    let calls = run.rounds().iter().flat_map(tool_core::run::Round::calls);
+    let calls = run.rounds().iter().flat_map(tool_agent::run::Round::calls);
     let ids: Vec<_> = calls.map(|(call, _)| call.id.as_str()).collect();
     assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"]);
     let asked = provider.asked();
@@ -148,7 +148,7 @@ fn arguments_that_are_not_json_get_a_result() {
     let whole = Value::String(r#"{"celsius":21}"#.into());
     let call = ToolCall::new("call_2", "set_current_temperature", whole);
     assert_eq!(registry(0).call_blocking(call).content(), "21.0");
-    assert!(Genai.calls(&json!({"choices": []})).is_err());
+    assert!(Genai.read(&json!({"choices": []})).is_err());
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn a_call_has_its_id_its_name_its_arguments_and_what_is_wrong_with_them() {
         ]}}]})
     };
     let read = |arguments| {
-        let calls = OpenAiChat::default().calls(&message(arguments));
-        calls.expect("a completion").remove(0)
+        let turn = OpenAiChat::default().read(&message(arguments));
+        turn.expect("a completion").calls.remove(0)
     };
     let whole = read(r#"{"area":"hall","brightness":5}"#);
     assert_eq!((&*whole.id, &*whole.name), ("call_9", "HassLightSet"));

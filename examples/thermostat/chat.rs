@@ -7,8 +7,8 @@ use genai::chat::{ChatMessage, ChatRequest, ToolResponse};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
-use tool_core::agent::{Model, ModelError, ModelFuture, Request, Response};
-use tool_core::dialect::{Dialect, JsonWriter, ResponseError};
+use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
+use tool_core::dialect::{Dialect, JsonWriter, ResponseError, Turn};
 use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
 
 /// The dialect of `genai`: its tools, messages and responses, serialized.
@@ -27,22 +27,14 @@ impl Dialect for Genai {
         });
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let calls = read(response)?.content.into_tool_calls().into_iter();
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        let content = read(response)?.content;
+        let mut turn = Turn::new(vec![response.clone()]);
+        turn.text = content.texts().concat();
+        let calls = content.into_tool_calls().into_iter();
         let calls = calls.map(|call| ToolCall::new(call.call_id, call.fn_name, call.fn_arguments));
-        Ok(calls.collect())
-    }
-
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        vec![response.clone()]
-    }
-
-    fn text(&self, response: &Value) -> String {
-        let message = read(response);
-        message.map_or_else(
-            |_| String::new(),
-            |message| message.content.texts().concat(),
-        )
+        turn.calls = calls.collect();
+        Ok(turn)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
@@ -108,7 +100,7 @@ impl Provider {
         let chat = ChatRequest {
             system: Some("You control the heating of one room.".into()),
             messages: messages.collect::<Result<_, _>>()?,
-            tools: Some(serde_json::from_str(request.tools.as_str())?),
+            tools: Some(serde_json::from_str(request.tools().as_str())?),
             ..ChatRequest::default()
         };
         let response = self.client.exec_chat(&self.model, chat, None).await?;

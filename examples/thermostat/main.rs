@@ -24,9 +24,9 @@ use examples::provider::Scripted;
 use examples::terminal::{Terminal, indented};
 use genai::chat::ChatMessage;
 use serde_json::{Value, json};
+use tool_agent::Agent;
+use tool_agent::run::{Run, RunOutcome, RunSettings};
 use tool_core::Registry;
-use tool_core::agent::Agent;
-use tool_core::run::{Run, RunOutcome, RunSettings};
 
 use crate::chat::{Genai, Provider};
 use crate::tools::Thermostat;

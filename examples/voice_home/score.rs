@@ -63,9 +63,8 @@ pub(crate) fn score(
     registry: &Registry,
     dialect: &dyn Dialect,
 ) -> Result<Verdict, String> {
-    let calls = dialect
-        .calls(&turn.response)
-        .map_err(|error| error.to_string())?;
+    let read = dialect.read(&turn.response);
+    let calls = read.map_err(|error| error.to_string())?.calls;
     let mut expected = Vec::new();
     for Expected { tool, arguments } in &turn.expected {
         let call = ToolCall::new("expected", tool, arguments.clone());

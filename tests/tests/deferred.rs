@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use tool_agent::run::{Run, Step};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, StreamEvent, ToolChoice, XAi,
 };
-use tool_core::run::{Run, Step};
 use tool_core::{
     CallContext, CancellationToken, Decision, DynamicTool, Gate, HostedTool, Registry, ToolCall,
     ToolEntry, ToolErrorKind, ToolResult, tool, tools,
@@ -541,7 +541,7 @@ fn a_result_answers_the_call_of_the_model() {
         {"functionCall": {"name": "get_forecast", "args": {"city": "Lisbon", "days": 3}}},
     ]}, "finishReason": "STOP"}]});
     let gemini = Gemini::default();
-    let calls = gemini.calls(&response).unwrap().into_iter();
+    let calls = gemini.read(&response).unwrap().calls.into_iter();
     let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
     assert!(results.iter().all(|result| result.name() == "get_forecast"));
     // A saved result keeps it.
@@ -561,23 +561,25 @@ fn a_result_answers_the_call_of_the_model() {
 fn what_a_provider_finds_is_read_and_repeated() {
     let anthropic = Anthropic::default();
     let response = deferred::anthropic_response();
-    let calls = anthropic.calls(&response).unwrap();
+    let turn = anthropic.read(&response).unwrap();
+    let calls = &turn.calls;
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].name, "get_forecast");
     let result = registry().call_blocking(calls[0].clone());
     assert_eq!(result.content(), "sunny in Lisbon for 3 days");
-    assert_eq!(anthropic.text(&response), "I search for a tool.");
-    let messages = anthropic.follow_up(&response, &[result]);
+    assert_eq!(turn.text, "I search for a tool.");
+    let messages = anthropic.follow_up(&turn, &[result]);
     assert_eq!(messages[0]["content"], response["content"]);
     assert_eq!(messages[1]["content"][0]["tool_use_id"], "toolu_1");
 
     let openai = OpenAiResponses::default();
     let response = deferred::openai_response();
-    let calls = openai.calls(&response).unwrap();
+    let turn = openai.read(&response).unwrap();
+    let calls = &turn.calls;
     assert_eq!(calls.len(), 1);
     let result = registry().call_blocking(calls[0].clone());
     assert_eq!(result.content(), "[7]");
-    let items = openai.follow_up(&response, &[result]);
+    let items = openai.follow_up(&turn, &[result]);
     // OpenAI rejects a call that is repeated without its namespace.
     assert_eq!(items[..3], response["output"].as_array().unwrap()[..]);
     assert_eq!(items[3]["call_id"], "call_1");
@@ -635,7 +637,7 @@ fn check_stream(dialect: &dyn Dialect, stream: &[Value], response: &Value, tool:
         _ => None,
     });
     assert_eq!(calls.collect::<Vec<_>>(), [tool]);
-    assert_eq!(reader.finish().unwrap()["content"], response["content"]);
+    assert_eq!(reader.finish().unwrap().1["content"], response["content"]);
 }
 
 #[test]
@@ -661,7 +663,8 @@ fn a_run_holds_the_tool_and_keeps_the_call() {
     let dialect = OpenAiChat::default();
     let mut run = Run::new("run-1");
     run.push(json!({"role": "user", "content": "Go."})).unwrap();
-    run.respond(&dialect, &registry, response).unwrap();
+    let turn = dialect.read(&response).unwrap();
+    run.respond(&dialect, &registry, turn).unwrap();
     // A destructive tool runs alone, whatever its name on the wire.
     let mut steps = Vec::new();
     while let Step::Call(calls) = run.next() {

@@ -194,7 +194,7 @@ fn other_errors_have_no_example() {
         "stop_reason": "max_tokens",
         "content": [{"type": "tool_use", "id": "1", "name": "get_weather", "input": {}}],
     });
-    let calls = Anthropic::default().calls(&response).expect("a call");
+    let calls = Anthropic::default().read(&response).expect("a call").calls;
     let text = registry
         .call_blocking(calls[0].clone())
         .content()

@@ -22,10 +22,10 @@ use properties::rounds;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::{Run, RunSettings};
+use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::OpenAiChat;
-use tool_core::run::{Run, RunSettings};
-use tool_core::testing::ScriptedModel;
 use tool_core::{
     CallContext, CancellationToken, DynamicTool, Gate, HookCall, Progress, Registry,
     RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools, toolset,

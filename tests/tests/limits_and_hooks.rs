@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde::Deserialize;
 use tool_core::{
     Arguments, CallContext, CancellationToken, Coercion, DynamicTool, Gate, HookCall, Registry,
@@ -680,4 +681,65 @@ fn a_dynamic_tool_is_validated_before_it_is_gated() {
         [r#"{"days":7}"#, r#"{"days":1}"#].map(Arguments::from)
     );
     assert_eq!(runs.load(Ordering::SeqCst), 1);
+}
+
+/// Returns the number, unless it is seven.
+#[tool(unlinked)]
+fn check(number: u8) -> Result<u8, &'static str> {
+    if number == 7 {
+        Err("seven")
+    } else {
+        Ok(number)
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn an_observer_sees_how_each_call_ended() {
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&records);
+    let registry = Registry::builder()
+        .tools(tools![check, wait, hang])
+        .before(async |hook| match hook.call.arguments.to_object() {
+            Ok(arguments) if arguments.get("number") == Some(&1.into()) => Gate::deny("one"),
+            Ok(arguments) if arguments.get("number") == Some(&2.into()) => Gate::hold("two"),
+            _ => Gate::Allow,
+        })
+        .observe(|_| panic!("planned"))
+        .observe(move |record| {
+            let (tool, time) = (record.tool.to_owned(), record.duration);
+            sink.lock().unwrap().push((tool, record.error, time));
+        })
+        .build()
+        .unwrap();
+    let call = |name: &str, arguments: &str| registry.call(ToolCall::new("1", name, arguments));
+    for (arguments, content) in [
+        (r#"{"number":0}"#, "0"),
+        (r#"{"number":1}"#, "one"),
+        (r#"{"number":2}"#, "two"),
+        (r#"{"number":7}"#, "seven"),
+        ("{}", "missing"),
+    ] {
+        let result = call("check", arguments).await;
+        assert!(result.content().contains(content), "{result:?}");
+    }
+    call("hang", "").await;
+    assert!(call("wait", "").now_or_never().is_none());
+    call("no_such_tool", "").await;
+
+    let records = records.lock().unwrap();
+    let seen: Vec<_> = records
+        .iter()
+        .map(|record| (&*record.0, record.1))
+        .collect();
+    let expected = [
+        ("check", None),
+        ("check", Some(ToolErrorKind::Denied)),
+        ("check", Some(ToolErrorKind::Held)),
+        ("check", Some(ToolErrorKind::Failed)),
+        ("check", Some(ToolErrorKind::InvalidArguments)),
+        ("hang", Some(ToolErrorKind::TimedOut)),
+        ("wait", Some(ToolErrorKind::Cancelled)),
+    ];
+    assert_eq!(seen, expected);
+    assert!(records[5].2 >= Duration::from_millis(20));
 }

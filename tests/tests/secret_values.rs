@@ -9,10 +9,10 @@ use futures_util::StreamExt;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::{Run, RunOutcome};
+use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::OpenAiChat;
-use tool_core::run::{Run, RunOutcome};
-use tool_core::testing::ScriptedModel;
 use tool_core::{
     Arguments, CallContext, Decision, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind,
     ToolType, tool, tools,

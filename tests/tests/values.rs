@@ -435,14 +435,14 @@ fn an_empty_string_means_no_arguments() {
         ]}}]});
         let mcp = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "take", "arguments": arguments}});
-        let calls = [
-            OpenAiChat::default().calls(&chat),
-            Anthropic::default().calls(&anthropic),
-            Gemini::default().calls(&gemini),
-            Mcp::default().calls(&mcp),
+        let turns = [
+            OpenAiChat::default().read(&chat),
+            Anthropic::default().read(&anthropic),
+            Gemini::default().read(&gemini),
+            Mcp::default().read(&mcp),
         ];
-        for calls in calls {
-            let read = calls.expect("a response").remove(0);
+        for turn in turns {
+            let read = turn.expect("a response").calls.remove(0);
             assert_eq!(read.parse_error(), None);
             assert_eq!(call(&tools, read.arguments).content(), "taken");
         }

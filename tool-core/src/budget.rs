@@ -20,8 +20,7 @@
 
 use std::{fmt, slice};
 
-use crate::provider::DIALECTS;
-use crate::provider::dialect::{JsonWriter, Rendered};
+use crate::provider::dialect::{DIALECTS, Dialect, JsonWriter, Rendered};
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -48,10 +47,7 @@ impl Registry {
     /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each dialect sends.
     pub fn budget(&self) -> Budget {
         let tools = self.listed();
-        let dialects = DIALECTS.iter().copied().flatten();
-        let dialects =
-            dialects.map(|&(name, dialect)| (name, self.rendered(dialect).as_str().len()));
-        let dialects = dialects.collect();
+        let dialects = by_dialect(|dialect| self.rendered(dialect));
         let mut tools: Vec<_> = tools.iter().map(Cost::new).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
@@ -59,12 +55,9 @@ impl Registry {
 }
 
 /// Returns the bytes of a request's `tools` field with one tool in each dialect.
-fn by_dialect(tool: &ToolEntry) -> Vec<(&'static str, usize)> {
+fn by_dialect(render: impl Fn(&'static dyn Dialect) -> Rendered) -> Vec<(&'static str, usize)> {
     let dialects = DIALECTS.iter().copied().flatten();
-    let bytes = dialects.map(|&(name, dialect)| {
-        let rendered = Rendered::new(dialect, slice::from_ref(tool), &[]);
-        (name, rendered.as_str().len())
-    });
+    let bytes = dialects.map(|&(name, dialect)| (name, render(dialect).as_str().len()));
     bytes.collect()
 }
 
@@ -103,7 +96,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(tool),
+            dialects: by_dialect(|dialect| Rendered::new(dialect, slice::from_ref(tool), &[])),
         }
     }
 

@@ -19,10 +19,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::elicit::Elicitor;
+use self::origin::Origin;
 use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
 use crate::call::error::ToolError;
-use crate::runtime::block_on::block_on;
-use crate::runtime::{HAS_THREADS, NoRuntime};
+use crate::runtime::{HAS_THREADS, NoRuntime, block_on};
 
 pub use arguments::Arguments;
 pub(crate) use extra::{AppValue, Extra};
@@ -35,9 +35,9 @@ pub use trace_context::TraceContext;
 /// A call made by a model.
 ///
 /// Equality compares what the model sent and ignores what the application attached. With the feature
-/// `agent`, serde saves what is compared.
+/// `serde`, serde saves what is compared.
 #[derive(Clone)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolCall {
     /// The provider's id of the call. The result carries it too.
     pub id: String,
@@ -49,18 +49,13 @@ pub struct ToolCall {
     /// Set when the model's response ended before the arguments were complete.
     pub(crate) is_truncated: bool,
     /// Set if the model called `call_tool` with the name of this tool. A saved call is as the model sent it.
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) is_wrapped: bool,
     /// Boxed, because most calls have none and all are moved.
-    #[cfg_attr(
-        feature = "agent",
-        serde(
-            default,
-            rename = "origin",
-            with = "origin::saved",
-            skip_serializing_if = "origin::saved::is_empty"
-        )
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub(crate) origin: Option<Box<Origin>>,
+    /// Boxed for the same reason.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) extensions: Option<Box<CallExtensions>>,
 }
 
@@ -92,6 +87,7 @@ impl ToolCall {
             wire_id: WireId::Text,
             is_truncated: false,
             is_wrapped: false,
+            origin: None,
             extensions: None,
         }
     }
@@ -123,15 +119,20 @@ impl ToolCall {
         self
     }
 
-    /// Ends the call with an error when the token is cancelled.
+    /// Ends the call with an error when the token is cancelled. Replaces an earlier token.
     pub fn cancel_with(mut self, token: &CancellationToken) -> ToolCall {
         self.extensions_mut().cancellation = Some(token.clone());
         self
     }
 
-    /// Calls this closure for each progress report of the tool; see
-    /// [`CallContext::report`](crate::CallContext::report). The closure runs on the tool's thread
-    /// and should return quickly.
+    /// Returns the token that cancels the call, if there is one.
+    pub fn cancellation(&self) -> Option<&CancellationToken> {
+        self.extensions.as_ref()?.cancellation.as_ref()
+    }
+
+    /// Calls this closure for each progress report of the tool, after the closures that were added
+    /// before; see [`CallContext::report`](crate::CallContext::report). The closure runs on the tool's
+    /// thread and should return quickly.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -154,7 +155,17 @@ impl ToolCall {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn on_progress(mut self, callback: impl Fn(&Progress) + Send + Sync + 'static) -> ToolCall {
-        self.extensions_mut().progress = Some(ProgressSink::new(callback));
+        let extensions = self.extensions_mut();
+        extensions.progress = Some(match extensions.progress.take() {
+            None => ProgressSink::new(callback),
+            Some(earlier) => {
+                let callback = ProgressSink::new(callback);
+                ProgressSink::new(move |progress| {
+                    earlier.send(progress);
+                    callback.send(progress);
+                })
+            }
+        });
         self
     }
 
@@ -190,7 +201,7 @@ impl ToolCall {
 
     /// Returns why the arguments are not a JSON object, or `None` if they are. Free-form text is one, and
     /// so are missing arguments, `null` and empty text, unless the provider reports a
-    /// [truncated response](crate::dialect::Dialect::calls):
+    /// [truncated response](crate::dialect::Turn::calls):
     ///
     /// ```
     /// use serde_json::json;
@@ -201,7 +212,7 @@ impl ToolCall {
     ///     "content": [{"type": "tool_use", "id": "call_1", "name": "delete_notes", "input": {}}],
     ///     "stop_reason": "max_tokens",
     /// });
-    /// let calls = Anthropic::default().calls(&response)?;
+    /// let calls = Anthropic::default().read(&response)?.calls;
     /// assert!(calls[0].parse_error().unwrap().starts_with("the response was truncated"));
     /// # Ok::<(), tool_core::dialect::ResponseError>(())
     /// ```
@@ -222,25 +233,13 @@ impl ToolCall {
         }
     }
 
-    /// Removes the cancellation token.
-    #[cfg(feature = "agent")]
-    pub(crate) fn take_cancellation(&mut self) -> Option<CancellationToken> {
-        self.extensions.as_mut()?.cancellation.take()
-    }
-
-    /// Removes the closure that receives progress.
-    #[cfg(feature = "agent")]
-    pub(crate) fn take_progress(&mut self) -> Option<ProgressSink> {
-        self.extensions.as_mut()?.progress.take()
-    }
-
     /// Runs the call on this thread.
     pub(crate) fn block_on<F: Future<Output = ToolResult>>(
         self,
         run: impl FnOnce(ToolCall) -> F,
     ) -> ToolResult {
         let head = (!HAS_THREADS).then(|| self.head());
-        block_on(run(self), || {
+        block_on(run(self)).unwrap_or_else(|_| {
             let head = head.expect("this platform has no threads");
             let error = ToolError::unavailable(&head.call.name, NoRuntime.to_string());
             ToolResult::of_error(head, error)
@@ -259,7 +258,7 @@ impl PartialEq for ToolCall {
             && self.arguments == other.arguments
             && self.wire_id == other.wire_id
             && self.is_truncated == other.is_truncated
-            && self.origin() == other.origin()
+            && self.origin == other.origin
     }
 }
 
@@ -269,7 +268,7 @@ impl fmt::Debug for ToolCall {
             .field("id", &self.id)
             .field("name", &self.name)
             .field("arguments", &self.arguments)
-            .field("origin", &self.origin())
+            .field("origin", &self.origin)
             .finish_non_exhaustive()
     }
 }

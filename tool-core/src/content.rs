@@ -1,7 +1,7 @@
 //! [`Content`]: what a result consists of, if it is more than a text or a value.
 
 pub(crate) mod base64;
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 pub(crate) mod saved;
 
 use std::borrow::Cow;

@@ -155,17 +155,10 @@ impl Docs {
         let is_html = path
             .extension()
             .is_some_and(|name| name.eq_ignore_ascii_case("html"));
-        let text = if is_html {
-            self.to_html()
+        let (text, is_generated): (_, fn(&str) -> bool) = if is_html {
+            (self.to_html(), html::is_generated)
         } else {
-            self.to_markdown()
-        };
-        let is_generated = |found: &str| {
-            if is_html {
-                html::is_generated(found)
-            } else {
-                markdown::is_generated(found)
-            }
+            (self.to_markdown(), markdown::is_generated)
         };
         let failed = |kind| DocsError {
             path: path.to_owned(),

@@ -3,22 +3,25 @@
 mod builder;
 mod check;
 mod cost;
-mod expected;
+pub(crate) mod expected;
 mod keys;
 mod mcp_result;
-mod portable;
+mod node;
+mod read;
+mod references;
 mod repair;
-#[cfg(feature = "schemars")]
+#[cfg(feature = "schemars1")]
 mod typed;
 mod unions;
 mod violations;
+mod write;
 
-#[cfg(feature = "schemars")]
+#[cfg(feature = "schemars1")]
 use std::error::Error;
 use std::fmt;
-#[cfg(feature = "schemars")]
+#[cfg(feature = "schemars1")]
 use std::fmt::Display;
-#[cfg(feature = "schemars")]
+#[cfg(feature = "schemars1")]
 use std::future::Future;
 use std::sync::Arc;
 
@@ -30,7 +33,8 @@ use self::violations::violations;
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Shared};
-#[cfg(feature = "schemars")]
+use crate::ordered_json::Json;
+#[cfg(feature = "schemars1")]
 use crate::output::IntoOutput;
 use crate::output::Outcome;
 use crate::runtime::BoxFuture;
@@ -247,7 +251,7 @@ impl DynamicTool {
     /// # Errors
     ///
     /// Returns an error if the type is not an object in JSON, or if its schema is invalid.
-    #[cfg(feature = "schemars")]
+    #[cfg(feature = "schemars1")]
     #[track_caller]
     pub fn typed<T, F, R, O, E, Kind>(
         name: impl Into<String>,
@@ -344,11 +348,16 @@ impl Body {
 const TOO_COMPLEX: &str = "does not match the schema, and is too complex to say where; simplify it";
 
 struct CompiledSchema {
-    schema: Value,
+    schema: Json,
     validator: Validator,
 }
 
 impl CompiledSchema {
+    fn new(schema: Json) -> Result<CompiledSchema, String> {
+        let validator = check::compile(&schema.to_value())?;
+        Ok(CompiledSchema { schema, validator })
+    }
+
     fn validate(&self, value: &Value) -> Result<(), Violations> {
         if self.validator.is_valid(value) {
             return Ok(());
@@ -414,13 +423,12 @@ fn read_with(
 /// Validates arguments against the JSON text of a schema.
 #[cfg(feature = "docs")]
 pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
-    let parse = |text| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
-    let compiled = parse(schema).and_then(|schema| {
-        let validator = check::compile(&schema)?;
-        Ok(CompiledSchema { schema, validator })
-    });
-    let result = compiled.and_then(|compiled| Ok(compiled.validate(&parse(arguments)?)));
-    result.unwrap_or_else(|problem| Err(Violations::one(String::new(), &problem)))
+    let validated = || {
+        let schema = Json::parse(schema).map_err(|error| error.to_string())?;
+        let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+        Ok(CompiledSchema::new(schema)?.validate(&arguments))
+    };
+    validated().unwrap_or_else(|problem: String| Err(Violations::one(String::new(), &problem)))
 }
 
 /// Replaces whole floats by integers: `20.0` is an integer to JSON Schema, but not to

@@ -14,38 +14,24 @@
 // provider    dialects and rules of the providers
 // runtime     timers and threads; `telemetry` emits spans and events
 // registry    looks up, lists, renders and runs tools
-// run         a conversation as a value; `agent` drives it
 // budget, docs, dynamic, lock, testing    features on top of a registry
 // __private   what generated code uses
 
 extern crate self as tool_core;
 
-#[cfg(all(feature = "http", target_family = "wasm"))]
-compile_error!(
-    "the feature `http` of tool-core needs threads and sockets, which WebAssembly lacks; \
-     implement `agent::Model` with the feature `agent` and the requests of the host"
-);
-#[cfg(all(
-    feature = "tokio",
-    not(feature = "http"),
-    target_family = "wasm",
-    target_os = "unknown"
-))]
+#[cfg(all(feature = "tokio", target_family = "wasm", target_os = "unknown"))]
 compile_error!(
     "the feature `tokio` of tool-core needs a clock, which this target lacks; \
      pass your own `Runtime` to `RegistryBuilder::runtime` for timeouts"
 );
 
-#[cfg(feature = "agent")]
-pub mod agent;
 #[cfg(feature = "docs")]
 pub mod budget;
 #[cfg(feature = "docs")]
 pub mod docs;
 #[cfg(feature = "docs")]
 pub mod lock;
-#[cfg(feature = "agent")]
-pub mod run;
+pub mod runtime;
 pub mod schema;
 pub mod testing;
 
@@ -57,12 +43,11 @@ mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
 #[cfg(any(feature = "docs", feature = "dynamic"))]
-#[cfg_attr(not(feature = "docs"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "docs", feature = "dynamic")), allow(dead_code))]
 mod ordered_json;
 mod output;
 mod provider;
 mod registry;
-mod runtime;
 mod spec;
 mod telemetry;
 mod tool;
@@ -83,8 +68,8 @@ pub use output::{AnyOutput, IntoOutput, Returned};
 pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
 pub use registry::{
-    ArgumentsReader, ChangeListener, Gate, HookCall, MissingTools, Registry, RegistryBuilder,
-    RegistryChange, RegistryError, RequestBuilder,
+    ArgumentsReader, CallRecord, ChangeListener, Gate, HookCall, MissingTools, Registry,
+    RegistryBuilder, RegistryChange, RegistryError, RequestBuilder,
 };
 pub use runtime::{BoxFuture, NoRuntime, Runtime};
 pub use schema::violation::{Coercion, Violation};

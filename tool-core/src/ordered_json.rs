@@ -1,18 +1,16 @@
-//! A JSON value that keeps the order of keys and the spelling of numbers.
-//!
-//! People and models read schemas, so the order of keys matters, and a bound may have more digits
-//! than a float holds. `serde_json::Value` keeps neither.
+//! [`Json`]: a JSON value that keeps the order of keys and the spelling of numbers.
 
-#[cfg(feature = "docs")]
 pub(crate) mod keywords;
 
 use std::collections::HashMap;
 use std::fmt;
 
+#[cfg(feature = "dynamic")]
+use serde_json::Value;
+
 use crate::schema::cursor::Cursor;
 
 /// Appends a step to a JSON pointer.
-#[cfg(feature = "dynamic")]
 pub(crate) fn pointer_below(place: &str, key: &str) -> String {
     format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
@@ -22,21 +20,45 @@ pub(crate) fn pointer_key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// A JSON value.
+/// A JSON value that keeps the order of keys and the spelling of numbers, such as a schema.
+///
+/// People and models read schemas, so the order of keys matters, and a bound may have more digits
+/// than a float holds. `serde_json::Value` keeps neither.
+///
+/// ```
+/// use tool_core::schema::Json;
+///
+/// let schema = Json::parse(r#"{"type": "object", "properties": {"b": {"maximum": 1.50}, "a": {}}}"#)?;
+/// let keys: Vec<_> = schema.get_members("properties").iter().map(|(key, _)| &**key).collect();
+/// assert_eq!(keys, ["b", "a"]);
+/// let maximum = schema.pointer("/properties/b/maximum").and_then(Json::as_number);
+/// assert_eq!(maximum, Some("1.50"));
+/// assert_eq!(schema.get("properties").unwrap().to_string(), r#"{"b":{"maximum":1.50},"a":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub enum Json {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Boolean(bool),
     /// A number as spelled in the source.
     Number(String),
+    /// A string, without its quotes and escapes.
     String(String),
+    /// An array.
     Array(Vec<Json>),
+    /// An object, in the order of its members. No key occurs twice.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
     /// Parses a whole text. Of members with the same name the last wins, as in `serde_json`.
-    pub(crate) fn parse(text: &str) -> Result<Json, serde_json::Error> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not valid JSON, or nested more than 127 levels deep.
+    pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
         // The cursor requires valid JSON. This also limits the depth.
         serde_json::from_str::<serde_json::Value>(text)?;
         Ok(read(&mut Cursor::new(text)))
@@ -49,56 +71,61 @@ impl Json {
         Json::Object(members.collect())
     }
 
-    /// The members of an object; empty for any other value.
-    pub(crate) fn members(&self) -> &[(String, Json)] {
+    /// Returns the members of an object; nothing for any other value.
+    pub fn members(&self) -> &[(String, Json)] {
         match self {
             Json::Object(members) => members,
             _ => &[],
         }
     }
 
-    /// The items of an array; empty for any other value.
-    pub(crate) fn items(&self) -> &[Json] {
+    /// Returns the items of an array; nothing for any other value.
+    pub fn items(&self) -> &[Json] {
         match self {
             Json::Array(items) => items,
             _ => &[],
         }
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// Returns the content of a string.
+    pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The spelling of a number.
-    pub(crate) fn as_number(&self) -> Option<&str> {
+    /// Returns the spelling of a number.
+    pub fn as_number(&self) -> Option<&str> {
         match self {
             Json::Number(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The value of an object's member.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+    /// Returns the value of an object's member.
+    pub fn get(&self, key: &str) -> Option<&Json> {
         let found = self.members().iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value)
     }
 
-    pub(crate) fn get_str(&self, key: &str) -> Option<&str> {
+    /// Returns the content of a member that is a string.
+    pub fn get_str(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
-    pub(crate) fn get_number(&self, key: &str) -> Option<&str> {
+    /// Returns the spelling of a member that is a number.
+    pub fn get_number(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_number()
     }
 
-    pub(crate) fn get_items(&self, key: &str) -> &[Json] {
+    /// Returns the items of a member that is an array; nothing for any other value.
+    pub fn get_items(&self, key: &str) -> &[Json] {
         self.get(key).map_or(&[], Json::items)
     }
 
-    pub(crate) fn get_members(&self, key: &str) -> &[(String, Json)] {
+    /// Returns the members of a member that is an object; nothing for any other value.
+    pub fn get_members(&self, key: &str) -> &[(String, Json)] {
         self.get(key).map_or(&[], Json::members)
     }
 
@@ -110,8 +137,8 @@ impl Json {
         }
     }
 
-    /// Resolves a JSON pointer, such as `/$defs/Node`.
-    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
+    /// Resolves a JSON pointer, such as `/$defs/Node`. The empty pointer leads to the value itself.
+    pub fn pointer(&self, pointer: &str) -> Option<&Json> {
         let mut value = self;
         for step in pointer.split('/').skip(1) {
             value = value.child(&pointer_key(step))?;
@@ -119,7 +146,40 @@ impl Json {
         Some(value)
     }
 
-    /// The indented text, with each string written by `quote`.
+    /// Returns the name of the type in JSON Schema. A number without fraction and exponent is an
+    /// integer.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Json::Null => "null",
+            Json::Boolean(_) => "boolean",
+            Json::Number(text) if text.contains(['.', 'e', 'E']) => "number",
+            Json::Number(_) => "integer",
+            Json::String(_) => "string",
+            Json::Array(_) => "array",
+            Json::Object(_) => "object",
+        }
+    }
+
+    /// Returns the value without its order.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Json::Null => Value::Null,
+            Json::Boolean(value) => Value::Bool(*value),
+            // Valid JSON has no number that `serde_json` does not read.
+            Json::Number(text) => serde_json::from_str(text).unwrap_or_default(),
+            Json::String(text) => Value::from(&**text),
+            Json::Array(items) => items.iter().map(Json::to_value).collect(),
+            Json::Object(members) => {
+                let members = members.iter();
+                let members = members.map(|(key, value)| (key.clone(), value.to_value()));
+                Value::Object(members.collect())
+            }
+        }
+    }
+
+    /// Returns the indented text, with each string written by `quote`.
     pub(crate) fn pretty(&self, quote: &dyn Fn(&str) -> String) -> String {
         let mut out = String::new();
         self.write(&mut out, Some(0), quote);
@@ -159,7 +219,7 @@ impl Json {
     }
 }
 
-/// The compact text.
+/// Writes the compact text.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
@@ -171,6 +231,24 @@ impl fmt::Display for Json {
 impl From<&str> for Json {
     fn from(text: &str) -> Json {
         Json::String(text.to_owned())
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Json {
+        Json::Boolean(value)
+    }
+}
+
+impl FromIterator<Json> for Json {
+    fn from_iter<I: IntoIterator<Item = Json>>(items: I) -> Json {
+        Json::Array(items.into_iter().collect())
+    }
+}
+
+impl FromIterator<(String, Json)> for Json {
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Json {
+        Json::Object(members.into_iter().collect())
     }
 }
 

@@ -12,9 +12,9 @@ use std::mem;
 
 use serde::Serialize;
 
+use crate::call::Extra;
 use crate::call::boundary::{OwnedError, Source};
 use crate::call::error::{InvalidResult, Transient};
-use crate::call::{AppValue, Extra};
 use crate::content::Content;
 use crate::schema::validate::validate_result;
 use crate::schema::violation::Violations;
@@ -130,21 +130,16 @@ impl Outcome {
     /// Marks an output that contains secrets.
     #[cold]
     pub(crate) fn secret(self) -> Outcome {
-        let (output, mut extra) = match self {
-            Outcome::Rich(rich) => (rich.output, rich.extra),
-            output => (output, Extra::default()),
-        };
-        extra.is_secret = true;
-        Outcome::rich(output, extra)
+        self.with_extra(|extra| extra.is_secret = true)
     }
 
-    /// Adds a value for the application.
-    fn for_app(self, app: AppValue) -> Outcome {
+    /// Changes what comes with the output.
+    fn with_extra(self, change: impl FnOnce(&mut Extra)) -> Outcome {
         let (output, mut extra) = match self {
             Outcome::Rich(rich) => (rich.output, rich.extra),
             output => (output, Extra::default()),
         };
-        extra.app = Some(app);
+        change(&mut extra);
         Outcome::rich(output, extra)
     }
 
@@ -161,72 +156,30 @@ impl Outcome {
 /// needs a reference. Each call has the span of the type that it converts.
 pub struct ReturnValue<T>(pub T);
 
-impl ReturnValue<String> {
-    /// Moves the string.
-    pub fn success(self) -> Converted<Infallible> {
-        Converted(Ok(Outcome::Text(self.0)))
-    }
+/// Types that are more than what they serialize to, alone and as the success of a `Result`.
+macro_rules! success {
+    ($([$($generics:tt)*] $type:ty, [$($kind:ident)?] [$($bounds:tt)*] $convert:expr;)*) => {$(
+        impl<$($generics)*> ReturnValue<$type> {
+            /// Converts the value.
+            pub fn success<$($kind)?>(self) -> Converted<Infallible> where $($bounds)* {
+                Converted(Ok($convert(self.0)))
+            }
+        }
+
+        impl<$($generics)* E> ReturnValue<Result<$type, E>> {
+            /// Converts the value, or moves the error.
+            pub fn success<$($kind)?>(self) -> Converted<E> where $($bounds)* {
+                Converted(self.0.map($convert))
+            }
+        }
+    )*};
 }
 
-impl<E> ReturnValue<Result<String, E>> {
-    /// Moves the string or the error.
-    pub fn success(self) -> Converted<E> {
-        Converted(self.0.map(Outcome::Text))
-    }
-}
-
-impl<T: IntoOutput<kind::Parts>> ReturnValue<T> {
-    /// Moves the parts.
-    pub fn success(self) -> Converted<Infallible> {
-        Converted(Ok(self.0.into_outcome()))
-    }
-}
-
-impl<T: IntoOutput<kind::Parts>, E> ReturnValue<Result<T, E>> {
-    /// Moves the parts or the error.
-    pub fn success(self) -> Converted<E> {
-        Converted(self.0.map(T::into_outcome))
-    }
-}
-
-impl<T> ReturnValue<(T, Vec<Content>)> {
-    /// Serializes the value and moves the parts.
-    pub fn success(self) -> Converted<Infallible>
-    where
-        T: Serialize,
-    {
-        Converted(Ok(self.0.into_outcome()))
-    }
-}
-
-impl<T, E> ReturnValue<Result<(T, Vec<Content>), E>> {
-    /// Serializes the value and moves the parts, or moves the error.
-    pub fn success(self) -> Converted<E>
-    where
-        T: Serialize,
-    {
-        Converted(self.0.map(IntoOutput::<kind::ValueAndParts>::into_outcome))
-    }
-}
-
-impl<T> ReturnValue<Returned<T>> {
-    /// Converts the value, and moves that for the application.
-    pub fn success<K>(self) -> Converted<Infallible>
-    where
-        T: IntoOutput<K>,
-    {
-        Converted(Ok(self.0.into_outcome()))
-    }
-}
-
-impl<T, E> ReturnValue<Result<Returned<T>, E>> {
-    /// Converts the value, and moves that for the application, or moves the error.
-    pub fn success<K>(self) -> Converted<E>
-    where
-        T: IntoOutput<K>,
-    {
-        Converted(self.0.map(IntoOutput::into_outcome))
-    }
+success! {
+    [] String, [] [] Outcome::Text;
+    [T: IntoOutput<kind::Parts>,] T, [] [] T::into_outcome;
+    [T,] (T, Vec<Content>), [] [T: Serialize] IntoOutput::<kind::ValueAndParts>::into_outcome;
+    [T,] Returned<T>, [K] [T: IntoOutput<K>] IntoOutput::into_outcome;
 }
 
 /// Converts the value of a `Result`.
@@ -342,44 +295,24 @@ impl OutputSchema {
 /// [`NoOutput`].
 pub struct Output<T: ?Sized>(PhantomData<T>);
 
-impl<T: ToolType + ?Sized> Output<T> {
-    /// The schema of the type.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+macro_rules! schemas_of_outputs {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> Output<$type> {
+            /// The schema of the value.
+            pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+        }
+    )*};
 }
 
-impl<T: ToolType, E> Output<Result<T, E>> {
-    /// The schema of a success.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType> Output<(T, Vec<Content>)> {
-    /// The schema of the value.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType, E> Output<Result<(T, Vec<Content>), E>> {
-    /// The schema of the value of a success.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType> Output<Returned<T>> {
-    /// The schema of the value.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType, E> Output<Result<Returned<T>, E>> {
-    /// The schema of the value of a success.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType> Output<Returned<(T, Vec<Content>)>> {
-    /// The schema of the value.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
-}
-
-impl<T: ToolType, E> Output<Result<Returned<(T, Vec<Content>)>, E>> {
-    /// The schema of the value of a success.
-    pub const SCHEMA: Option<OutputSchema> = output_schema(T::SCHEMA, T::WRITES);
+schemas_of_outputs! {
+    [T: ToolType + ?Sized] T;
+    [T: ToolType, E] Result<T, E>;
+    [T: ToolType] (T, Vec<Content>);
+    [T: ToolType, E] Result<(T, Vec<Content>), E>;
+    [T: ToolType] Returned<T>;
+    [T: ToolType, E] Result<Returned<T>, E>;
+    [T: ToolType] Returned<(T, Vec<Content>)>;
+    [T: ToolType, E] Result<Returned<(T, Vec<Content>)>, E>;
 }
 
 /// A unit has none: it becomes `ok`, not `null`.

@@ -10,14 +10,14 @@ pub use crate::args::{ArgumentError, Input, Slot};
 pub use crate::call::context::Need;
 pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
-pub use crate::schema::check::Literal;
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
+pub use crate::schema::examples::Literal;
 pub use crate::schema::{Property, Schema, Text, check, constrain, examples, flatten, prose};
 pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
-    AsyncStart, FirstBlock, FurtherBlock, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult,
-    Tool, number_the_other_blocks_of_this_type__write_toolset_block_2,
+    AsyncStart, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult, Tool,
+    number_the_other_blocks_of_this_type__write_toolset_block_2,
 };
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
@@ -85,9 +85,6 @@ pub const fn lark(rules: &'static str) -> &'static str {
     }
     panic!("a Lark grammar requires the rule `start`; write `start: …`");
 }
-
-/// Stops the build if the first block of a toolset does not list block `NUMBER`.
-pub const fn listed<T: ListsBlock<NUMBER>, const NUMBER: u32>() {}
 
 /// Boxes the future of a call.
 pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'a> {

@@ -1,11 +1,14 @@
-//! [`Runtime`]: timers and threads from an async runtime.
+//! Timers and threads: those of an async runtime, by the trait [`Runtime`], and [`block_on`] for programs
+//! without one.
 
-pub(crate) mod block_on;
+mod block_on;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
+
+pub use self::block_on::block_on;
 
 /// `false` on WebAssembly without threads: nothing can wake a thread that waits.
 pub(crate) const HAS_THREADS: bool =
@@ -93,9 +96,10 @@ impl fmt::Display for NoRuntime {
 
 impl std::error::Error for NoRuntime {}
 
-/// The timers and threads of tokio.
+/// The timers and threads of tokio: the default of a registry.
 #[cfg(feature = "tokio")]
-pub(crate) struct Tokio;
+#[derive(Clone, Copy, Debug)]
+pub struct Tokio;
 
 #[cfg(feature = "tokio")]
 impl Runtime for Tokio {

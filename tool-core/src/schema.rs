@@ -70,6 +70,9 @@ pub use parts::{
 };
 pub use property::Property;
 
+#[cfg(any(feature = "docs", feature = "dynamic"))]
+pub use crate::ordered_json::Json;
+
 /// A node of a schema tree: what a type accepts.
 ///
 /// Built from its constants and constant functions:

@@ -250,8 +250,8 @@ impl ToolSpec {
         self.details()?.title.as_deref()
     }
 
-    /// Returns `true` if calls may run concurrently with others of the same response in a
-    /// `run::Run`: the tool is `read_only`, or `#[tool(parallel)]` says so.
+    /// Returns `true` if calls may run concurrently with others of the same response: the
+    /// tool is `read_only`, or `#[tool(parallel)]` says so.
     ///
     /// ```
     /// use tool_core::{Tool, tool};

@@ -1,8 +1,7 @@
-//! Telemetry: a `tracing` span around each call and an event when it ends, and a histogram of durations.
+//! Telemetry: a `tracing` span around each call and an event when it ends.
 //!
 //! Names follow OpenTelemetry's semantic conventions for generative AI (open-telemetry/
-//! semantic-conventions-genai, read on 2026-11-23; `model/gen-ai/spans.yaml`, `execute_tool`, and
-//! `model/gen-ai/metrics.yaml`, `gen_ai.execute_tool.duration`).
+//! semantic-conventions-genai, read on 2026-11-23; `model/gen-ai/spans.yaml`, `execute_tool`).
 //!
 //! - The span `execute_tool` has what is known about the call. A subscriber that prints events prints the
 //!   fields of the span with them, so the event has what the span lacks: the duration (in seconds) and the
@@ -19,24 +18,13 @@
 mod disabled;
 #[cfg(feature = "tracing")]
 mod enabled;
-#[cfg(feature = "metrics")]
-mod metrics;
 #[cfg(feature = "tracing")]
 mod secrets;
 
 #[cfg(not(feature = "tracing"))]
-use disabled::CallLog;
-#[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{Scope, rendered, requested};
+pub(crate) use disabled::{Scope, Telemetry, rendered, requested};
 #[cfg(feature = "tracing")]
-use enabled::CallLog;
-#[cfg(feature = "tracing")]
-pub(crate) use enabled::{Scope, TraceParent, rendered, requested};
-#[cfg(feature = "metrics")]
-pub(crate) use metrics::Durations;
-
-use crate::call::{ToolCall, ToolResult};
-use crate::spec::ToolSpec;
+pub(crate) use enabled::{Scope, Telemetry, TraceParent, rendered, requested};
 
 /// The settings of a registry.
 #[derive(Clone, Default)]
@@ -46,44 +34,4 @@ pub(crate) struct Settings {
     pub(crate) content: Option<usize>,
     #[cfg(feature = "tracing")]
     pub(crate) trace_parent: Option<TraceParent>,
-    #[cfg(feature = "metrics")]
-    pub(crate) durations: Option<Durations>,
-}
-
-/// The telemetry of one call.
-pub(crate) struct Telemetry {
-    log: CallLog,
-    #[cfg(feature = "metrics")]
-    timer: Option<metrics::Timer>,
-}
-
-impl Telemetry {
-    #[inline]
-    pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>, settings: &Settings) -> Telemetry {
-        Telemetry {
-            log: CallLog::new(call, tool, settings),
-            #[cfg(feature = "metrics")]
-            timer: metrics::Timer::start(settings.durations.as_ref(), tool),
-        }
-    }
-
-    /// Runs a sync tool inside the span.
-    #[inline]
-    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.log.run(run)
-    }
-
-    pub(crate) fn scope(&self) -> Scope {
-        self.log.scope()
-    }
-
-    /// Reports the end of the call.
-    #[inline]
-    pub(crate) fn finish(self, result: &ToolResult) {
-        #[cfg(feature = "metrics")]
-        if let Some(timer) = self.timer {
-            timer.finish(result);
-        }
-        self.log.finish(result);
-    }
 }

@@ -3,15 +3,11 @@
 
 #[cfg(feature = "docs")]
 mod check;
-#[cfg(feature = "agent")]
-mod scripted_model;
 
 use crate::Registry;
 
 #[cfg(feature = "docs")]
 pub use check::{Check, check};
-#[cfg(feature = "agent")]
-pub use scripted_model::ScriptedModel;
 
 /// Asserts that all tools together have at most this many tokens, as counted by [`Budget`].
 ///

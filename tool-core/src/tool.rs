@@ -115,52 +115,37 @@ fn validated<T: Tool>(outcome: Outcome) -> Outcome {
 )]
 pub trait Toolset: Sized + Send + Sync + 'static {
     #[doc(hidden)]
-    const TOOLS: &'static [&'static StaticTool];
-    #[doc(hidden)]
-    const MORE: &'static [&'static [&'static StaticTool]];
+    const TOOLS: &'static [&'static [&'static StaticTool]];
 }
 
-impl<T: FirstBlock<number_the_other_blocks_of_this_type__write_toolset_block_2>> Toolset for T {
-    const TOOLS: &'static [&'static StaticTool] = T::TOOLS;
-    const MORE: &'static [&'static [&'static StaticTool]] = T::MORE;
+impl<T: number_the_other_blocks_of_this_type__write_toolset_block_2<1>> Toolset for T {
+    const TOOLS: &'static [&'static [&'static StaticTool]] = T::BLOCKS;
 }
 
-/// The first `impl` block of a type with `#[toolset]`.
+/// An `impl` block with `#[toolset]`. Its name is in the message of rustc if two blocks of one type have no
+/// number.
+#[doc(hidden)]
+#[allow(non_camel_case_types)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no block {BLOCK} with `#[toolset]` for all of its types",
+    note = "add `#[toolset(block = {BLOCK})]` to an `impl` block with the same bounds, or correct `blocks`"
+)]
+pub trait number_the_other_blocks_of_this_type__write_toolset_block_2<const BLOCK: u32>:
+    Sized + Send + Sync + ListsBlock<BLOCK> + 'static
+{
+    /// The tools of the block; in the first one, of each block.
+    const BLOCKS: &'static [&'static [&'static StaticTool]];
+}
+
+/// Marks the blocks that the first one lists. The tools of another would be missing.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a toolset",
-    note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
+    message = "the first block of `{Self}` with `#[toolset]` does not list block {BLOCK}",
+    note = "write `#[toolset(blocks = {BLOCK})]` there, and the same bounds"
 )]
-pub trait FirstBlock<Advice>: Sized + Send + Sync + 'static {
-    const TOOLS: &'static [&'static StaticTool];
-    /// The tools of the further blocks.
-    const MORE: &'static [&'static [&'static StaticTool]] = &[];
-}
+pub trait ListsBlock<const BLOCK: u32> {}
 
-/// Its name is in the message of rustc if two blocks of one type have no number.
-#[doc(hidden)]
-#[allow(non_camel_case_types, missing_debug_implementations)]
-pub struct number_the_other_blocks_of_this_type__write_toolset_block_2 {}
-
-/// A further `impl` block of a type.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no block {NUMBER} with `#[toolset]` for all of its types",
-    note = "add `#[toolset(block = {NUMBER})]` to an `impl` block with the same bounds, or correct `blocks`"
-)]
-pub trait FurtherBlock<const NUMBER: u32> {
-    const TOOLS: &'static [&'static StaticTool];
-    /// Fails if the first block does not list this one, whose tools would be missing then.
-    const LISTED: ();
-}
-
-/// Marks the further blocks that the first one lists.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "the first block of `{Self}` with `#[toolset]` does not list block {NUMBER}",
-    note = "write `#[toolset(blocks = {NUMBER})]` there, and the same bounds"
-)]
-pub trait ListsBlock<const NUMBER: u32> {}
+impl<T> ListsBlock<1> for T {}
 
 /// A tool as `#[tool]` emits it, apart from its location and its [`Details`].
 #[doc(hidden)]

@@ -16,8 +16,20 @@ macro_rules! schemas {
     )*};
 }
 
+/// Implements [`ToolType`]: the schema, and the values of `EXACT` and `WRITES`.
+macro_rules! impls {
+    ($($(#[$cfg:meta])* [$($generics:tt)*] $type:ty => $schema:expr, $exact:expr, $writes:expr;)*) => {$(
+        $(#[$cfg])*
+        impl<$($generics)*> $crate::types::ToolType for $type {
+            const SCHEMA: &'static $crate::schema::Schema = $schema;
+            const EXACT: bool = $exact;
+            const WRITES: u8 = $writes;
+        }
+    )*};
+}
+
 /// The schema of an enum that is also read in other forms.
-#[cfg(any(feature = "chrono", feature = "time"))]
+#[cfg(any(feature = "chrono04", feature = "time03"))]
 macro_rules! one_of {
     ($($value:literal)*) => {
         $crate::schema::Schema::strings(&[$($crate::schema::Text::new($value)),*])
@@ -26,13 +38,13 @@ macro_rules! one_of {
 }
 
 pub(crate) mod borrow;
-#[cfg(feature = "chrono")]
+#[cfg(feature = "chrono04")]
 mod chrono;
 mod crates;
-#[cfg(feature = "jiff")]
+#[cfg(feature = "jiff02")]
 mod jiff;
 mod std;
-#[cfg(feature = "time")]
+#[cfg(feature = "time03")]
 mod time;
 
 use ::std::marker::PhantomData;
@@ -143,7 +155,7 @@ const fn described_string(description: &'static str) -> Schema {
 }
 
 /// The months, as `chrono` and `time` write them.
-#[cfg(any(feature = "chrono", feature = "time"))]
+#[cfg(any(feature = "chrono04", feature = "time03"))]
 const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June" "July" "August"
     "September" "October" "November" "December"];
 

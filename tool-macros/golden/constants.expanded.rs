@@ -193,108 +193,118 @@ const _: () = {
     impl<
         T: Backend,
         const N: usize,
-    > __tool_core::FirstBlock<
-        __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
-    > for Home<T, N>
+    > __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
+    for Home<T, N>
     where
         Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[
-            {
-                #[allow(non_camel_case_types, dead_code)]
-                struct __tool_handler<__Owner>(::core::marker::PhantomData<__Owner>);
-                #[automatically_derived]
-                impl<T: Backend, const N: usize> __tool_core::Tool
-                for __tool_handler<Home<T, N>>
-                where
-                    Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
+        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+            &[
                 {
-                    const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
-                        name: "set",
-                        description: "Sets it.",
-                        parameters: &{
-                            let __tool_parameters = [
-                                __tool_core::constrain::narrow(
-                                    __tool_core::parameter::<u8>("set", "degrees", ""),
-                                    __tool_core::constrain::inner(__TOOL_NARROW_0),
-                                ),
-                                const {
-                                    __tool_core::constrain::narrow(
-                                        __tool_core::parameter::<Vec<T::Key>>("set", "keys", ""),
-                                        __tool_core::constrain::inner(const {
-                                            &__tool_core::constrain::as_nullable_as(
-                                                <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
-                                                const {
-                                                    &__tool_core::constrain::length(
-                                                        __tool_core::constrain::inner(
-                                                            <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
-                                                        ),
-                                                        1usize,
-                                                        ::core::primitive::usize::MAX,
-                                                    )
-                                                },
-                                            )
-                                        }),
-                                    )
-                                },
-                            ];
-                            __tool_parameters
-                        },
-                        output: <__tool_core::Output<T>>::SCHEMA,
-                        invoke: __tool_core::Invoke::Sync(__tool_invoke::<T, N>),
-                        ..__tool_core::StaticSpec::EMPTY
-                    };
-                    const LOCATION: __tool_core::Location = __tool_core::location(
-                        ::core::module_path!(),
-                    );
-                }
-                fn __tool_invoke<T: Backend, const N: usize>(
-                    __tool_input: &__tool_core::Input,
-                ) -> __tool_core::SyncResult
-                where
-                    Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
-                {
-                    let mut __tool_0 = __tool_core::Slot::<u8>::new();
-                    let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
-                    if let __tool_core::Err(__tool_error) = __tool_input
-                        .read(&mut [&mut __tool_0, &mut __tool_1])
+                    #[allow(non_camel_case_types, dead_code)]
+                    struct __tool_handler<__Owner>(::core::marker::PhantomData<__Owner>);
+                    #[automatically_derived]
+                    impl<T: Backend, const N: usize> __tool_core::Tool
+                    for __tool_handler<Home<T, N>>
+                    where
+                        Home<
+                            T,
+                            N,
+                        >: ::core::marker::Send + ::core::marker::Sync + 'static,
                     {
-                        return __tool_core::Err(__tool_error);
+                        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                            name: "set",
+                            description: "Sets it.",
+                            parameters: &{
+                                let __tool_parameters = [
+                                    __tool_core::constrain::narrow(
+                                        __tool_core::parameter::<u8>("set", "degrees", ""),
+                                        __tool_core::constrain::inner(__TOOL_NARROW_0),
+                                    ),
+                                    const {
+                                        __tool_core::constrain::narrow(
+                                            __tool_core::parameter::<Vec<T::Key>>("set", "keys", ""),
+                                            __tool_core::constrain::inner(const {
+                                                &__tool_core::constrain::as_nullable_as(
+                                                    <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
+                                                    const {
+                                                        &__tool_core::constrain::length(
+                                                            __tool_core::constrain::inner(
+                                                                <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
+                                                            ),
+                                                            1usize,
+                                                            ::core::primitive::usize::MAX,
+                                                        )
+                                                    },
+                                                )
+                                            }),
+                                        )
+                                    },
+                                ];
+                                __tool_parameters
+                            },
+                            output: <__tool_core::Output<T>>::SCHEMA,
+                            invoke: __tool_core::Invoke::Sync(__tool_invoke::<T, N>),
+                            ..__tool_core::StaticSpec::EMPTY
+                        };
+                        const LOCATION: __tool_core::Location = __tool_core::location(
+                            ::core::module_path!(),
+                        );
                     }
-                    __tool_core::Ok(
-                        __tool_core::ReturnValue(
-                                <Home<
-                                    T,
-                                    N,
-                                >>::set(
-                                    __tool_core::Input::receiver::<Home<T, N>>(__tool_input),
-                                    __tool_0.take(),
-                                    __tool_1.take(),
-                                ),
-                            )
-                            .success()
-                            .outcome(),
-                    )
-                }
-                const __TOOL_NARROW_0: &__tool_core::Schema = const {
-                    &__tool_core::constrain::as_nullable_as(
-                        <u8 as __tool_core::ToolType>::SCHEMA,
-                        const {
-                            &__tool_core::constrain::integers(
-                                __tool_core::constrain::inner(
-                                    <u8 as __tool_core::ToolType>::SCHEMA,
-                                ),
-                                __tool_core::Some(1i128),
-                                __tool_core::Some(3i128),
-                            )
-                        },
-                    )
-                };
-                __tool_core::entry::<__tool_handler<Home<T, N>>>()
-            },
-        ];
-        const MORE: &'static [&'static [&'static __tool_core::StaticTool]] = &[
-            <Home<T, N> as __tool_core::FurtherBlock<2>>::TOOLS,
+                    fn __tool_invoke<T: Backend, const N: usize>(
+                        __tool_input: &__tool_core::Input,
+                    ) -> __tool_core::SyncResult
+                    where
+                        Home<
+                            T,
+                            N,
+                        >: ::core::marker::Send + ::core::marker::Sync + 'static,
+                    {
+                        let mut __tool_0 = __tool_core::Slot::<u8>::new();
+                        let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
+                        if let __tool_core::Err(__tool_error) = __tool_input
+                            .read(&mut [&mut __tool_0, &mut __tool_1])
+                        {
+                            return __tool_core::Err(__tool_error);
+                        }
+                        __tool_core::Ok(
+                            __tool_core::ReturnValue(
+                                    <Home<
+                                        T,
+                                        N,
+                                    >>::set(
+                                        __tool_core::Input::receiver::<Home<T, N>>(__tool_input),
+                                        __tool_0.take(),
+                                        __tool_1.take(),
+                                    ),
+                                )
+                                .success()
+                                .outcome(),
+                        )
+                    }
+                    const __TOOL_NARROW_0: &__tool_core::Schema = const {
+                        &__tool_core::constrain::as_nullable_as(
+                            <u8 as __tool_core::ToolType>::SCHEMA,
+                            const {
+                                &__tool_core::constrain::integers(
+                                    __tool_core::constrain::inner(
+                                        <u8 as __tool_core::ToolType>::SCHEMA,
+                                    ),
+                                    __tool_core::Some(1i128),
+                                    __tool_core::Some(3i128),
+                                )
+                            },
+                        )
+                    };
+                    __tool_core::entry::<__tool_handler<Home<T, N>>>()
+                },
+            ],
+            <Home<
+                T,
+                N,
+            > as __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<
+                2,
+            >>::BLOCKS[0],
         ];
     }
     impl<T: Backend, const N: usize> __tool_core::ListsBlock<2> for Home<T, N>
@@ -358,8 +368,10 @@ const _: () = {
         __tool_core::entry::<__tool_handler>()
     };
     #[automatically_derived]
-    impl __tool_core::FurtherBlock<2> for Home<u8, 2> {
-        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[__TOOL_0];
-        const LISTED: () = { __tool_core::listed::<Home<u8, 2>, 2>() };
+    impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<2>
+    for Home<u8, 2> {
+        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+            &[__TOOL_0],
+        ];
     }
 };

@@ -79,12 +79,21 @@ const _: () = {
     const _: () = __tool_core::examples::check(
         "weather",
         <weather as __tool_core::Tool>::SOURCE.parameters,
-        "{\"city\":\"Lisbon\",\"days\":3}",
+        &__tool_core::Literal::Object(
+            "{\"city\":\"Lisbon\",\"days\":3}",
+            &[
+                ("city", __tool_core::Literal::String("Lisbon", 6usize)),
+                ("days", __tool_core::Literal::Number("3", 3f64)),
+            ],
+        ),
     );
     const _: () = __tool_core::examples::check(
         "weather",
         <weather as __tool_core::Tool>::SOURCE.parameters,
-        "{\"city\":\"Évora \\\"\"}",
+        &__tool_core::Literal::Object(
+            "{\"city\":\"Évora \\\"\"}",
+            &[("city", __tool_core::Literal::String("Évora \"", 7usize))],
+        ),
     );
     #[used]
     #[unsafe(link_section = __tool_core::link_section!())]
@@ -119,80 +128,94 @@ const _: () = {
     #[automatically_derived]
     impl<
         T: Backend,
-    > __tool_core::FirstBlock<
-        __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
-    > for Home<T>
+    > __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
+    for Home<T>
     where
         Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[
-            {
-                #[allow(non_camel_case_types, dead_code)]
-                struct __tool_handler<__Owner>(::core::marker::PhantomData<__Owner>);
-                #[automatically_derived]
-                impl<T: Backend> __tool_core::Tool for __tool_handler<Home<T>>
-                where
-                    Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
+        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+            &[
                 {
-                    const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
-                        name: "light",
-                        description: "Sets the light.",
-                        parameters: &{
-                            let __tool_parameters = [
-                                __tool_core::parameter::<bool>("light", "on", ""),
-                            ];
-                            __tool_parameters
-                        },
-                        invoke: __tool_core::Invoke::Sync(__tool_invoke::<T>),
-                        ..__tool_core::StaticSpec::EMPTY
-                    };
-                    const LOCATION: __tool_core::Location = __tool_core::location(
-                        ::core::module_path!(),
-                    );
-                    const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
-                        &__tool_core::Details {
-                            examples: __tool_core::Cow::Borrowed(
-                                __tool_core::examples::checked(
-                                    "light",
-                                    <Self as __tool_core::Tool>::SOURCE.parameters,
-                                    &["{\"on\":true}", "{\"on\":false}"],
+                    #[allow(non_camel_case_types, dead_code)]
+                    struct __tool_handler<__Owner>(::core::marker::PhantomData<__Owner>);
+                    #[automatically_derived]
+                    impl<T: Backend> __tool_core::Tool for __tool_handler<Home<T>>
+                    where
+                        Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
+                    {
+                        const SOURCE: __tool_core::StaticSpec = __tool_core::StaticSpec {
+                            name: "light",
+                            description: "Sets the light.",
+                            parameters: &{
+                                let __tool_parameters = [
+                                    __tool_core::parameter::<bool>("light", "on", ""),
+                                ];
+                                __tool_parameters
+                            },
+                            invoke: __tool_core::Invoke::Sync(__tool_invoke::<T>),
+                            ..__tool_core::StaticSpec::EMPTY
+                        };
+                        const LOCATION: __tool_core::Location = __tool_core::location(
+                            ::core::module_path!(),
+                        );
+                        const DETAILS: __tool_core::Option<
+                            &'static __tool_core::Details,
+                        > = __tool_core::Some(
+                            &__tool_core::Details {
+                                examples: __tool_core::Cow::Borrowed({
+                                    __tool_core::examples::check(
+                                        "light",
+                                        <Self as __tool_core::Tool>::SOURCE.parameters,
+                                        &__tool_core::Literal::Object(
+                                            "{\"on\":true}",
+                                            &[("on", __tool_core::Literal::Boolean(true))],
+                                        ),
+                                    );
+                                    __tool_core::examples::check(
+                                        "light",
+                                        <Self as __tool_core::Tool>::SOURCE.parameters,
+                                        &__tool_core::Literal::Object(
+                                            "{\"on\":false}",
+                                            &[("on", __tool_core::Literal::Boolean(false))],
+                                        ),
+                                    );
                                     &[
                                         __tool_core::Cow::Borrowed("{\"on\":true}"),
                                         __tool_core::Cow::Borrowed("{\"on\":false}"),
-                                    ],
-                                ),
-                            ),
-                            ..__tool_core::Details::EMPTY
-                        },
-                    );
-                }
-                fn __tool_invoke<T: Backend>(
-                    __tool_input: &__tool_core::Input,
-                ) -> __tool_core::SyncResult
-                where
-                    Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
-                {
-                    let mut __tool_0 = __tool_core::Slot::<bool>::new();
-                    if let __tool_core::Err(__tool_error) = __tool_input
-                        .read(&mut [&mut __tool_0])
-                    {
-                        return __tool_core::Err(__tool_error);
+                                    ]
+                                }),
+                                ..__tool_core::Details::EMPTY
+                            },
+                        );
                     }
-                    __tool_core::Ok(
-                        __tool_core::ReturnValue(
-                                <Home<
-                                    T,
-                                >>::light(
-                                    __tool_core::Input::receiver::<Home<T>>(__tool_input),
-                                    __tool_0.take(),
-                                ),
-                            )
-                            .success()
-                            .outcome(),
-                    )
-                }
-                __tool_core::entry::<__tool_handler<Home<T>>>()
-            },
+                    fn __tool_invoke<T: Backend>(
+                        __tool_input: &__tool_core::Input,
+                    ) -> __tool_core::SyncResult
+                    where
+                        Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
+                    {
+                        let mut __tool_0 = __tool_core::Slot::<bool>::new();
+                        if let __tool_core::Err(__tool_error) = __tool_input
+                            .read(&mut [&mut __tool_0])
+                        {
+                            return __tool_core::Err(__tool_error);
+                        }
+                        __tool_core::Ok(
+                            __tool_core::ReturnValue(
+                                    <Home<
+                                        T,
+                                    >>::light(
+                                        __tool_core::Input::receiver::<Home<T>>(__tool_input),
+                                        __tool_0.take(),
+                                    ),
+                                )
+                                .success()
+                                .outcome(),
+                        )
+                    }
+                    __tool_core::entry::<__tool_handler<Home<T>>>()
+                },
+            ],
         ];
     }
 };

@@ -147,9 +147,9 @@ const _: () = {
                 .outcome(),
         )
     }
-    const _: () = __tool_core::check::fits(
+    const _: () = __tool_core::examples::fits(
         <i64 as __tool_core::ToolType>::SCHEMA,
-        &__tool_core::Literal::Integer(-5i128),
+        &__tool_core::Literal::Number("-5", -5f64),
         "the default -5 does not match the schema of `number`; write a value that does",
     );
     #[used]

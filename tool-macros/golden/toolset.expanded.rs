@@ -160,14 +160,10 @@ const _: () = {
         __tool_core::entry::<__tool_handler>()
     };
     #[automatically_derived]
-    impl __tool_core::FirstBlock<
-        __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
-    > for Home {
-        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[
-            __TOOL_0,
-            #[cfg(unix)]
-            __TOOL_1,
-            __TOOL_2,
+    impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
+    for Home {
+        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+            &[__TOOL_0, #[cfg(unix)] __TOOL_1, __TOOL_2],
         ];
     }
 };
@@ -186,10 +182,9 @@ impl Home {
 const _: () = {
     use ::tool_core::__private as __tool_core;
     #[automatically_derived]
-    impl __tool_core::FirstBlock<
-        __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
-    > for Home {
-        const TOOLS: &'static [&'static __tool_core::StaticTool] = &[];
+    impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
+    for Home {
+        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[&[]];
     }
 };
 ::core::compile_error! {

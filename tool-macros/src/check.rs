@@ -7,11 +7,11 @@ use syn::{Attribute, GenericArgument, GenericParam, PathArguments, Type};
 use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
-use crate::model::json_schema::json::Json;
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, reference};
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};
+use crate::util::json::Json;
 use crate::util::literal::{Literal, Text};
 use crate::util::names::{is_one_of, plain};
 
@@ -62,7 +62,10 @@ fn freeform(tool: &Tool, errors: &mut Errors) {
 /// Checks the patterns of the parameters. A constant checks the rest, where types are known.
 fn examples(tool: &Tool, errors: &mut Errors) {
     for example in &tool.examples {
-        for (key, argument) in &example.arguments {
+        let Json::Object(arguments) = &example.arguments else {
+            continue;
+        };
+        for (key, argument) in arguments {
             let parameter = tool.parameters.iter().find(|one| one.key.as_str() == *key);
             if let (Some(parameter), Json::String(text)) = (parameter, argument)
                 && let Some(pattern) = parameter.constraints.broken_pattern(text)

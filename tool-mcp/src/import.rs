@@ -24,7 +24,7 @@ use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -40,6 +40,7 @@ use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
 use self::secrets::Secrets;
 use self::supervisor::Supervisor;
+use crate::lock;
 
 pub use self::backoff::Backoff;
 pub use self::connection::Protocol;
@@ -241,11 +242,7 @@ impl Import {
 
     /// Returns what became of the tools when they were last listed.
     pub fn report(&self) -> Arc<Report> {
-        self.shared
-            .report
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.shared.report).clone()
     }
 
     /// Returns the state of the connection.
@@ -483,12 +480,7 @@ impl ImportBuilder {
     /// Passes the standard error of the program on to that of this process. Without it, the last lines
     /// are part of the error if the program can't be started, with secrets redacted.
     pub fn inherit_stderr(mut self) -> Self {
-        if let Source::Command {
-            inherits_stderr, ..
-        } = &mut self.source
-        {
-            *inherits_stderr = true;
-        }
+        self.source.inherit_stderr();
         self
     }
 
@@ -597,17 +589,13 @@ impl Shared {
         self.link.send_replace(link);
     }
 
-    fn owned(&self) -> MutexGuard<'_, Option<HashMap<String, ToolEntry>>> {
-        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn publish(&self, report: Report) {
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(report);
+        *lock(&self.report) = Arc::new(report);
     }
 
     /// Adds a note to the report.
     fn note(&self, note: &str) {
-        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = lock(&self.report);
         let report = Arc::make_mut(&mut report);
         if !report.notes.iter().any(|other| other == note) && report.notes.len() < 100 {
             report.notes.push(note.to_owned());

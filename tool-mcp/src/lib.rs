@@ -34,6 +34,9 @@ mod sorted_json;
 #[cfg(feature = "submodel")]
 pub mod submodel;
 
+#[cfg(any(feature = "client", feature = "server"))]
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 #[cfg(feature = "client")]
 pub use import::{
     Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol,
@@ -41,3 +44,15 @@ pub use import::{
 };
 #[cfg(feature = "server")]
 pub use server::Server;
+
+/// Locks a mutex, even if a thread panicked while it held the lock.
+#[cfg(any(feature = "client", feature = "server"))]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes bytes in hexadecimal.
+#[cfg(any(feature = "client", feature = "server"))]
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

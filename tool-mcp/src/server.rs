@@ -24,7 +24,7 @@ mod state;
 mod tasks;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
@@ -38,6 +38,7 @@ use self::lines::LineTransport;
 use self::list::ListCache;
 use self::state::StateCodec;
 use self::tasks::TaskStore;
+use crate::lock;
 
 pub use self::call::ProtocolError;
 pub use self::handler::{Handler, NoHandler};
@@ -347,13 +348,13 @@ impl Core {
                 core.notify_clients();
             }
         });
-        *core.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        *lock(&core.listener) = Some(listener);
         core
     }
 
     /// Adds a client to those that are notified of changes.
     fn add_client(&self, peer: Peer<RoleServer>) {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(&self.clients);
         // Only when the vector would grow, so that many connections cost little.
         if clients.len() == clients.capacity() {
             clients.retain(|client| !client.peer.is_transport_closed());
@@ -363,7 +364,7 @@ impl Core {
     }
 
     fn notify_clients(&self) {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(&self.clients);
         clients.retain(|client| !client.peer.is_transport_closed());
         for client in &*clients {
             let peer = client.peer.clone();

@@ -10,9 +10,9 @@
 //!
 //! ```no_run
 //! use tokio::process::Command;
-//! use tool_core::agent::Agent;
+//! use tool_agent::Agent;
 //! use tool_core::dialect::Anthropic;
-//! use tool_core::testing::ScriptedModel;
+//! use tool_agent::testing::ScriptedModel;
 //! use tool_core::Registry;
 //! use tool_mcp::submodel::{self, Submodels};
 //!
@@ -87,7 +87,7 @@ use crate::import::direct::Program;
 
 pub use self::child::{is_helper, serve};
 #[cfg(doc)]
-use tool_core::agent::Agent;
+use tool_agent::Agent;
 
 /// The variable with the number of levels of helpers that a helper may have below it.
 const VARIABLE: &str = "TOOL_MCP_SUBMODEL";

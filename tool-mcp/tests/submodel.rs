@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
-use tool_core::agent::{Agent, ModelError, ModelErrorKind, Request};
+use tool_agent::Agent;
+use tool_agent::model::{ModelError, ModelErrorKind, Request};
 use tool_core::dialect::OpenAiChat;
 use tool_core::{
     CancellationToken, Gate, HookCall, Progress, Registry, ToolCall, ToolErrorKind, ToolResult,

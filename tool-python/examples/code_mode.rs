@@ -107,10 +107,10 @@ impl Chat {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()?;
-        let calls = self.dialect.calls(&response)?;
-        let results = runtime.block_on(self.registry.call_all(calls));
-        self.messages.extend(self.dialect.turn(&response));
-        self.messages.extend(self.dialect.results(&results));
+        let turn = self.dialect.read(&response)?;
+        let results = runtime.block_on(self.registry.call_all(turn.calls.clone()));
+        self.messages
+            .extend(self.dialect.follow_up(&turn, &results));
         self.working += self.start.elapsed();
         for result in &results {
             if result.is_error() {

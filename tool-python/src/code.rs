@@ -186,16 +186,12 @@ impl CodeTool {
         if self.pictures.count > 0 {
             prelude.push_str(include_str!("code/pictures.py"));
         }
+        let name = self.name.clone();
         let shared = Arc::new(Shared {
-            name: self.name.clone(),
-            sandbox: self.sandbox,
-            registry: self.registry,
-            limits: self.limits,
-            decide: self.decide,
-            pictures: self.pictures,
+            tool: self,
             prelude,
         });
-        DynamicTool::builder(self.name)
+        DynamicTool::builder(name)
             .description(description)
             .parameters(json!({
                 "type": "object",
@@ -230,12 +226,7 @@ pub struct HeldCall {
 }
 
 struct Shared {
-    name: String,
-    sandbox: Sandbox,
-    registry: Option<Registry>,
-    limits: Limits,
-    decide: Option<Decide>,
-    pictures: Pictures,
+    tool: CodeTool,
     prelude: String,
 }
 
@@ -248,12 +239,15 @@ impl Shared {
         let code = arguments["code"].as_str().unwrap_or_default().to_owned();
         let (calls, mut incoming) = mpsc::unbounded();
         let shared = Arc::clone(&self);
-        let mut run = Running::start(&self.limits, move |limits| {
+        let mut run = Running::start(&self.tool.limits, move |limits| {
             let tools = Functioning {
                 shared: &shared,
                 calls,
             };
-            shared.sandbox.run(&code, &Inputs::new(), &tools, limits)
+            shared
+                .tool
+                .sandbox
+                .run(&code, &Inputs::new(), &tools, limits)
         })?;
         let mut running = FuturesUnordered::new();
         let mut number = 0_u64;
@@ -279,20 +273,20 @@ impl Shared {
 
     /// Makes a call of the code.
     async fn answer(&self, mut host_call: HostCall, outer: &CallContext, number: u64) {
-        let Some(registry) = &self.registry else {
+        let Some(registry) = &self.tool.registry else {
             return host_call.fail("there are no tools");
         };
-        if host_call.name() == self.name {
+        if host_call.name() == self.tool.name {
             return host_call.fail("code can't run code");
         }
         let id = format!("{}.{number}", outer.call_id());
-        let caller = json!({"type": self.name, "tool_id": outer.call_id()});
+        let caller = json!({"type": self.tool.name, "tool_id": outer.call_id()});
         let mut call =
             ToolCall::new(id, host_call.name(), host_call.arguments()).with_caller(caller);
         loop {
             let result = registry.call_within(outer, call.clone()).await;
             let hold = result.error().and_then(|error| error.hold());
-            let (Some(decide), Some(hold)) = (&self.decide, hold) else {
+            let (Some(decide), Some(hold)) = (&self.tool.decide, hold) else {
                 return give(host_call, &result);
             };
             host_call.hold();
@@ -320,7 +314,7 @@ impl Shared {
             repr,
             stdout: &outcome.stdout,
             stderr: &outcome.stderr,
-            files: if self.registry.is_none() {
+            files: if self.tool.registry.is_none() {
                 outcome.files.iter().map(Listed::new).collect()
             } else {
                 Vec::new()
@@ -339,7 +333,7 @@ impl Shared {
             if !matches!(file.path.extension()?.to_str()?, "png" | "jpg" | "jpeg") {
                 return None;
             }
-            let bytes = outcome.read(&file.path, self.pictures.bytes).ok()?;
+            let bytes = outcome.read(&file.path, self.tool.pictures.bytes).ok()?;
             // A provider rejects a whole request for a file that is something else.
             if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
                 Some(Image::png(bytes).into())
@@ -349,7 +343,7 @@ impl Shared {
                 None
             }
         });
-        pictures.take(self.pictures.count).collect()
+        pictures.take(self.tool.pictures.count).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -21,7 +21,7 @@ use tool_core::{
 use self::check::{DESCRIPTION, Kind, Proposal, Runner, Spec};
 use self::store::{Latest, Lock, Store, is_name};
 use crate::code::limits;
-use crate::{Limits, Sandbox};
+use crate::{Limits, Sandbox, lock};
 
 pub use check::Review;
 
@@ -384,7 +384,7 @@ impl Workshop {
         proposal: &Proposal,
     ) -> Result<Review, String> {
         let (version, replaces) =
-            self.next_version(registry, &proposal.name, &self.state.made())?;
+            self.next_version(registry, &proposal.name, &lock(&self.state.made))?;
         let key = proposal.key(kind);
         let saved: Option<Review> = self.state.store.load_draft(&key);
         if let Some(saved) = saved.filter(|saved| saved.version == version) {
@@ -461,7 +461,7 @@ impl Workshop {
         if by.trim().is_empty() {
             return Err("the approval does not name who approved".to_owned());
         }
-        let mut made = self.state.made();
+        let mut made = lock(&self.state.made);
         let next = self.next_version(registry, &review.name, &made)?;
         if next != (review.version, review.replaces) {
             return Err(MEANWHILE.to_owned());
@@ -508,7 +508,7 @@ impl Workshop {
     ///
     /// If the folder can't be read.
     pub fn load(&self, registry: &Registry) -> io::Result<Loaded> {
-        let mut made = self.state.made();
+        let mut made = lock(&self.state.made);
         let mut loaded = Loaded::default();
         for name in self.state.store.names()? {
             match self.load_one(registry, &name, &mut made)? {
@@ -568,7 +568,7 @@ impl Workshop {
     ///
     /// If there is no such tool, or the folder can't be changed.
     pub fn disable(&self, registry: &Registry, name: &str) -> io::Result<()> {
-        let mut made = self.state.made();
+        let mut made = lock(&self.state.made);
         self.state.existing(name)?;
         self.state.store.set_disabled(name, true)?;
         withdraw(registry, name, &mut made);
@@ -582,7 +582,7 @@ impl Workshop {
     /// If there is no such tool, its files are not those that were approved, its name is taken, or the folder can't be
     /// changed.
     pub fn enable(&self, registry: &Registry, name: &str) -> io::Result<()> {
-        let mut made = self.state.made();
+        let mut made = lock(&self.state.made);
         self.state.existing(name)?;
         self.state.store.set_disabled(name, false)?;
         match self.load_one(registry, name, &mut made)? {
@@ -598,7 +598,7 @@ impl Workshop {
     ///
     /// If there is no such tool, or the folder can't be changed.
     pub fn remove(&self, registry: &Registry, name: &str) -> io::Result<()> {
-        let mut made = self.state.made();
+        let mut made = lock(&self.state.made);
         withdraw(registry, name, &mut made);
         if self.state.store.remove(name)? {
             Ok(())
@@ -619,10 +619,6 @@ const NOBODY: &str = "new tools need an approval, and nobody is there to give it
 const MEANWHILE: &str = "a tool of this name was added meanwhile; call again";
 
 impl State {
-    fn made(&self) -> Made<'_> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn existing(&self, name: &str) -> io::Result<Latest> {
         self.store.latest(name)?.ok_or_else(missing)
     }

@@ -35,6 +35,7 @@ mod unsupported;
 use unsupported as imp;
 
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "code-mode")]
 pub use code::{CodeTool, HeldCall, code_mode, python_sandbox};
@@ -96,4 +97,9 @@ impl fmt::Debug for Sandbox {
             .field("version", &self.version())
             .finish_non_exhaustive()
     }
+}
+
+/// Locks a mutex, even if a thread panicked while it held the lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

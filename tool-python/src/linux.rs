@@ -11,9 +11,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use crate::{Error, Inputs, Layer, Limits, Outcome, Policy, Report, Tools};
+use crate::{Error, Inputs, Layer, Limits, Outcome, Policy, Report, Tools, lock};
 
 pub(crate) use disk::RunFolder;
 use filter::Filters;
@@ -95,7 +95,7 @@ impl Sandbox {
         let mut first = launch::start(&sandbox.0)?;
         first.make_ready(&sandbox.0)?;
         if sandbox.0.policy.pool > 0 {
-            sandbox.ready().push_back(first);
+            lock(&sandbox.0.ready).push_back(first);
             for _ in 1..sandbox.0.policy.pool {
                 launch::refill(&sandbox.0);
             }
@@ -121,7 +121,7 @@ impl Sandbox {
     /// Returns a locked interpreter, from the pool if one is there.
     fn take(&self) -> Result<Process, Error> {
         loop {
-            let pooled = self.ready().pop_front();
+            let pooled = lock(&self.0.ready).pop_front();
             let is_pooled = pooled.is_some();
             let mut process = match pooled {
                 Some(process) => process,
@@ -134,10 +134,6 @@ impl Sandbox {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn ready(&self) -> std::sync::MutexGuard<'_, VecDeque<Process>> {
-        self.0.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
@@ -35,17 +36,15 @@ impl Outcome {
     /// # Errors
     ///
     /// If it is not in [`files`](Outcome::files), is longer than `limit` bytes, or can't be read.
-    pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, std::io::Error> {
+    pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
         let path = path.as_ref();
         let Some(file) = self.files.iter().find(|file| file.path == path) else {
-            return Err(std::io::Error::new(
-                std::io::ErrorKind::NotFound,
-                "not a file of the run folder",
-            ));
+            let problem = "not a file of the run folder";
+            return Err(io::Error::new(ErrorKind::NotFound, problem));
         };
         if file.bytes > limit {
-            return Err(std::io::Error::new(
-                std::io::ErrorKind::FileTooLarge,
+            return Err(io::Error::new(
+                ErrorKind::FileTooLarge,
                 "longer than the limit",
             ));
         }

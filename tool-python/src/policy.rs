@@ -1,10 +1,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use crate::Error;
+use crate::{Error, lock};
 
 /// A layer of the sandbox that a kernel may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,15 +49,6 @@ impl Report {
     /// The first ABI of Landlock that covers `truncate`.
     const LANDLOCK_ABI: u32 = 3;
 
-    pub(crate) fn missing(self) -> Option<(Layer, String)> {
-        self.lacks(Layer::Landlock)
-            .map(|found| (Layer::Landlock, found))
-            .or_else(|| {
-                self.lacks(Layer::Seccomp)
-                    .map(|found| (Layer::Seccomp, found))
-            })
-    }
-
     pub(crate) fn lacks(self, layer: Layer) -> Option<String> {
         match layer {
             Layer::Landlock if self.landlock_abi == 0 => {
@@ -75,7 +66,8 @@ impl Report {
 
     /// Returns `true` if every layer is there.
     pub fn complete(&self) -> bool {
-        self.supported && self.missing().is_none()
+        let layers = [Layer::Landlock, Layer::Seccomp];
+        self.supported && layers.iter().all(|&layer| self.lacks(layer).is_none())
     }
 
     /// Removes a layer from the report, to test what a program does on a machine that lacks it.
@@ -136,7 +128,7 @@ pub struct User {
 ///     .read("/srv/reports")
 ///     .pool(2);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub(crate) python: Option<PathBuf>,
     pub(crate) user: Option<User>,
@@ -147,24 +139,10 @@ pub struct Policy {
     pub(crate) kernel: Option<Report>,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Policy::new()
-    }
-}
-
 impl Policy {
     /// Creates a policy for the `python3` on the `PATH`, without a pool.
     pub fn new() -> Policy {
-        Policy {
-            python: None,
-            user: None,
-            reads: Vec::new(),
-            folder: None,
-            pool: 0,
-            weaker: Vec::new(),
-            kernel: None,
-        }
+        Policy::default()
     }
 
     /// Sets the interpreter: `CPython` 3.11 or later. The interpreter and its library are trusted, and run as the host's
@@ -323,8 +301,7 @@ impl Stop {
     /// Ends all runs whose limits hold this, and every later one.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
-        let wakes =
-            std::mem::take(&mut *self.0.wakes.lock().unwrap_or_else(PoisonError::into_inner));
+        let wakes = std::mem::take(&mut *lock(&self.0.wakes));
         for wake in wakes.iter().filter_map(Weak::upgrade) {
             wake();
         }
@@ -351,7 +328,7 @@ impl Stop {
         if let Some(parent) = &self.0.parent {
             parent.wakes(wake);
         }
-        let mut wakes = self.0.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wakes = lock(&self.0.wakes);
         wakes.retain(|wake| wake.strong_count() > 0);
         wakes.push(Arc::downgrade(wake));
     }

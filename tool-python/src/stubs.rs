@@ -1,10 +1,9 @@
 //! Typed Python stubs of the tools of a registry.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry};
 
 /// Returns Python stubs of the tools of a registry: a function for each tool that is not deferred, with types from
@@ -49,7 +48,11 @@ const HELPERS: &str = include_str!("code/prelude.py");
 impl Functions {
     pub(crate) fn new(registry: &Registry) -> Functions {
         let mut writer = Writer::default();
-        let mut taken = RESERVED.iter().map(|&name| name.to_owned()).collect();
+        let mut taken = [KEYWORDS, BUILTINS]
+            .iter()
+            .flat_map(|names| names.split(' '))
+            .map(str::to_owned)
+            .collect();
         let mut bindings = Vec::new();
         let mut has_deferred = false;
         for tool in registry.specs() {
@@ -78,135 +81,29 @@ impl Functions {
     }
 }
 
-/// Names that functions don't get: keywords, the builtins that code uses most, and what else is defined inside.
-const RESERVED: &[&str] = &[
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "abs",
-    "all",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "breakpoint",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "compile",
-    "complex",
-    "delattr",
-    "dict",
-    "dir",
-    "divmod",
-    "enumerate",
-    "eval",
-    "exec",
-    "exit",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "globals",
-    "hasattr",
-    "hash",
-    "help",
-    "hex",
-    "id",
-    "input",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "locals",
-    "map",
-    "max",
-    "memoryview",
-    "min",
-    "next",
-    "object",
-    "oct",
-    "open",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "quit",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "type",
-    "vars",
-    "zip",
-    "Exception",
-    "BaseException",
-    "TypeError",
-    "ValueError",
-    "KeyError",
-    "ToolError",
-    "call_tool",
-    "start_tool",
-    "search_tools",
-    "Any",
-    "Literal",
-    "NotRequired",
-    "TypeAlias",
-    "TypedDict",
-];
-/// How many of them are keywords, which parameters can't be either.
-const KEYWORDS: usize = 35;
+/// The keywords of Python, which neither functions nor parameters can have as names.
+const KEYWORDS: &str = "\
+    False None True and as assert async await break class continue def del elif else except \
+    finally for from global if import in is lambda nonlocal not or pass raise return try while \
+    with yield";
+
+/// Other names that functions don't get: the builtins that code uses most, and what else is defined inside.
+const BUILTINS: &str = "\
+    abs all any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile \
+    complex delattr dict dir divmod enumerate eval exec exit filter float format frozenset \
+    getattr globals hasattr hash help hex id input int isinstance issubclass iter len list \
+    locals map max memoryview min next object oct open ord pow print property quit range repr \
+    reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip \
+    Exception BaseException TypeError ValueError KeyError ToolError call_tool start_tool \
+    search_tools Any Literal NotRequired TypeAlias TypedDict";
+
+fn is_reserved(name: &str) -> bool {
+    is_keyword(name) || BUILTINS.split(' ').any(|other| other == name)
+}
 
 /// Returns `true` for a keyword of Python.
-#[cfg(feature = "extend")]
 pub(crate) fn is_keyword(name: &str) -> bool {
-    RESERVED[..KEYWORDS].contains(&name)
+    KEYWORDS.split(' ').any(|other| other == name)
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -259,25 +156,30 @@ struct Writer {
 
 /// The schema that is written, and the names of its references.
 struct Scope<'a> {
-    root: &'a Node,
+    root: &'a Json,
     references: HashMap<String, String>,
 }
 
 impl Writer {
     /// Writes a tool. Returns the names of its parameters, and their keys.
     fn function(&mut self, tool: &ToolEntry, name: &str, is_listed: bool) -> Vec<(String, String)> {
-        let schema = Node::parse(tool.parameters_json());
+        let schema = parsed(tool.parameters_json());
         let mut scope = Scope {
             root: &schema,
             references: HashMap::new(),
         };
         let class = camel(name);
         let mut keys = keywords();
-        let required = schema.required();
+        let required = schema.get_items("required");
         let mut parameters = Vec::new();
-        for (key, property) in schema.properties() {
+        for (key, property) in schema.get_members("properties") {
             let name = parameter(key, &mut keys);
-            parameters.push((name, key.clone(), property, required.contains(&&**key)));
+            parameters.push((
+                name,
+                key.clone(),
+                property,
+                required.contains(&Json::from(&**key)),
+            ));
         }
         // Python wants required parameters first.
         parameters.sort_by_key(|&(.., is_required)| !is_required);
@@ -300,7 +202,7 @@ impl Writer {
             let result = match tool.output_json() {
                 None => "str".to_owned(),
                 Some(output) => {
-                    let output = Node::parse(output);
+                    let output = parsed(output);
                     let mut scope = Scope {
                         root: &output,
                         references: HashMap::new(),
@@ -327,21 +229,21 @@ impl Writer {
     }
 
     /// Returns the Python type of the values of a schema.
-    fn kind(&mut self, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
-        let Node::Object(_) = schema else {
+    fn kind(&mut self, schema: &Json, scope: &mut Scope<'_>, class: &str) -> String {
+        let Json::Object(_) = schema else {
             return "Any".to_owned();
         };
-        if let Some(Node::Leaf(Value::String(reference))) = schema.get("$ref") {
+        if let Some(Json::String(reference)) = schema.get("$ref") {
             return self.reference(reference, scope, class);
         }
         if let Some(value) = schema.get("const") {
             return literals(std::slice::from_ref(value));
         }
-        if let Some(Node::Array(values)) = schema.get("enum") {
+        if let Some(Json::Array(values)) = schema.get("enum") {
             return literals(values);
         }
         for key in ["anyOf", "oneOf"] {
-            if let Some(Node::Array(schemas)) = schema.get(key) {
+            if let Some(Json::Array(schemas)) = schema.get(key) {
                 let kinds = schemas.iter().enumerate().map(|(at, member)| {
                     let class = if schemas.len() > 1 {
                         format!("{class}{}", variant(member, at))
@@ -353,17 +255,17 @@ impl Writer {
                 return union(kinds.collect());
             }
         }
-        if let Some(Node::Array(schemas)) = schema.get("allOf") {
+        if let Some(Json::Array(schemas)) = schema.get("allOf") {
             return match &schemas[..] {
                 [one] => self.kind(one, scope, class),
                 _ => "Any".to_owned(),
             };
         }
         match schema.get("type") {
-            Some(Node::Leaf(Value::String(kind))) => self.plain(kind, schema, scope, class),
-            Some(Node::Array(kinds)) => {
+            Some(Json::String(kind)) => self.plain(kind, schema, scope, class),
+            Some(Json::Array(kinds)) => {
                 let kinds = kinds.iter().map(|kind| match kind {
-                    Node::Leaf(Value::String(kind)) => self.plain(kind, schema, scope, class),
+                    Json::String(kind) => self.plain(kind, schema, scope, class),
                     _ => "Any".to_owned(),
                 });
                 union(kinds.collect())
@@ -373,7 +275,7 @@ impl Writer {
         }
     }
 
-    fn plain(&mut self, kind: &str, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
+    fn plain(&mut self, kind: &str, schema: &Json, scope: &mut Scope<'_>, class: &str) -> String {
         match kind {
             "string" => "str".to_owned(),
             "integer" => "int".to_owned(),
@@ -382,13 +284,13 @@ impl Writer {
             "null" => "None".to_owned(),
             "array" => {
                 let mut kinds = Vec::new();
-                if let Some(Node::Array(items)) = schema.get("prefixItems") {
+                if let Some(Json::Array(items)) = schema.get("prefixItems") {
                     for (at, item) in items.iter().enumerate() {
                         kinds.push(self.kind(item, scope, &format!("{class}{}", at + 1)));
                     }
                 }
                 match schema.get("items") {
-                    Some(Node::Leaf(Value::Bool(false))) => {}
+                    Some(Json::Boolean(false)) => {}
                     Some(item) => kinds.push(self.kind(item, scope, &format!("{class}Item"))),
                     None if kinds.is_empty() => kinds.push("Any".to_owned()),
                     None => {}
@@ -400,9 +302,11 @@ impl Writer {
                 };
                 format!("list[{item}]")
             }
-            "object" if schema.properties().next().is_some() => self.class(schema, scope, class),
+            "object" if !schema.get_members("properties").is_empty() => {
+                self.class(schema, scope, class)
+            }
             "object" => match schema.get("additionalProperties") {
-                Some(values @ Node::Object(_)) => {
+                Some(values @ Json::Object(_)) => {
                     format!(
                         "dict[str, {}]",
                         self.kind(values, scope, &format!("{class}Value"))
@@ -415,14 +319,15 @@ impl Writer {
     }
 
     /// Writes a `TypedDict` and returns its name.
-    fn class(&mut self, schema: &Node, scope: &mut Scope<'_>, class: &str) -> String {
+    fn class(&mut self, schema: &Json, scope: &mut Scope<'_>, class: &str) -> String {
         let name = self.class_name(class);
-        let required = schema.required();
+        let required = schema.get_items("required");
         let fields: Vec<_> = schema
-            .properties()
+            .get_members("properties")
+            .iter()
             .map(|(key, property)| {
                 let kind = self.kind(property, scope, &format!("{name}{}", camel(key)));
-                let is_required = required.contains(&&**key);
+                let is_required = required.contains(&Json::from(&**key));
                 let kind = if is_required {
                     kind
                 } else {
@@ -433,9 +338,9 @@ impl Writer {
             .collect();
         // In the body of a class, a key hides the type of its name, and one that begins with two underscores is
         // another one.
-        let is_plain = fields.iter().all(|(key, ..)| {
-            is_identifier(key) && !key.starts_with("__") && !RESERVED.contains(&&***key)
-        });
+        let is_plain = fields
+            .iter()
+            .all(|(key, ..)| is_identifier(key) && !key.starts_with("__") && !is_reserved(key));
         let mut text = String::new();
         if is_plain {
             let _ = writeln!(text, "class {name}(TypedDict):");
@@ -465,7 +370,7 @@ impl Writer {
         } else {
             format!("T{class}")
         };
-        if RESERVED.contains(&&*class) {
+        if is_reserved(&class) {
             return unique(format!("{class}Type"), &mut self.names);
         }
         unique(class, &mut self.names)
@@ -476,7 +381,10 @@ impl Writer {
             return name.clone();
         }
         let root = scope.root;
-        let Some(schema) = root.pointed(reference) else {
+        let Some(schema) = reference
+            .strip_prefix('#')
+            .and_then(|pointer| root.pointer(pointer))
+        else {
             return "Any".to_owned();
         };
         let last = reference.rsplit('/').next().unwrap_or_default();
@@ -488,7 +396,7 @@ impl Writer {
         // Known before it is written, because it may refer to itself.
         let name = self.class_name(&hint);
         scope.references.insert(reference.to_owned(), name.clone());
-        if schema.properties().next().is_some()
+        if !schema.get_members("properties").is_empty()
             && schema.get("anyOf").is_none()
             && schema.get("oneOf").is_none()
         {
@@ -519,10 +427,7 @@ impl Writer {
 }
 
 fn keywords() -> HashSet<String> {
-    RESERVED[..KEYWORDS]
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect()
+    KEYWORDS.split(' ').map(str::to_owned).collect()
 }
 
 fn parameter(key: &str, taken: &mut HashSet<String>) -> String {
@@ -554,17 +459,20 @@ fn camel(name: &str) -> String {
 }
 
 /// Names a member of a union by the constant that tells it apart, or by its number.
-fn variant(schema: &Node, at: usize) -> String {
-    let constant = schema.properties().find_map(|(_, property)| {
-        match (property.get("const"), property.get("enum")) {
-            (Some(Node::Leaf(Value::String(text))), _) => Some(camel(text)),
-            (None, Some(Node::Array(values))) => match &values[..] {
-                [Node::Leaf(Value::String(text))] => Some(camel(text)),
+fn variant(schema: &Json, at: usize) -> String {
+    let constant = schema
+        .get_members("properties")
+        .iter()
+        .find_map(
+            |(_, property)| match (property.get("const"), property.get("enum")) {
+                (Some(Json::String(text)), _) => Some(camel(text)),
+                (None, Some(Json::Array(values))) => match &values[..] {
+                    [Json::String(text)] => Some(camel(text)),
+                    _ => None,
+                },
                 _ => None,
             },
-            _ => None,
-        }
-    });
+        );
     constant
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| (at + 1).to_string())
@@ -587,17 +495,19 @@ fn union(kinds: Vec<String>) -> String {
     }
 }
 
-fn literals(values: &[Node]) -> String {
+fn literals(values: &[Json]) -> String {
     let literals: Option<Vec<_>> = values
         .iter()
         .map(|value| match value {
-            Node::Leaf(Value::String(text)) => Some(quoted(text)),
-            Node::Leaf(Value::Bool(value)) => {
-                Some(if *value { "True" } else { "False" }.to_owned())
-            }
-            Node::Leaf(Value::Null) => Some("None".to_owned()),
-            Node::Leaf(Value::Number(number)) if number.is_i64() || number.is_u64() => {
-                Some(number.to_string())
+            Json::String(text) => Some(quoted(text)),
+            Json::Boolean(value) => Some(if *value { "True" } else { "False" }.to_owned()),
+            Json::Null => Some("None".to_owned()),
+            Json::Number(number)
+                if number
+                    .bytes()
+                    .all(|byte| byte == b'-' || byte.is_ascii_digit()) =>
+            {
+                Some(number.clone())
             }
             _ => None,
         })
@@ -608,23 +518,28 @@ fn literals(values: &[Node]) -> String {
     }
 }
 
+/// Returns a schema. A tool with another text accepts anything.
+fn parsed(text: &str) -> Json {
+    Json::parse(text).unwrap_or(Json::Boolean(true))
+}
+
 /// Returns a Python string literal: that of JSON is one.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("strings serialize")
 }
 
-fn default(property: &Node) -> String {
+fn default(property: &Json) -> String {
     match property.get("default") {
-        Some(Node::Leaf(Value::String(text))) if text.len() <= 40 => quoted(text),
-        Some(Node::Leaf(Value::Bool(value))) => if *value { "True" } else { "False" }.to_owned(),
-        Some(Node::Leaf(Value::Number(number))) => number.to_string(),
-        Some(Node::Leaf(Value::Null)) => "None".to_owned(),
+        Some(Json::String(text)) if text.len() <= 40 => quoted(text),
+        Some(Json::Boolean(value)) => if *value { "True" } else { "False" }.to_owned(),
+        Some(Json::Number(number)) => number.clone(),
+        Some(Json::Null) => "None".to_owned(),
         _ => "...".to_owned(),
     }
 }
 
 /// Returns the description of a value and its constraints.
-fn note(schema: &Node) -> String {
+fn note(schema: &Json) -> String {
     const CONSTRAINTS: [&str; 12] = [
         "minimum",
         "maximum",
@@ -640,15 +555,15 @@ fn note(schema: &Node) -> String {
         "uniqueItems",
     ];
     let mut note = match schema.get("description") {
-        Some(Node::Leaf(Value::String(text))) => text.trim().to_owned(),
+        Some(Json::String(text)) => text.trim().to_owned(),
         _ => String::new(),
     };
     let mut constraints = String::new();
     for key in CONSTRAINTS {
-        if let Some(Node::Leaf(value)) = schema.get(key) {
+        if let Some(value) = schema.get(key) {
             let separator = if constraints.is_empty() { "" } else { ", " };
             let _ = match value {
-                Value::String(text) => write!(constraints, "{separator}{key} {text}"),
+                Json::String(text) => write!(constraints, "{separator}{key} {text}"),
                 value => write!(constraints, "{separator}{key} {value}"),
             };
         }
@@ -676,118 +591,5 @@ fn docstring(text: &str) -> String {
         text + " "
     } else {
         text
-    }
-}
-
-/// JSON whose objects keep the order of their keys.
-enum Node {
-    Object(Vec<(String, Node)>),
-    Array(Vec<Node>),
-    Leaf(Value),
-}
-
-impl Node {
-    fn parse(text: &str) -> Node {
-        serde_json::from_str(text).unwrap_or(Node::Leaf(Value::Bool(true)))
-    }
-
-    fn get(&self, key: &str) -> Option<&Node> {
-        match self {
-            Node::Object(entries) => entries
-                .iter()
-                .find(|(other, _)| other == key)
-                .map(|(_, value)| value),
-            _ => None,
-        }
-    }
-
-    fn properties(&self) -> impl Iterator<Item = (&String, &Node)> {
-        let entries = match self.get("properties") {
-            Some(Node::Object(entries)) => &entries[..],
-            _ => &[],
-        };
-        entries.iter().map(|(key, value)| (key, value))
-    }
-
-    fn required(&self) -> Vec<&str> {
-        match self.get("required") {
-            Some(Node::Array(keys)) => keys
-                .iter()
-                .filter_map(|key| match key {
-                    Node::Leaf(Value::String(key)) => Some(&**key),
-                    _ => None,
-                })
-                .collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Follows a reference inside of the document.
-    fn pointed(&self, reference: &str) -> Option<&Node> {
-        let mut node = self;
-        for key in reference.strip_prefix('#')?.split('/').skip(1) {
-            let key = key.replace("~1", "/").replace("~0", "~");
-            node = match node {
-                Node::Array(items) => items.get(key.parse::<usize>().ok()?)?,
-                _ => node.get(&key)?,
-            };
-        }
-        Some(node)
-    }
-}
-
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Node, D::Error> {
-        deserializer.deserialize_any(NodeVisitor)
-    }
-}
-
-struct NodeVisitor;
-
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
-        }
-        Ok(Node::Object(entries))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
-        let mut nodes = Vec::new();
-        while let Some(item) = items.next_element()? {
-            nodes.push(item);
-        }
-        Ok(Node::Array(nodes))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Leaf(text.into()))
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Leaf(value.into()))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.into()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.into()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.into()))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Node, E> {
-        Ok(Node::Leaf(Value::Null))
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use common::{policy, sandbox};
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::{Run, RunOutcome};
 use tool_core::dialect::OpenAiChat;
-use tool_core::run::{Run, RunOutcome};
 use tool_core::{
     Decision, DynamicTool, Gate, Hold, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools,
 };
@@ -213,9 +213,9 @@ fn the_next_request_of_the_same_run_lists_the_tool() {
         let workshop = workshop(&sandbox, &folder);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let requests = Arc::clone(&seen);
-        let ask = move |request: tool_core::agent::Request| {
+        let ask = move |request: tool_agent::model::Request| {
             let mut requests = requests.lock().unwrap();
-            let tools = json!(request.tools).to_string();
+            let tools = json!(request.tools()).to_string();
             requests.push(tools.contains("\"celsius_to_fahrenheit\""));
             let call = |name: &str, arguments: Value| {
                 json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
@@ -229,7 +229,7 @@ fn the_next_request_of_the_same_run_lists_the_tool() {
                     json!({"choices": [{"message": {"role": "assistant", "content": "68"}, "finish_reason": "stop"}]})
                 }
             };
-            async move { Ok::<_, tool_core::agent::ModelError>(response) }
+            async move { Ok::<_, tool_agent::model::ModelError>(response) }
         };
         let agent = Agent::new(registry(&workshop), OpenAiChat::default(), ask);
         let mut run = Run::new("run");

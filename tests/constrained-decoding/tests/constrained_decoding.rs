@@ -94,11 +94,19 @@ fn check(subject: &Subject, output: &str, is_known: bool) -> Result<&'static str
     }
     // A number that no float can hold does not parse as a `Value`.
     let Ok(arguments) = serde_json::from_str(output) else {
-        return if said.contains("is out of range") || said.contains("number") { Ok("beyond its type") } else { Err(format!("{output} is no JSON: {said}")) };
+        return if said.contains("is out of range") || said.contains("number") {
+            Ok("beyond its type")
+        } else {
+            Err(format!("{output} is no JSON: {said}"))
+        };
     };
     if !subject.validator.is_valid(&arguments) {
         // The engine produced an output that the schema itself rejects.
-        return if is_known && subject.row.name != MISREAD_BY_THE_ENGINE { Err(format!("{output} is invalid by the schema, too")) } else { Ok("what the engine can't tell") };
+        return if is_known && subject.row.name != MISREAD_BY_THE_ENGINE {
+            Err(format!("{output} is invalid by the schema, too"))
+        } else {
+            Ok("what the engine can't tell")
+        };
     }
     match explain(subject, &arguments, false) {
         Some(_) => Ok("excepted"),
@@ -126,7 +134,11 @@ fn sample(
             .into_iter()
             .filter(|&token| mask.is_allowed(token))
             .collect();
-        let closer = if mask.is_allowed(end) { Some(end) } else { (!closers.is_empty()).then(|| *random.pick(&closers)) };
+        let closer = if mask.is_allowed(end) {
+            Some(end)
+        } else {
+            (!closers.is_empty()).then(|| *random.pick(&closers))
+        };
         let wants_end = random.percent(if output.len() > 150 { 97 } else { 35 });
         let token = match closer {
             Some(closer) if wants_end => closer,

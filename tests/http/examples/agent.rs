@@ -1,5 +1,6 @@
 //! The program in the README.
-use tool_core::agent::{Agent, HttpModel};
+use tool_agent::Agent;
+use tool_agent::model::HttpModel;
 use tool_core::dialect::OpenAiResponses;
 use tool_core::{Registry, tool};
 

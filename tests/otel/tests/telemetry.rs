@@ -4,6 +4,11 @@
 //! `gen_ai.execute_tool.duration` in `model/gen-ai/metrics.yaml`; read on 2026-11-23) and of
 //! open-telemetry/semantic-conventions (`docs/exceptions`).
 
+/// The recipe of the cookbook.
+#[allow(dead_code)]
+#[path = "../../../examples/cookbook/src/bin/metrics.rs"]
+mod metrics;
+
 use std::collections::{BTreeMap, HashMap};
 
 use opentelemetry::Value;
@@ -241,7 +246,10 @@ fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
     let provider = SdkMeterProvider::builder()
         .with_periodic_exporter(exporter.clone())
         .build();
-    let registry = builder().metrics(&provider.meter("test")).build().unwrap();
+    let registry = builder()
+        .observe(metrics::durations(&provider.meter("test")))
+        .build()
+        .unwrap();
     let arguments = json!({ "city": "Lisbon", "api_key": KEY });
     for _ in 0..3 {
         registry.call_blocking(ToolCall::new("call", "get_weather", arguments.clone()));

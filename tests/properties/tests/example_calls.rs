@@ -12,7 +12,8 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use properties::{mutate, rounds};
 use serde_json::Value;
-use tool_core::__private::examples::{Verdict, verdict};
+use tool_core::__private::Literal;
+use tool_core::__private::examples::verdict;
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -70,9 +71,43 @@ fn the_compiler_accepts_what_the_schema_and_a_call_accept() {
     );
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    violations: usize,
+    is_decided: bool,
+}
+
 fn examine(subject: &Subject, arguments: &Value) -> Verdict {
     let schema = subject.row.tool.spec().parameters();
-    verdict(schema.properties(), &arguments.to_string())
+    let (violations, is_decided) = verdict(schema.properties(), &literal(arguments));
+    Verdict {
+        violations,
+        is_decided,
+    }
+}
+
+/// Returns a value as the macro writes it. Literals live in constants, so they are leaked.
+fn literal(value: &Value) -> Literal {
+    let leaked = |text: String| &*text.leak();
+    match value {
+        Value::Null => Literal::Null,
+        Value::Bool(truth) => Literal::Boolean(*truth),
+        Value::Number(number) => {
+            let json = leaked(number.to_string());
+            Literal::Number(json, json.parse().expect("a float"))
+        }
+        Value::String(text) => Literal::String(leaked(text.clone()), text.chars().count()),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(literal).collect();
+            Literal::Array(leaked(value.to_string()), items.leak())
+        }
+        Value::Object(members) => {
+            let members = members.iter();
+            let members = members.map(|(key, value)| (leaked(key.clone()), literal(value)));
+            let members = members.collect::<Vec<_>>().leak();
+            Literal::Object(leaked(value.to_string()), members)
+        }
+    }
 }
 
 fn disagreement(subject: &Subject, arguments: &Value, found: Verdict) -> Option<String> {

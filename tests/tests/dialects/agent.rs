@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::agent::{
-    Agent, AgentError, Event, Model, ModelError, ModelErrorKind, ModelFuture, Request, Response,
-};
+use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
+use tool_agent::run::{Round, Run, RunOutcome, RunSettings};
+use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, AgentError, Event};
 use tool_core::dialect::{Anthropic, Cohere, Dialect, OpenAiChat, ToolChoice, Usage};
-use tool_core::run::{Round, Run, RunError, RunOutcome, RunSettings};
-use tool_core::testing::ScriptedModel;
 use tool_core::{
     CancellationToken, Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools,
 };
@@ -52,7 +51,7 @@ impl Scripted {
 impl Model for Scripted {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         let messages = request.messages.iter().map(|message| Value::clone(message));
-        let asked = (messages.collect(), request.tools.as_str().to_owned());
+        let asked = (messages.collect(), request.tools().as_str().to_owned());
         self.asked().push(asked);
         (self.0.before)();
         let response = self.0.responses.lock().unwrap().pop_front();
@@ -142,7 +141,7 @@ fn a_model_is_asked_until_it_makes_no_call() {
     {
         let model = Scripted::new([Ok(calling.clone()), Ok(answer.clone())]);
         let mut run = question();
-        let (turn, last) = (dialect.turn(&calling), dialect.turn(&answer));
+        let [turn, last] = [&calling, &answer].map(|read| dialect.read(read).unwrap().messages);
         let agent = Agent::new(registry(), dialect, model.clone());
         let ended = agent.run_blocking(&mut run).unwrap();
         assert_eq!(ended, RunOutcome::Answered("Sunny.".into()), "{at}");
@@ -247,10 +246,7 @@ fn an_error_leaves_whole_rounds_and_the_run_can_be_retried() {
         "the request to the model failed: connection refused"
     );
     let error = run().unwrap_err();
-    assert!(
-        matches!(error, AgentError::Run(RunError::Response(_))),
-        "{error}"
-    );
+    assert!(matches!(error, AgentError::Response(_)), "{error}");
     assert!(error.to_string().contains("Rate limit reached"), "{error}");
     assert_eq!(run().unwrap(), RunOutcome::Answered("Sunny.".into()));
 
@@ -607,7 +603,10 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
         assert_eq!(serde_json::to_string(&run).unwrap(), before);
         if is_cut {
             let (_, failed) = watch(&agent, &mut run);
-            assert!(matches!(failed, Some(AgentError::Run(_))), "{failed:?}");
+            assert!(
+                matches!(failed, Some(AgentError::Response(_))),
+                "{failed:?}"
+            );
             assert_eq!(serde_json::to_string(&run).unwrap(), before);
         }
         // Another request goes on.
@@ -679,7 +678,7 @@ fn a_required_call_is_required_until_it_is_made() {
     let tools: Vec<_> = model
         .requests()
         .iter()
-        .map(|request| request.tools.clone())
+        .map(|request| request.tools().clone())
         .collect();
     assert!(tools.iter().all(|other| other == &tools[0]));
     assert!(

@@ -54,7 +54,7 @@ fn every_parallel_call_is_found_between_other_items() {
         ],
     ];
     for ((dialect, response), ids) in dialects().into_iter().zip(ids) {
-        let calls = dialect.calls(&response).unwrap();
+        let calls = dialect.read(&response).unwrap().calls;
         let expected: Vec<_> = ids.into_iter().zip(names).collect();
         assert_eq!(heads(&calls), expected);
     }
@@ -64,7 +64,7 @@ fn every_parallel_call_is_found_between_other_items() {
 #[test]
 fn text_arguments_are_kept_as_text() {
     for (dialect, response) in dialects().into_iter().take(2) {
-        let calls = dialect.calls(&response).unwrap();
+        let calls = dialect.read(&response).unwrap().calls;
         assert_eq!(calls[3].arguments, Arguments::Text(r#"{"days":2"#.into()));
         assert!(calls[3].parse_error().is_some());
     }
@@ -79,8 +79,8 @@ fn a_response_is_read_in_its_own_dialect_only() {
     dialects[4].1 = dialects[4].1[1].take();
     for (at, (dialect, _)) in dialects.iter().enumerate() {
         for (other, (_, response)) in dialects.iter().enumerate() {
-            let calls = dialect.calls(response);
-            assert_eq!(calls.is_ok(), at == other, "{at} reads {other}");
+            let turn = dialect.read(response);
+            assert_eq!(turn.is_ok(), at == other, "{at} reads {other}");
         }
     }
 }
@@ -135,7 +135,8 @@ fn a_response_without_calls_is_not_an_error() {
         ),
     ];
     for (dialect, response) in cases {
-        assert_eq!(dialect.calls(&response), Ok(Vec::new()), "{response}");
+        let turn = dialect.read(&response).unwrap();
+        assert!(turn.calls.is_empty(), "{response}");
     }
 }
 
@@ -170,7 +171,7 @@ fn gemini_reports_why_there_is_no_answer() {
             "Gemini stopped without an answer: SAFETY: Malformed call: f(",
         ),
     ] {
-        let error = Gemini::default().calls(&response).unwrap_err();
+        let error = Gemini::default().read(&response).unwrap_err();
         assert_eq!(error.to_string(), expected, "{response}");
     }
     for (reason, parts) in [
@@ -180,7 +181,7 @@ fn gemini_reports_why_there_is_no_answer() {
         ("MALFORMED_FUNCTION_CALL", call()),
     ] {
         let response = candidate(reason, parts.clone());
-        let calls = Gemini::default().calls(&response).unwrap();
+        let calls = Gemini::default().read(&response).unwrap().calls;
         assert_eq!(calls.is_empty(), parts != call(), "{response}");
     }
 }
@@ -238,7 +239,7 @@ fn odd_arguments_do_not_lose_a_call() {
         ),
     ];
     for (dialect, response, arguments) in cases {
-        let calls = dialect.calls(&response).unwrap();
+        let calls = dialect.read(&response).unwrap().calls;
         assert_eq!(heads(&calls), [("1", "f")], "{response}");
         assert_eq!(calls[0].arguments, arguments, "{response}");
     }

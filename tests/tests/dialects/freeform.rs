@@ -2,13 +2,13 @@
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Event};
+use tool_agent::run::Run;
+use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, Event};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
     RequestOptions, StreamEvent, ToolChoice, XAi,
 };
-use tool_core::run::Run;
-use tool_core::testing::ScriptedModel;
 use tool_core::{
     Arguments, CallContext, DynamicTool, Gate, Grammar, Registry, Tool, ToolCall, ToolEntry,
     ToolErrorKind, tool, tools,
@@ -180,7 +180,7 @@ const HOSTILE: [&str; 8] = [
 fn the_text_arrives_as_it_was_sent() {
     for text in HOSTILE {
         for (dialect, response) in responses(&[("run_sql", text)]) {
-            let calls = dialect.calls(&response).unwrap();
+            let calls = dialect.read(&response).unwrap().calls;
             assert_eq!(calls[0].arguments, Arguments::Freeform(text.into()));
             assert_eq!(calls[0].parse_error(), None);
             let result = registry().call_blocking(calls[0].clone());
@@ -197,7 +197,7 @@ fn the_text_arrives_as_it_was_sent() {
 fn results_have_the_form_of_their_calls() {
     let [(responses, one), (chat, other)] = responses(&[("run_sql", "SELECT 1"), ("add", "1+2")]);
     let results = |dialect: &dyn Dialect, response: &Value| {
-        let calls = dialect.calls(response).unwrap().into_iter();
+        let calls = dialect.read(response).unwrap().calls.into_iter();
         let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
         dialect.results(&results)
     };
@@ -222,7 +222,7 @@ fn calls_of_an_unknown_type_are_not_read() {
     let [(_, _), (dialect, mut response)] = responses(&[("run_sql", "SELECT 1"), ("add", "1")]);
     response["choices"][0]["message"]["tool_calls"][0] =
         json!({"id": "call_0", "type": "vault", "vault": {"name": "run_sql"}});
-    let calls = dialect.calls(&response).unwrap();
+    let calls = dialect.read(&response).unwrap().calls;
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].name, "add");
 }
@@ -236,7 +236,7 @@ fn a_grammar_is_enforced_at_the_call() {
         ("2026-11\n", false),
     ] {
         for (dialect, response) in responses(&[("save_month", text)]) {
-            let call = dialect.calls(&response).unwrap().remove(0);
+            let call = dialect.read(&response).unwrap().calls.remove(0);
             let result = registry().call_blocking(call);
             assert_eq!(
                 result.is_error(),
@@ -306,7 +306,7 @@ fn a_truncated_text_is_not_run() {
         } else {
             response["choices"][0]["finish_reason"] = "length".into();
         }
-        let call = dialect.calls(&response).unwrap().remove(0);
+        let call = dialect.read(&response).unwrap().calls.remove(0);
         assert!(call.parse_error().unwrap().contains("truncated"));
         let result = registry().call_blocking(call);
         assert_eq!(result.error().unwrap().kind(), ToolErrorKind::MalformedJson);
@@ -393,7 +393,7 @@ fn read(dialect: &dyn Dialect, events: &[Value]) -> (Vec<StreamEvent>, Value) {
     let mut reader = dialect.stream();
     let read = events.iter().map(|event| reader.event(event).unwrap());
     let read = read.collect::<Vec<_>>().concat();
-    (read, reader.finish().unwrap())
+    (read, reader.finish().unwrap().1)
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn a_stream_has_the_text_in_pieces() {
             _ => None,
         })
         .collect();
-    assert_eq!(calls, dialect.calls(&response).unwrap());
+    assert_eq!(calls, dialect.read(&response).unwrap().calls);
     assert_eq!(
         calls[0].arguments,
         Arguments::Freeform("SELECT \"a\"".into())
@@ -475,7 +475,7 @@ fn a_chat_stream_has_the_text_in_pieces() {
         })
         .collect();
     assert_eq!(text, "SELECT 1");
-    let calls = dialect.calls(&response).unwrap();
+    let calls = dialect.read(&response).unwrap().calls;
     assert_eq!(calls[0].arguments, Arguments::Freeform("SELECT 1".into()));
     assert_eq!(calls.len(), 2);
     let emitted = |call: &ToolCall| events.contains(&StreamEvent::Call(call.clone()));

@@ -163,10 +163,13 @@ fn mistral_hosted_calls_are_recognized_by_their_answers() {
         {"role": "assistant", "content": "", "tool_calls": [call("ours00001", "list_alarms")]},
     ]);
     let response = json!({"choices": [{"index": 0, "messages": messages}]});
-    let calls = Mistral::default().calls(&response).unwrap();
+    let calls = Mistral::default().read(&response).unwrap().calls;
     let ids: Vec<_> = calls.iter().map(|call| &*call.id).collect();
     assert_eq!(ids, ["ours00001"]);
-    assert_eq!(json!(Mistral::default().turn(&response)), messages);
+    assert_eq!(
+        json!(Mistral::default().read(&response).unwrap().messages),
+        messages
+    );
 }
 
 #[test]

@@ -113,5 +113,5 @@ fn dialects() -> [(Box<dyn Dialect>, Value); 10] {
 }
 
 fn refusal(dialect: &dyn Dialect, response: &Value) -> String {
-    dialect.calls(response).unwrap_err().to_string()
+    dialect.read(response).unwrap_err().to_string()
 }

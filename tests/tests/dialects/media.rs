@@ -111,7 +111,7 @@ fn strings(value: &Value, path: &str, visit: &mut impl FnMut(&str, &str)) {
 fn no_part_is_lost() {
     for (dialect, response) in dialects() {
         let provider = dialect.provider();
-        let results = results(&dialect.calls(&response).unwrap());
+        let results = results(&dialect.read(&response).unwrap().calls);
         let messages = Value::from(dialect.results(&results));
         let mut found = Vec::new();
         strings(&messages, "", &mut |_, text| found.push(text.to_owned()));
@@ -172,7 +172,7 @@ fn base64_is_never_text() {
         "uri",
     ];
     for (dialect, response) in dialects() {
-        let results = results(&dialect.calls(&response).unwrap());
+        let results = results(&dialect.read(&response).unwrap().calls);
         let signs: Vec<_> = results[0].parts().iter().map(sign).collect();
         let mut count = 0;
         strings(
@@ -202,11 +202,11 @@ fn base64_is_never_text() {
 #[test]
 fn a_conversation_with_media_answers_each_call_once() {
     for (dialect, response) in dialects() {
-        let calls = dialect.calls(&response).unwrap();
-        let results = results(&calls);
-        let turn = dialect.turn(&response);
-        let messages = dialect.follow_up(&response, &results);
-        assert_eq!(messages[..turn.len()], turn);
+        let turn = dialect.read(&response).unwrap();
+        let calls = &turn.calls;
+        let results = results(calls);
+        let messages = dialect.follow_up(&turn, &results);
+        assert_eq!(messages[..turn.messages.len()], turn.messages);
         let plain: Vec<_> = calls
             .iter()
             .map(|call| ToolResult::new(call, "plain"))
@@ -227,7 +227,7 @@ fn a_conversation_with_media_answers_each_call_once() {
             ids
         };
         assert_eq!(ids(&results), ids(&plain), "{}", dialect.provider());
-        assert_eq!(dialect.calls(&response).unwrap(), calls);
+        assert_eq!(dialect.read(&response).unwrap().calls, *calls);
     }
 }
 
@@ -554,7 +554,7 @@ fn bedrock_gets_valid_names_of_documents() {
 #[test]
 fn gemini_labels_have_no_generated_ids() {
     let dialect = Gemini::default();
-    let calls = dialect.calls(&sample_responses::gemini()).unwrap();
+    let calls = dialect.read(&sample_responses::gemini()).unwrap().calls;
     let results: Vec<_> = calls
         .iter()
         .map(|call| ToolResult::new(call, Audio::mp3(*b"mp3")))

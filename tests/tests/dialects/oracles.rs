@@ -74,14 +74,14 @@ fn tools() -> Vec<ToolEntry> {
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
     dialect.write_tools(&self::tools(), &[], &mut tools);
-    let calls = dialect.calls(response).unwrap();
-    let each = calls.clone().into_iter();
+    let turn = dialect.read(response).unwrap();
+    let each = turn.calls.clone().into_iter();
     let results: Vec<_> = each.map(|call| registry().call_blocking(call)).collect();
     let mut out = JsonWriter::new();
     out.object(|out| {
         out.key("tools").raw(&tools.into_string());
         out.key("response").raw(&response.to_string());
-        let media = dialect.results(&media::results(&calls));
+        let media = dialect.results(&media::results(&turn.calls));
         out.key("media").raw(&Value::from(media).to_string());
         out.key("requests").array(|out| {
             for fields in requests::fields_of_many_settings(dialect) {
@@ -89,7 +89,7 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
             }
         });
         out.key("follow_up")
-            .raw(&json!(dialect.follow_up(response, &results)).to_string());
+            .raw(&json!(dialect.follow_up(&turn, &results)).to_string());
     });
     format!("{}:{}", json!(name), out.into_string())
 }
@@ -202,10 +202,11 @@ fn provider_packages_accept_custom_tools_and_callers() {
         ),
     ];
     let cases = cases.map(|(name, dialect, response)| {
-        let calls = dialect.calls(&response).unwrap().into_iter();
+        let turn = dialect.read(&response).unwrap();
+        let calls = turn.calls.iter().cloned();
         let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
         let tools = json!(registry.render(dialect));
-        let follow_up = dialect.follow_up(&response, &results);
+        let follow_up = dialect.follow_up(&turn, &results);
         let case = json!({"tools": tools, "response": response, "follow_up": follow_up});
         (name.to_owned(), case)
     });
@@ -234,9 +235,10 @@ fn provider_packages_accept_deferred_tools() {
     ];
     let registry = deferred::registry();
     let cases = dialects.map(|(name, dialect, response)| {
-        let calls = dialect.calls(&response).unwrap().into_iter();
+        let turn = dialect.read(&response).unwrap();
+        let calls = turn.calls.iter().cloned();
         let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
-        let follow_up = dialect.follow_up(&response, &results);
+        let follow_up = dialect.follow_up(&turn, &results);
         let tools = registry.render(dialect);
         let case = json!({"tools": tools, "response": response, "follow_up": follow_up});
         (name.to_owned(), case)
@@ -332,10 +334,14 @@ fn mcp_tools_and_results_follow_the_schema_files() {
             let problem = tool.validate(value).err().map(|error| error.to_string());
             assert_eq!(problem, None, "{value}");
         }
-        let calls = mcp.calls(&sample_responses::mcp()).unwrap().into_iter();
+        let calls = mcp
+            .read(&sample_responses::mcp())
+            .unwrap()
+            .calls
+            .into_iter();
         let results: Vec<_> = calls.map(|call| registry().call_blocking(call)).collect();
         let responses = mcp.results(&results);
-        let calls = mcp.calls(&sample_responses::mcp()).unwrap();
+        let calls = mcp.read(&sample_responses::mcp()).unwrap().calls;
         let with_media = mcp.results(&media::results(&calls));
         let all = responses.iter().chain(&with_media);
         let mut results = all.filter_map(|response| response.get("result"));

@@ -1,14 +1,15 @@
 //! Tools that programs of a model call.
 
+use futures_util::FutureExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::Run;
+use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
     RequestOptions, StreamEvent, ToolChoice, XAi,
 };
-use tool_core::run::Run;
-use tool_core::testing::ScriptedModel;
 use tool_core::{
     DynamicTool, Gate, HostedTool, Image, Programmatic, Registry, ToolCall, ToolEntry, ToolResult,
     ToolType, tool, tools,
@@ -197,7 +198,7 @@ pub(crate) fn responses() -> Value {
 #[test]
 fn results_of_responses_repeat_the_caller() {
     let dialect = OpenAiResponses::default();
-    let calls = dialect.calls(&responses()).unwrap();
+    let calls = dialect.read(&responses()).unwrap().calls;
     let programmatic: Vec<_> = calls.iter().map(ToolCall::is_programmatic).collect();
     assert_eq!(programmatic, [true, true, false, true]);
     assert_eq!(calls[1].namespace(), Some("weather"));
@@ -230,7 +231,7 @@ fn anthropic_sends_programs_text_only() {
          "caller": {"type": "direct"}},
     ]});
     let dialect = Anthropic::default();
-    let calls = dialect.calls(&response).unwrap();
+    let calls = dialect.read(&response).unwrap().calls;
     assert_eq!(calls[0].caller(), Some(&caller));
     assert!(!calls[1].is_programmatic());
     let picture = || Image::png(b"\x89PNG");
@@ -246,7 +247,10 @@ fn anthropic_sends_programs_text_only() {
     assert!(blocks.iter().all(|block| block.get("caller").is_none()));
     assert_eq!(dialect.omitted(&results).len(), 1);
     // The turn repeats everything, the caller included.
-    assert_eq!(dialect.turn(&response)[0]["content"], response["content"]);
+    assert_eq!(
+        dialect.read(&response).unwrap().messages[0]["content"],
+        response["content"]
+    );
 }
 
 #[test]
@@ -271,10 +275,11 @@ fn a_stream_has_the_caller() {
             }
         }
     }
-    let response = reader.finish().unwrap();
+    let (turn, response) = reader.finish().unwrap();
     assert_eq!(response["content"][0]["caller"], caller);
+    assert_eq!(turn.calls, calls);
     assert_eq!(calls[0].caller(), Some(&caller));
-    assert_eq!(calls, dialect.calls(&response).unwrap());
+    assert_eq!(calls, dialect.read(&response).unwrap().calls);
 }
 
 #[test]
@@ -309,6 +314,20 @@ pub(crate) fn anthropic_response() -> Value {
     ]})
 }
 
+/// Without the container, Anthropic rejects the results of a program's calls.
+#[test]
+fn a_request_for_a_typed_answer_keeps_the_container_of_a_program() {
+    let answer =
+        json!({"role": "assistant", "content": [{"type": "text", "text": r#"{"answer":7}"#}]});
+    let model = ScriptedModel::new([anthropic_response(), answer]);
+    let agent = Agent::new(registry([]), Anthropic::default(), model.clone());
+    let answer = agent.ask_for::<u8>("?").now_or_never().unwrap();
+    assert_eq!(answer.unwrap(), 7);
+    let fields = json!(model.requests()[1].fields());
+    assert_eq!(fields["container"], "container_1");
+    assert!(fields["output_config"].is_object());
+}
+
 /// A saved run keeps who made its calls, and so do the results of calls that end in any way.
 #[test]
 fn a_saved_run_keeps_the_caller() {
@@ -323,9 +342,10 @@ fn a_saved_run_keeps_the_caller() {
         };
         let mut run = Run::new("run_1");
         run.push(dialect.user_message("?")).unwrap();
-        run.respond(&dialect, &registry, response.clone()).unwrap();
+        let turn = dialect.read(&response).unwrap();
+        run.respond(&dialect, &registry, turn).unwrap();
         let mut run = saved(&run);
-        let calls = dialect.calls(&response).unwrap();
+        let calls = dialect.read(&response).unwrap().calls;
         let known = run.rounds()[0].calls().map(|(call, _)| call.clone());
         assert_eq!(known.collect::<Vec<_>>(), calls);
         run.start(&calls);

@@ -6,11 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, TypedAnswer, XAi,
+    OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
+    XAi,
 };
-use tool_core::{
-    HostedTool, Registry, ToolCall, ToolEntry, ToolResult, ToolType, Violation, tool, tools,
-};
+use tool_core::{HostedTool, Registry, ToolEntry, ToolResult, ToolType, Violation, tool, tools};
 
 use super::{dialects, registry};
 
@@ -554,12 +553,8 @@ impl Dialect for Custom {
         });
     }
 
-    fn calls(&self, _: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        Ok(Vec::new())
-    }
-
-    fn turn(&self, _: &Value) -> Vec<Value> {
-        Vec::new()
+    fn read(&self, _: &Value) -> Result<Turn, ResponseError> {
+        Ok(Turn::default())
     }
 
     fn results(&self, _: &[ToolResult]) -> Vec<Value> {
@@ -752,7 +747,8 @@ fn a_schema_that_a_provider_rejects_is_asked_for_in_another_way() {
         {"type": "tool_use", "id": "1", "name": "final_answer",
          "input": {"name": "oak", "children": [{"name": "leaf", "children": []}]}},
     ]});
-    let read = TypedAnswer::<Tree>::read(&Anthropic::default(), &call).unwrap();
+    let turn = Anthropic::default().read(&call).unwrap();
+    let read = TypedAnswer::<Tree>::read(&turn).unwrap();
     assert_eq!(read.children[0].name, "leaf");
 
     // Cohere has structured output in requests without tools.
@@ -808,7 +804,8 @@ fn answers_are_read_from_the_responses_of_every_provider() {
         ),
     ];
     for (dialect, response) in responses {
-        let review = TypedAnswer::<Review>::read(dialect, &response);
+        let turn = dialect.read(&response).unwrap();
+        let review = TypedAnswer::<Review>::read(&turn);
         let expected = Review {
             author: None,
             stars: 4,
@@ -841,7 +838,8 @@ fn an_answer_lists_all_violations_at_once() {
         "{error}"
     );
     let calls = json!({"content": [{"type": "tool_use", "id": "1", "name": "say", "input": {}}]});
-    let error = TypedAnswer::<Review>::read(&Anthropic::default(), &calls).unwrap_err();
+    let turn = Anthropic::default().read(&calls).unwrap();
+    let error = TypedAnswer::<Review>::read(&turn).unwrap_err();
     assert_eq!(error.to_string(), "the response has calls and no answer");
 }
 

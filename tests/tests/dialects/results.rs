@@ -12,7 +12,7 @@ use super::{cancel_booking, dialects, get_forecast, registry, sample_responses};
 
 /// Runs the calls of a response. The second, the fourth and the last one fail.
 async fn make_calls(dialect: &dyn Dialect, response: &Value) -> Vec<ToolResult> {
-    let calls = dialect.calls(response).unwrap();
+    let calls = dialect.read(response).unwrap().calls;
     let results = registry().call_all(calls).await;
     let failed: Vec<_> = results.iter().map(ToolResult::is_error).collect();
     assert_eq!(failed, [false, true, false, true, true]);
@@ -143,7 +143,7 @@ async fn dialects_like_chat_completions_write_the_same_results() {
 fn mistral_gets_only_the_ids_that_it_sent() {
     let call = json!({"function": {"name": "list_alarms", "arguments": "{}"}});
     let response = json!({"choices": [{"message": {"tool_calls": [call]}}]});
-    let calls = Mistral::default().calls(&response).unwrap();
+    let calls = Mistral::default().read(&response).unwrap().calls;
     let results: Vec<_> = calls
         .into_iter()
         .map(|call| registry().call_blocking(call))
@@ -232,7 +232,8 @@ fn the_turn_is_repeated_verbatim_before_the_results() {
     for ((dialect, response), turn) in dialects().into_iter().zip(turns) {
         let mut expected = turn;
         expected.extend(dialect.results(&results));
-        assert_eq!(dialect.follow_up(&response, &results), expected);
+        let turn = dialect.read(&response).unwrap();
+        assert_eq!(dialect.follow_up(&turn, &results), expected);
     }
 }
 
@@ -241,15 +242,24 @@ fn the_turn_is_repeated_verbatim_before_the_results() {
 fn no_results_make_no_message() {
     for (dialect, response) in dialects() {
         assert_eq!(dialect.results(&[]), [] as [Value; 0]);
-        assert_eq!(dialect.follow_up(&response, &[]), dialect.turn(&response));
-        assert_eq!(dialect.turn(&json!({"error": {}})), [] as [Value; 0]);
+        let turn = dialect.read(&response).unwrap();
+        assert_eq!(dialect.follow_up(&turn, &[]), turn.messages);
     }
     let empty = json!({"content": [], "stop_reason": "end_turn"});
-    assert_eq!(Anthropic::default().turn(&empty), [] as [Value; 0]);
+    assert_eq!(
+        Anthropic::default().read(&empty).unwrap().messages,
+        [] as [Value; 0]
+    );
     let empty = json!({"candidates": [{"content": {"role": "model"}}]});
-    assert_eq!(Gemini::default().turn(&empty), [] as [Value; 0]);
+    assert_eq!(
+        Gemini::default().read(&empty).unwrap().messages,
+        [] as [Value; 0]
+    );
     let empty = json!({"output": {"message": {"role": "assistant", "content": []}}});
-    assert_eq!(Bedrock::default().turn(&empty), [] as [Value; 0]);
+    assert_eq!(
+        Bedrock::default().read(&empty).unwrap().messages,
+        [] as [Value; 0]
+    );
 }
 
 /// Clients reject a result without structured content if the tool has an output schema.

@@ -7,13 +7,14 @@ use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, ResponseError, StreamEvent, XAi,
+    OpenAiResponses, ResponseError, StreamEvent, Turn, XAi,
 };
 use tool_core::{Arguments, HostedTool, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 /// What a reader returned: all events, and the end.
 pub(super) struct Read {
     events: Vec<StreamEvent>,
+    turn: Turn,
     pub(super) response: Result<Value, ResponseError>,
 }
 
@@ -27,13 +28,23 @@ pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
                 // Every later method returns the same error.
                 assert_eq!(reader.event(event).unwrap_err(), error);
                 assert_eq!(reader.finish().unwrap_err(), error);
-                let response = Err(error);
-                return Read { events, response };
+                return Read {
+                    events,
+                    turn: Turn::default(),
+                    response: Err(error),
+                };
             }
         }
     }
-    let response = reader.finish();
-    Read { events, response }
+    let (turn, response) = match reader.finish() {
+        Ok((turn, response)) => (turn, Ok(response)),
+        Err(error) => (Turn::default(), Err(error)),
+    };
+    Read {
+        events,
+        turn,
+        response,
+    }
 }
 
 impl Read {
@@ -73,20 +84,30 @@ fn shown(call: &ToolCall) -> (String, String, Result<Value, String>, bool) {
     )
 }
 
+/// Returns a turn with arguments that are values: those of a stream may be text.
+fn with_values(turn: &Turn) -> Turn {
+    let mut turn = turn.clone();
+    for call in &mut turn.calls {
+        if let Ok(object) = call.arguments.to_object() {
+            call.arguments = object.into();
+        }
+    }
+    turn
+}
+
 /// Checks the events of a stream against the response as if it had not been streamed.
 fn check(name: &str, dialect: &dyn Dialect, stream: &[Value], expected: &Value) {
     let read = read(dialect, stream);
     let response = read.response.as_ref();
     let response = response.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(response, expected, "{name}");
-    let calls = dialect.calls(response).unwrap();
-    let mut emitted: Vec<_> = read.calls().into_iter().map(shown).collect();
-    let mut whole: Vec<_> = calls.iter().map(shown).collect();
+    let turn = dialect.read(response).unwrap();
     // A call without arguments is emitted late.
-    emitted.sort_by(|one, other| one.0.cmp(&other.0));
-    whole.sort_by(|one, other| one.0.cmp(&other.0));
-    assert_eq!(emitted, whole, "{name}");
-    assert_eq!(read.text(), dialect.text(response), "{name}");
+    let mut emitted = read.calls();
+    emitted.sort_by_key(|call| turn.calls.iter().position(|other| other.id == call.id));
+    assert!(emitted.into_iter().eq(&read.turn.calls), "{name}");
+    assert_eq!(read.text(), turn.text, "{name}");
+    assert_eq!(with_values(&read.turn), with_values(&turn), "{name}");
     check_pieces(name, &read);
 }
 
@@ -174,7 +195,7 @@ fn a_stream_that_breaks_off_is_an_error_and_runs_no_half_call() {
                 // Some streams go on with usage after the response has ended.
                 Ok(response) => {
                     assert!(end >= case.is_complete_at, "{} {end}", case.name);
-                    let calls = case.dialect.calls(&response).unwrap();
+                    let calls = case.dialect.read(&response).unwrap().calls;
                     assert_eq!(calls.len(), whole.len(), "{}", case.name);
                 }
                 Err(error) => {
@@ -282,7 +303,7 @@ fn a_call_that_a_limit_cut_off_is_marked() {
             let is_truncated = is_truncated || sends_values;
             assert_eq!(calls[1].is_truncated(), is_truncated, "{provider} {text:?}");
             assert!(!calls[0].is_truncated(), "{provider}");
-            let whole = dialect.calls(response).unwrap();
+            let whole = dialect.read(response).unwrap().calls;
             assert!(
                 whole[1].is_truncated() >= is_truncated,
                 "{provider} {text:?}"
@@ -320,12 +341,8 @@ fn a_dialect_without_a_reader_says_so() {
     impl Dialect for Custom {
         fn write_tools(&self, _: &[ToolEntry], _: &[HostedTool], _: &mut JsonWriter) {}
 
-        fn calls(&self, _: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-            Ok(Vec::new())
-        }
-
-        fn turn(&self, _: &Value) -> Vec<Value> {
-            Vec::new()
+        fn read(&self, _: &Value) -> Result<Turn, ResponseError> {
+            Ok(Turn::default())
         }
 
         fn results(&self, _: &[ToolResult]) -> Vec<Value> {
@@ -476,5 +493,5 @@ fn the_messages_of_a_client_are_read_one_by_one() {
     assert_eq!(read.calls().len(), 5);
     let response = read.response.unwrap();
     assert_eq!(response, messages);
-    assert_eq!(dialect.calls(&response).unwrap().len(), 5);
+    assert_eq!(dialect.read(&response).unwrap().calls.len(), 5);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, ResponseError, XAi,
+    OpenAiResponses, ResponseError, Turn, XAi,
 };
 use tool_core::{HostedTool, Registry, ToolCall, ToolEntry, ToolResult, tools};
 
@@ -216,11 +216,8 @@ fn invalid_json_of_a_custom_dialect_is_an_error_and_not_sent() {
                 out.key("key in an array").boolean(true);
             });
         }
-        fn calls(&self, _response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+        fn read(&self, _response: &Value) -> Result<Turn, ResponseError> {
             Err(ResponseError::new("no answer of the broken provider"))
-        }
-        fn turn(&self, _response: &Value) -> Vec<Value> {
-            Vec::new()
         }
         fn results(&self, _results: &[ToolResult]) -> Vec<Value> {
             Vec::new()

@@ -158,7 +158,7 @@ fn a_truncated_call_is_rejected_and_not_run() {
         let name = dialect.provider();
         let whole = [given(is_text, Some(7)), given(is_text, None)];
         let run = |response: &Value| {
-            let calls = dialect.calls(response).unwrap();
+            let calls = dialect.read(response).unwrap().calls;
             let results = calls
                 .iter()
                 .cloned()
@@ -198,15 +198,15 @@ fn text_after_a_call_shows_that_the_call_is_complete() {
     let mut response = anthropic(&[json!({})], "max_tokens");
     let content = response["content"].as_array_mut().unwrap();
     content.push(json!({"type": "text", "text": "And now"}));
-    let calls = Anthropic::default().calls(&response).unwrap();
+    let calls = Anthropic::default().read(&response).unwrap().calls;
     assert_eq!(calls[0].parse_error(), None);
 }
 
 #[test]
 fn a_truncated_call_reaches_no_hook_and_an_adapter_can_mark_one() {
     let response = anthropic(&[json!({})], "max_tokens");
-    let calls = Anthropic::default().calls(&response);
-    let call = calls.unwrap().remove(0);
+    let turn = Anthropic::default().read(&response);
+    let call = turn.unwrap().calls.remove(0);
     let marked = ToolCall::new("1", "delete_notes", json!({})).truncated();
     assert_eq!(call, marked);
     assert!(call.is_truncated());
@@ -222,8 +222,11 @@ fn a_refusal_is_the_text_of_the_response() {
     let refusal = "I can't help with that.";
     let chat = json!({"choices": [{"message":
         {"role": "assistant", "content": null, "refusal": refusal}}]});
-    assert_eq!(OpenAiChat::default().text(&chat), refusal);
+    assert_eq!(OpenAiChat::default().read(&chat).unwrap().text, refusal);
     let responses = json!({"output": [{"type": "message", "role": "assistant",
         "content": [{"type": "refusal", "refusal": refusal}]}]});
-    assert_eq!(OpenAiResponses::default().text(&responses), refusal);
+    assert_eq!(
+        OpenAiResponses::default().read(&responses).unwrap().text,
+        refusal
+    );
 }

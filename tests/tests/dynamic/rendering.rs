@@ -1,12 +1,13 @@
 //! Rendering for providers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use serde_json::json;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{DynamicTool, Registry, ToolCall};
+use tool_core::{DynamicTool, Registry, ToolCall, tool, tools};
 
 use super::{builder, trip, violations};
 
@@ -183,4 +184,64 @@ fn a_tool_without_parameters_is_like_any_other() {
         violations(&result),
         ["a: unknown; no properties are expected here"]
     );
+}
+
+/// Books a room.
+#[tool]
+#[allow(clippy::too_many_arguments)]
+fn book(
+    #[param(range = 2..=8, multiple_of = 2)] guests: u8,
+    #[param(range = 0.5..=9.5)] price: f64,
+    /// Who pays.
+    #[param(length = 1..=1)]
+    payer: String,
+    #[param(pattern = "^[A-Z]{3}$")] code: String,
+    #[param(length = 1.., unique)] days: Vec<String>,
+    #[param(length = ..=1)] notes: Option<Vec<String>>,
+    #[param(length = 1..)] extras: BTreeMap<String, bool>,
+    #[param(default = 3)] stars: u8,
+) {
+    drop((guests, price, payer, code, days, notes, extras, stars));
+}
+
+#[test]
+fn what_a_subset_lacks_is_said_in_the_same_words_for_every_kind_of_tool() {
+    let compiled = Registry::builder().tools(tools![book]).build().unwrap();
+    let text = compiled.specs()[0].parameters_json().to_owned();
+    let foreign = DynamicTool::foreign("book").description("Books a room.");
+    let foreign = foreign.parameters_json(text);
+    let foreign = foreign.build(async |_, _| Ok::<_, Infallible>(())).unwrap();
+    let foreign = Registry::builder().tool(foreign).build().unwrap();
+    let mut said = BTreeSet::new();
+    for dialect in [
+        &Gemini::default() as &dyn Dialect,
+        &Gemini::open_api(),
+        &XAi::default(),
+        &Cohere::default(),
+        &Mistral::default(),
+        &OpenAiChat::default(),
+        &Anthropic::default(),
+        &Bedrock::default(),
+    ] {
+        let [compiled, foreign] = [&compiled, &foreign].map(|registry| {
+            let tools = json!(registry.render(dialect)).to_string();
+            let tools: Vec<_> = tools.split("\"description\":").map(str::to_owned).collect();
+            let texts = tools.iter().skip(1).map(|rest| {
+                let mut text = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+                text.next().unwrap().unwrap()
+            });
+            texts.collect::<BTreeSet<_>>()
+        });
+        assert_eq!(compiled, foreign, "{}", dialect.provider());
+        said.extend(compiled);
+    }
+    for text in [
+        "Must be an integer, a multiple of 2.",
+        "No item may occur twice.",
+        "Default: 3.",
+        "Must be an object of at least 1 member.",
+        "Who pays.\nMust be a string of exactly 1 character.",
+    ] {
+        assert!(said.contains(text), "{said:#?}");
+    }
 }

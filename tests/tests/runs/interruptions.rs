@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, ModelError, Request};
-use tool_core::run::{Increment, Journal, JournalError, Round, Run, RunOutcome};
+use tool_agent::Agent;
+use tool_agent::model::{ModelError, Request};
+use tool_agent::run::{Increment, Journal, JournalError, Round, Run, RunOutcome};
 use tool_core::{BoxFuture, CallContext, Registry, ToolErrorKind, tool, tools};
 
 use super::{calling, dialect, saying};

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Event};
-use tool_core::dialect::{Dialect, OpenAiChat, Usage};
-use tool_core::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
-use tool_core::testing::ScriptedModel;
+use tool_agent::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
+use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, Event};
+use tool_core::dialect::{Dialect, OpenAiChat, Turn, Usage};
 use tool_core::{
     CallContext, CancellationToken, Decision, DynamicTool, Gate, Progress, Registry, ToolCall,
     ToolErrorKind, tool, tools,
@@ -33,6 +33,10 @@ fn saying(text: &str) -> Value {
     json!({"choices": [
         {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"},
     ]})
+}
+
+fn turn(response: &Value) -> Turn {
+    dialect().read(response).unwrap()
 }
 
 fn question() -> Value {
@@ -116,7 +120,8 @@ fn read_only_neighbours_are_one_step_and_others_one_each() {
         let mut settings = RunSettings::default();
         settings.parallel = parallel;
         let mut run = Run::with_settings("run-1", settings);
-        run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+        run.respond(&dialect(), &registry, turn(&calling(&calls)))
+            .unwrap();
         let mut steps = Vec::new();
         while let Step::Call(calls) = run.next() {
             run.start(&calls);
@@ -152,7 +157,8 @@ fn a_tool_can_say_whether_it_runs_concurrently() {
         .unwrap();
     let mut run = new_run();
     let calls = [("log", ""), ("log", ""), ("measure", ""), ("measure", "")];
-    run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+    run.respond(&dialect(), &registry, turn(&calling(&calls)))
+        .unwrap();
     let mut steps = Vec::new();
     while let Step::Call(calls) = run.next() {
         run.start(&calls);
@@ -187,7 +193,8 @@ fn a_held_call_waits_while_the_others_run() {
         ("look_up", r#"{"key":"a"}"#),
         ("delete_note", r#"{"id":8}"#),
     ];
-    run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+    run.respond(&dialect(), &registry, turn(&calling(&calls)))
+        .unwrap();
     run_calls(&mut run, &registry);
     let Step::Wait(pending) = run.next() else {
         panic!("{:?}", run.next());
@@ -230,7 +237,7 @@ fn a_call_is_decided_once_and_only_while_it_waits() {
     run.respond(
         &dialect(),
         &registry,
-        calling(&[("delete_note", r#"{"id":7}"#)]),
+        turn(&calling(&[("delete_note", r#"{"id":7}"#)])),
     )
     .unwrap();
     let decide = |run: &mut Run, fingerprint: &str, decision| {
@@ -251,7 +258,7 @@ fn a_call_is_decided_once_and_only_while_it_waits() {
         .respond(
             &dialect(),
             &holding(),
-            calling(&[("delete_note", r#"{"id":8}"#)]),
+            turn(&calling(&[("delete_note", r#"{"id":8}"#)])),
         )
         .unwrap();
     run_calls(&mut other, &holding());
@@ -277,7 +284,8 @@ fn arguments_and_answers_of_a_person_reach_the_model() {
     let registry = holding();
     let calls = [("delete_note", r#"{"id":7}"#); 2];
     let mut run = new_run();
-    run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+    run.respond(&dialect(), &registry, turn(&calling(&calls)))
+        .unwrap();
     run_calls(&mut run, &registry);
     let decisions = [
         Decision::change(r#"{"id":9.0}"#),
@@ -311,7 +319,7 @@ fn a_decision_does_not_apply_to_what_the_call_became() {
     run.respond(
         &dialect(),
         &registry,
-        calling(&[("delete_note", r#"{"id":7}"#)]),
+        turn(&calling(&[("delete_note", r#"{"id":7}"#)])),
     )
     .unwrap();
     run_calls(&mut run, &registry);
@@ -347,7 +355,7 @@ fn every_hold_of_a_call_is_decided() {
     run.respond(
         &dialect(),
         &registry,
-        calling(&[("delete_note", r#"{"id":7}"#)]),
+        turn(&calling(&[("delete_note", r#"{"id":7}"#)])),
     )
     .unwrap();
     for reason in ["first", "second"] {
@@ -392,7 +400,7 @@ fn a_tool_sees_who_decided_on_its_call_and_adds_to_its_registry() {
         .unwrap();
     let mut run = new_run();
     let call = calling(&[("deciders", r#"{"is_nested":false}"#)]);
-    run.respond(&dialect(), &registry, call).unwrap();
+    run.respond(&dialect(), &registry, turn(&call)).unwrap();
     run_calls(&mut run, &registry);
     // Also after the run was saved.
     let mut run: Run = serde_json::from_str(&json!(run).to_string()).unwrap();
@@ -413,7 +421,7 @@ fn limits_end_a_run_with_results_for_all_calls() {
     run.respond(
         &dialect(),
         &registry,
-        calling(&[("look_up", r#"{"key":"a"}"#); 3]),
+        turn(&calling(&[("look_up", r#"{"key":"a"}"#); 3])),
     )
     .unwrap();
     run_calls(&mut run, &registry);
@@ -437,11 +445,12 @@ fn limits_end_a_run_with_results_for_all_calls() {
         ),
         Err(RunError::NotStarted(_))
     ));
-    run.respond(&dialect(), &registry, saying("Done.")).unwrap();
+    run.respond(&dialect(), &registry, turn(&saying("Done.")))
+        .unwrap();
     assert!(matches!(run.next(), Step::Done(RunOutcome::Answered(text)) if text == "Done."));
     assert_eq!(run.rounds()[1].stop_reason(), Some("stop"));
     assert!(matches!(
-        run.respond(&dialect(), &registry, saying("Again.")),
+        run.respond(&dialect(), &registry, turn(&saying("Again."))),
         Err(RunError::NotRequested)
     ));
 }
@@ -455,7 +464,8 @@ fn a_cancelled_run_has_results_for_all_calls_and_can_go_on() {
         ("look_up", r#"{"key":"a"}"#),
         ("look_up", "{}"),
     ];
-    run.respond(&dialect(), &registry, calling(&calls)).unwrap();
+    run.respond(&dialect(), &registry, turn(&calling(&calls)))
+        .unwrap();
     let Step::Call(held) = run.next() else {
         panic!("{run:?}");
     };

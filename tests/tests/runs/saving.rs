@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_core::run::{
+use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step,
 };
 use tool_core::{Decision, ToolCall, ToolResult};
 
-use super::{calling, dialect, holding, new_run, question, run_calls, saying};
+use super::{calling, dialect, holding, new_run, question, run_calls, saying, turn};
 
 fn saved(run: &Run) -> Value {
     serde_json::to_value(run).unwrap()
@@ -72,7 +72,7 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
             } else {
                 calling(&calls)
             };
-            let _ = run.respond(&dialect(), &registry, response);
+            let _ = run.respond(&dialect(), &registry, turn(&response));
         }
         Action::Start(count) => {
             if let Step::Call(mut calls) = run.next() {
@@ -152,12 +152,12 @@ proptest! {
 #[test]
 fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let mut value = saved(&new_run());
-    value["version"] = json!(2);
+    value["version"] = json!(3);
     let error = serde_json::from_value::<Run>(value)
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("version 2") && error.contains("reads version 1"),
+        error.contains("version 3") && error.contains("reads version 2"),
         "{error}"
     );
     let mut value = saved(&new_run());
@@ -165,7 +165,7 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     serde_json::from_value::<Run>(value).unwrap_err();
 
     let mut run = new_run();
-    run.respond(&dialect(), &holding(), calling(&[("look_up", "{}")]))
+    run.respond(&dialect(), &holding(), turn(&calling(&[("look_up", "{}")])))
         .unwrap();
     let increments = run.take_increments();
     let error = Run::replay(increments[1..].iter().cloned())
@@ -229,7 +229,7 @@ fn two_programs_can_not_continue_one_run() {
         append(journal, &mut run).unwrap();
         let mut other = Run::replay(load(journal, "run-1")).unwrap();
         for run in [&mut run, &mut other] {
-            run.respond(&dialect(), &holding(), saying("Done."))
+            run.respond(&dialect(), &holding(), turn(&saying("Done.")))
                 .unwrap();
         }
         append(journal, &mut run).unwrap();
@@ -318,7 +318,7 @@ fn a_run_of_many_rounds_is_saved_in_small_steps() {
         run.respond(
             &dialect(),
             &registry,
-            calling(&[("look_up", r#"{"key":"a"}"#)]),
+            turn(&calling(&[("look_up", r#"{"key":"a"}"#)])),
         )
         .unwrap();
         run_calls(&mut run, &registry);

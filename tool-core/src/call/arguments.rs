@@ -1,6 +1,6 @@
 //! [`Arguments`]: the arguments of a call.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ const FREEFORM: &str = "the arguments are free-form text, not JSON";
 /// `Debug` shows the names of the arguments but no values, which may be
 /// [secret](macro@crate::tool#secrets). [`to_object`](Arguments::to_object) has them.
 #[derive(Clone, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {
     /// Text that should be a JSON object.
     Text(String),
@@ -104,9 +104,10 @@ impl Arguments {
         }
     }
 
-    /// Returns the text to decode. `null` and empty text become the empty object.
+    /// Returns the arguments as JSON text; free-form text is returned as it is. Missing arguments, `null` and
+    /// empty text become the empty object.
     #[inline]
-    pub(crate) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         self.into_text_with(|text| text)
     }
 
@@ -128,20 +129,14 @@ impl Arguments {
             Arguments::Freeform(text) => freeform(text),
         }
     }
-}
 
-impl Arguments {
     /// Returns the length of the arguments as JSON text.
     pub(crate) fn bytes(&self) -> usize {
         struct Length(usize);
 
-        impl std::io::Write for Length {
-            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-                self.0 += bytes.len();
-                Ok(bytes.len())
-            }
-
-            fn flush(&mut self) -> std::io::Result<()> {
+        impl Write for Length {
+            fn write_str(&mut self, part: &str) -> fmt::Result {
+                self.0 += part.len();
                 Ok(())
             }
         }
@@ -150,7 +145,7 @@ impl Arguments {
             Arguments::Text(text) | Arguments::Freeform(text) => text.len(),
             Arguments::Json(value) => {
                 let mut length = Length(0);
-                let written = serde_json::to_writer(&mut length, value);
+                let written = write!(length, "{value}");
                 written.map_or(0, |()| length.0)
             }
         }

@@ -37,19 +37,13 @@ pub(crate) fn panic_text(payload: Payload) -> String {
     text
 }
 
-/// A value of the application. A panic in its `Drop` is caught, wherever it is dropped.
+/// A value of the application, or none. A panic in its `Drop` is caught, wherever it is dropped. Unlike an
+/// `Option` of a guarded value, it needs no space for a tag.
 pub(crate) struct Guarded<T>(Option<T>);
 
 impl<T> Guarded<T> {
     pub(crate) fn new(value: T) -> Guarded<T> {
         Guarded(Some(value))
-    }
-
-    /// Holds no value. Unlike an `Option` of a guarded value, it needs no space for a tag.
-    #[inline]
-    #[cfg(feature = "tracing")]
-    pub(crate) const fn none() -> Guarded<T> {
-        Guarded(None)
     }
 
     /// Returns the value. It is absent if there was none, and while it is dropped.
@@ -216,13 +210,12 @@ pub(crate) struct OwnedError {
 impl OwnedError {
     /// Copies the texts, each truncated to [`OPERATOR_TEXT`].
     pub(crate) fn of(error: &(dyn Error + 'static)) -> OwnedError {
-        let copy = |error| displayed(error, OPERATOR_TEXT);
-        let sources: Vec<_> = sources(error).map(copy).collect();
+        let sources: Vec<_> = sources(error).map(displayed).collect();
         let source = sources.into_iter().rev().fold(None, |source, text| {
             Some(Box::new(OwnedError { text, source }))
         });
         OwnedError {
-            text: copy(error),
+            text: displayed(error),
             source,
         }
     }
@@ -242,35 +235,28 @@ impl Error for OwnedError {
 
 /// Returns `true` if an error or one of its sources displays a text longer than [`OPERATOR_TEXT`].
 pub(crate) fn is_huge(error: &(dyn Error + 'static)) -> bool {
-    /// Stops the formatting when the text is too long.
-    struct Counter(usize);
-
-    impl Write for Counter {
-        fn write_str(&mut self, part: &str) -> fmt::Result {
-            self.0 = self.0.checked_sub(part.len()).ok_or(fmt::Error)?;
-            Ok(())
-        }
-    }
-
-    std::iter::once(error).chain(sources(error)).any(|error| {
-        let written = catch(|| write!(Counter(OPERATOR_TEXT), "{error}"));
-        !matches!(written, Ok(Ok(())))
-    })
+    let mut errors = std::iter::once(error).chain(sources(error));
+    errors.any(|error| !matches!(display(error).1, Ok(Ok(()))))
 }
 
-/// Returns the displayed text of an error, truncated to `cap` bytes. `Display` may panic.
-pub(crate) fn displayed(error: &dyn Error, cap: usize) -> String {
-    /// Stops the formatting when the text is long enough.
-    struct Capped {
-        text: String,
-        cap: usize,
+/// Returns the displayed text of an error, truncated to [`OPERATOR_TEXT`] bytes.
+pub(crate) fn displayed(error: &(dyn Error + 'static)) -> String {
+    match display(error) {
+        (text, Ok(Ok(()))) => text,
+        // The error of the application's `Display`, or the end of the space.
+        (text, Ok(Err(_))) => text + "…",
+        (_, Err(_)) => "the error source panicked while it was displayed".into(),
     }
+}
+
+/// Displays an error until the text is long enough. `Display` may panic.
+fn display(error: &dyn Error) -> (String, Result<fmt::Result, String>) {
+    struct Capped(String);
 
     impl Write for Capped {
         fn write_str(&mut self, part: &str) -> fmt::Result {
-            let left = self.cap - self.text.len();
-            let end = floor_char_boundary(part, left);
-            self.text.push_str(&part[..end]);
+            let end = floor_char_boundary(part, OPERATOR_TEXT - self.0.len());
+            self.0.push_str(&part[..end]);
             if end < part.len() {
                 Err(fmt::Error)
             } else {
@@ -279,16 +265,9 @@ pub(crate) fn displayed(error: &dyn Error, cap: usize) -> String {
         }
     }
 
-    let mut out = Capped {
-        text: String::new(),
-        cap,
-    };
-    match catch(|| write!(out, "{error}")) {
-        Ok(Ok(())) => out.text,
-        // The error of the application's `Display`, or the end of the space.
-        Ok(Err(_)) => out.text + "…",
-        Err(_) => "the error source panicked while it was displayed".into(),
-    }
+    let mut out = Capped(String::new());
+    let written = catch(|| write!(out, "{error}"));
+    (out.0, written)
 }
 
 #[cfg(test)]
@@ -354,9 +333,12 @@ mod tests {
     #[cfg_attr(panic = "abort", ignore = "it catches a panic")]
     #[test]
     fn a_text_is_cut_at_a_character() {
-        let odd = Odd { panics: false };
-        assert_eq!(displayed(&odd, 3), "gr…");
-        assert_eq!(displayed(&odd, 8), "größer");
-        assert!(displayed(&Odd { panics: true }, 8).contains("panicked"));
+        assert_eq!(displayed(&Odd { panics: false }), "größer");
+        assert!(displayed(&Odd { panics: true }).contains("panicked"));
+        let long = Source::new(format!("g{}", "ö".repeat(OPERATOR_TEXT)));
+        let shown = displayed(long.error());
+        assert_eq!(shown.len(), OPERATOR_TEXT - 1 + "…".len());
+        assert!(shown.starts_with("gö") && shown.ends_with("ö…"));
+        assert!(is_huge(long.error()) && !is_huge(&Odd { panics: false }));
     }
 }

@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 use crate::call::boundary::Guarded;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
-use crate::call::origin::Origin;
 use crate::call::{Decided, Decision, Hold, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
@@ -133,8 +132,6 @@ pub(crate) struct CallExtensions {
     pub(crate) parent: Option<ParentCall>,
     pub(crate) decided: Decided,
     pub(crate) idempotency_key: Option<String>,
-    /// Boxed, because few calls have one.
-    pub(crate) origin: Option<Box<Origin>>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
@@ -169,7 +166,7 @@ impl CallContext {
     }
 
     /// Returns a key that identifies the work of this call, for systems that do a request with the
-    /// same key only once. A call that a `run::Run` repeats after an interruption has
+    /// same key only once. A call that a `Run` of the crate `tool-agent` repeats after an interruption has
     /// the same key again. `None` outside of a run, unless
     /// [`ToolCall::idempotency_key`](crate::ToolCall::idempotency_key) set one.
     pub fn idempotency_key(&self) -> Option<&str> {

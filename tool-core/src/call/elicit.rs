@@ -84,26 +84,23 @@ impl<T: ToolType + DeserializeOwned> Elicit<T> {
     /// Asks for the fields of a struct. They should be strings, numbers, booleans, enums of strings or lists
     /// of such enums: clients show a form without nesting.
     pub fn form(message: impl Into<String>) -> Elicit<T> {
-        Elicit {
-            request: ElicitRequest::form(message.into(), T::SCHEMA.to_json()),
-            read: |answer| {
-                let options = Options {
-                    is_rounded: true,
-                    ..Options::default()
-                };
-                match normalise(T::SCHEMA, &answer.to_string(), options) {
-                    Ok(normalised) => {
-                        serde_json::from_str(&normalised.text).map_err(ElicitError::invalid)
-                    }
-                    Err(ValidateError::NotJson(problem)) => Err(ElicitError::invalid(problem)),
-                    Err(ValidateError::Invalid(violations)) => {
-                        let (listed, _) = violations.into_parts();
-                        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
-                        Err(ElicitError::invalid(listed.join("; ")))
-                    }
+        Elicit::new(message, ElicitMode::Form(T::SCHEMA.to_json()), |answer| {
+            let options = Options {
+                is_rounded: true,
+                ..Options::default()
+            };
+            match normalise(T::SCHEMA, &answer.to_string(), options) {
+                Ok(normalised) => {
+                    serde_json::from_str(&normalised.text).map_err(ElicitError::invalid)
                 }
-            },
-        }
+                Err(ValidateError::NotJson(problem)) => Err(ElicitError::invalid(problem)),
+                Err(ValidateError::Invalid(violations)) => {
+                    let (listed, _) = violations.into_parts();
+                    let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
+                    Err(ElicitError::invalid(listed.join("; ")))
+                }
+            }
+        })
     }
 }
 
@@ -111,22 +108,13 @@ impl Elicit<()> {
     /// Asks to accept or decline something.
     pub fn confirm(message: impl Into<String>) -> Elicit<()> {
         let schema = r#"{"type":"object","properties":{}}"#.into();
-        Elicit {
-            request: ElicitRequest::form(message.into(), schema),
-            read: |_| Ok(()),
-        }
+        Elicit::new(message, ElicitMode::Form(schema), |_| Ok(()))
     }
 
     /// Asks to visit a page, such as to log in or to pay. What the user enters there does not pass through
     /// the client. An accepted answer means that the user agreed to open the page.
     pub fn visit(message: impl Into<String>, url: impl Into<String>) -> Elicit<()> {
-        Elicit {
-            request: ElicitRequest {
-                message: message.into(),
-                mode: ElicitMode::Url(url.into()),
-            },
-            read: |_| Ok(()),
-        }
+        Elicit::new(message, ElicitMode::Url(url.into()), |_| Ok(()))
     }
 }
 
@@ -142,14 +130,23 @@ impl Elicit {
     /// assert_eq!(question.request().message, "What is your name?");
     /// ```
     pub fn with_schema(message: impl Into<String>, schema: impl ToString) -> Elicit {
-        Elicit {
-            request: ElicitRequest::form(message.into(), schema.to_string()),
-            read: Ok,
-        }
+        Elicit::new(message, ElicitMode::Form(schema.to_string()), Ok)
     }
 }
 
 impl<T> Elicit<T> {
+    fn new(
+        message: impl Into<String>,
+        mode: ElicitMode,
+        read: fn(Value) -> Result<T, ElicitError>,
+    ) -> Elicit<T> {
+        let message = message.into();
+        Elicit {
+            request: ElicitRequest { message, mode },
+            read,
+        }
+    }
+
     /// Returns the question.
     pub fn request(&self) -> &ElicitRequest {
         &self.request
@@ -180,15 +177,6 @@ pub struct ElicitRequest {
     pub message: String,
     /// The way to answer.
     pub mode: ElicitMode,
-}
-
-impl ElicitRequest {
-    fn form(message: String, schema: String) -> ElicitRequest {
-        ElicitRequest {
-            message,
-            mode: ElicitMode::Form(schema),
-        }
-    }
 }
 
 /// The way to answer a question.

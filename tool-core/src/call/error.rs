@@ -1,5 +1,6 @@
 //! [`ToolError`]: why a call failed, for the model and for the operator.
 
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::call::Hold;
-use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge};
+use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge, panic_text};
 use crate::call::truncate::{floor_char_boundary, truncate};
 use crate::schema::messages::{self, nearest, push};
 use crate::schema::violation::{Violation, Violations};
@@ -21,8 +22,8 @@ pub struct InvalidResult {
 
 /// The kinds of failures of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "agent", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ToolErrorKind {
     /// The registry has no tool with this name.
@@ -103,18 +104,18 @@ impl fmt::Display for ToolErrorKind {
 /// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
 /// logged under the same reference.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolError {
     id: Reference,
     kind: ToolErrorKind,
     message: String,
     /// The message before the application replaced it.
     original: Option<String>,
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     detail: String,
     violations: Vec<Violation>,
     /// Shared with the [`ReplacedError`] that is kept while a hook runs.
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     source: Option<Source>,
     is_retryable: bool,
     hold: Option<Box<Hold>>,
@@ -396,7 +397,10 @@ impl ToolError {
         error
     }
 
-    pub(crate) fn cancelled(tool: &str) -> ToolError {
+    /// Creates the error of a call of this tool that was stopped. This and the next functions are for code
+    /// that handles calls before a registry does, and makes results with
+    /// [`ToolResult::failed`](crate::ToolResult::failed).
+    pub fn cancelled(tool: &str) -> ToolError {
         ToolError::new(
             ToolErrorKind::Cancelled,
             [tool, " was cancelled"],
@@ -404,7 +408,8 @@ impl ToolError {
         )
     }
 
-    pub(crate) fn denied(tool: &str, reason: &str) -> ToolError {
+    /// Creates the error of a call of this tool that is not run. The model sees the reason.
+    pub fn denied(tool: &str, reason: &str) -> ToolError {
         ToolError::new(
             ToolErrorKind::Denied,
             [tool, " was not run"],
@@ -422,8 +427,9 @@ impl ToolError {
         error
     }
 
-    #[cfg(feature = "agent")]
-    pub(crate) fn interrupted(tool: &str) -> ToolError {
+    /// Creates the error of a call of this tool during which the program stopped, and which may have had an
+    /// effect.
+    pub fn interrupted(tool: &str) -> ToolError {
         ToolError::new(
             ToolErrorKind::Interrupted,
             [tool, " was interrupted"],
@@ -433,6 +439,22 @@ impl ToolError {
 
     pub(crate) fn unavailable(tool: &str, detail: String) -> ToolError {
         ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
+    }
+
+    /// Creates the error of a call of this tool during which code panicked. The model does not see what the
+    /// panic says: it is the [detail](ToolError::detail).
+    ///
+    /// ```
+    /// use std::panic::catch_unwind;
+    /// use tool_core::ToolError;
+    ///
+    /// let payload = catch_unwind(|| panic!("no such note")).unwrap_err();
+    /// let error = ToolError::of_panic("delete_note", payload);
+    /// assert_eq!(error.detail(), "no such note");
+    /// assert!(error.message().ends_with("internal error; it has been reported"));
+    /// ```
+    pub fn of_panic(tool: &str, payload: Box<dyn Any + Send>) -> ToolError {
+        ToolError::panicked(tool, panic_text(payload))
     }
 
     pub(crate) fn panicked(tool: &str, panic: String) -> ToolError {
@@ -512,7 +534,7 @@ impl<'t> Nested<'t> {
     }
 
     fn outermost(tool: &str, message: &'t str) -> Option<Nested<'t>> {
-        const HEADLINES: [(ToolErrorKind, [&str; 2]); 7] = [
+        const HEADLINES: [(ToolErrorKind, [&str; 2]); 8] = [
             (ToolErrorKind::Failed, ["", " failed"]),
             (
                 ToolErrorKind::InvalidArguments,
@@ -529,6 +551,7 @@ impl<'t> Nested<'t> {
             (ToolErrorKind::TimedOut, ["", " timed out"]),
             (ToolErrorKind::Cancelled, ["", " was cancelled"]),
             (ToolErrorKind::Denied, ["", " was not run"]),
+            (ToolErrorKind::Interrupted, ["", " was interrupted"]),
         ];
         HEADLINES.into_iter().find_map(|(kind, headline)| {
             let rest = message.strip_prefix(headline[0])?.strip_prefix(tool)?;
@@ -632,18 +655,18 @@ impl Error for Transient {
 
 /// Six characters of Crockford's base 32, which omits those that are easily confused.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "agent", serde(try_from = "String", into = "String"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 struct Reference([u8; 6]);
 
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 impl From<Reference> for String {
     fn from(reference: Reference) -> String {
         reference.as_str().into()
     }
 }
 
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 impl TryFrom<String> for Reference {
     type Error = &'static str;
 

@@ -10,25 +10,22 @@ use crate::content::{Content, Media};
 
 /// The parts of a result, the value for the application, and who made the call.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Extra {
     /// All that the model gets. Empty if it gets a text or a value alone.
-    #[cfg_attr(feature = "agent", serde(with = "crate::content::saved"))]
+    #[cfg_attr(feature = "serde", serde(with = "crate::content::saved"))]
     pub(crate) parts: Vec<Content>,
     /// Set when the first part is the text of the output, which has further parts.
     pub(crate) has_value: bool,
     /// Set when the output contains secrets, so that `Debug` does not show it.
     #[cfg_attr(
-        feature = "agent",
+        feature = "serde",
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub(crate) is_secret: bool,
-    #[cfg_attr(feature = "agent", serde(skip))]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) app: Option<AppValue>,
-    #[cfg_attr(
-        feature = "agent",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(crate) origin: Option<Box<Origin>>,
 }
 

@@ -14,15 +14,12 @@ use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
 /// A decision applies to these arguments only.
 #[derive(Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hold {
     tool: String,
     arguments: String,
     /// The arguments without their secrets, if they have some.
-    #[cfg_attr(
-        feature = "agent",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     shown: Option<String>,
     reason: String,
     /// The number of holds of this call so far, starting at 1.
@@ -48,8 +45,7 @@ impl Hold {
     }
 
     /// Returns the number of holds of this call so far, starting at 1.
-    #[cfg(feature = "agent")]
-    pub(crate) fn number(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.number
     }
 
@@ -65,8 +61,9 @@ impl Hold {
         self.shown.as_deref().unwrap_or(&self.arguments)
     }
 
-    /// Returns a decision in which changed arguments have the secrets that a person could not see.
-    pub(crate) fn restored(&self, decision: Decision) -> Decision {
+    /// Returns a decision in which changed arguments have the secrets that a person could not see, in place
+    /// of `"[secret]"`. [`ToolCall::decided`] does this too.
+    pub fn restored(&self, decision: Decision) -> Decision {
         match decision {
             Decision::Change(arguments) => Decision::Change(self.restore(arguments)),
             other => other,
@@ -127,7 +124,7 @@ impl fmt::Debug for Hold {
 
 /// What a person decided on a call that is [held](crate::Gate::hold).
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Decision {
     /// Runs the call with the arguments that were held.
@@ -155,11 +152,11 @@ impl Decision {
 /// The output of a call whose tool does not run; see
 /// [`Gate::answer`](crate::Gate::answer) and [`Gate::fail`](crate::Gate::fail).
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Answer(pub(crate) AnswerOutput);
 
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum AnswerOutput {
     Text(String),
     Json(String),
@@ -207,7 +204,7 @@ impl Decided {
 
 impl ToolCall {
     /// Attaches the decision on a hold of this call, which is then called again.
-    /// `run::Run` does this for calls that wait longer than the process lives.
+    /// A `Run` of the crate `tool-agent` does this for calls that wait longer than the process lives.
     ///
     /// The call is validated again, and all hooks run again. [`Decision::Allow`] applies if a hook
     /// holds the call with the same arguments; a call with others is held again.
@@ -244,8 +241,8 @@ impl ToolCall {
     }
 
     /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
-    /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. `run::Run` attaches the name that
-    /// its `decide` was given.
+    /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. A `Run` of the crate
+    /// `tool-agent` attaches the name that its `decide` was given.
     pub fn decided_by(mut self, hold: Hold, decision: Decision, by: impl Into<String>) -> ToolCall {
         let decided = &mut self.extensions_mut().decided.0;
         let decision = hold.restored(decision);
@@ -255,7 +252,7 @@ impl ToolCall {
 
     /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
     /// returns. A call that is repeated must have the same key, and no other call may have it.
-    /// `run::Run` sets it.
+    /// A `Run` of the crate `tool-agent` sets it.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> ToolCall {
         self.extensions_mut().idempotency_key = Some(key.into());
         self

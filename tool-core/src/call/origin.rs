@@ -7,18 +7,12 @@ use crate::call::{ToolCall, ToolResult};
 
 /// What a provider sends with a call, and needs back with its result.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Origin {
     /// The code that made the call.
-    #[cfg_attr(
-        feature = "agent",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(crate) caller: Option<Value>,
-    #[cfg_attr(
-        feature = "agent",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(crate) namespace: Option<String>,
 }
 
@@ -52,52 +46,18 @@ impl ToolCall {
     /// assert!(call.is_programmatic());
     /// ```
     pub fn with_caller(mut self, caller: impl Into<Value>) -> ToolCall {
-        self.origin_mut().caller = Some(caller.into());
+        self.origin.get_or_insert_default().caller = Some(caller.into());
         self
     }
 
     /// Sets the namespace in which the model called the tool. Dialects do this.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> ToolCall {
-        self.origin_mut().namespace = Some(namespace.into());
+        self.origin.get_or_insert_default().namespace = Some(namespace.into());
         self
     }
 
-    /// Returns the JSON that says what made the call, as the provider sent it.
-    pub fn caller(&self) -> Option<&Value> {
-        self.origin()?.caller.as_ref()
-    }
-
-    /// Returns `true` if a program of the model made the call: code that runs at the provider. The model
-    /// may not see the result, and the program may make many such calls.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, Dialect};
-    ///
-    /// let response = json!({
-    ///     "role": "assistant",
-    ///     "content": [{"type": "tool_use", "id": "toolu_1", "name": "list_alarms", "input": {},
-    ///                  "caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}}],
-    ///     "stop_reason": "tool_use",
-    /// });
-    /// assert!(Anthropic::default().calls(&response)?[0].is_programmatic());
-    /// # Ok::<(), tool_core::dialect::ResponseError>(())
-    /// ```
-    pub fn is_programmatic(&self) -> bool {
-        self.origin().is_some_and(Origin::is_programmatic)
-    }
-
-    /// Returns the namespace in which the model called the tool, if the provider sent one.
-    pub fn namespace(&self) -> Option<&str> {
-        self.origin()?.namespace.as_deref()
-    }
-
-    pub(crate) fn origin(&self) -> Option<&Origin> {
-        self.extensions.as_ref()?.origin.as_deref()
-    }
-
-    fn origin_mut(&mut self) -> &mut Origin {
-        self.extensions_mut().origin.get_or_insert_default()
+    fn origin(&self) -> Option<&Origin> {
+        self.origin.as_deref()
     }
 
     /// Returns the call for its result.
@@ -109,62 +69,47 @@ impl ToolCall {
                 wire_id: self.wire_id,
                 is_wrapped: self.is_wrapped,
             },
-            origin: self.origin().cloned().map(Box::new),
+            origin: self.origin.clone(),
         }
     }
 }
 
-impl ToolResult {
-    /// Returns the JSON that says what made the call; see [`ToolCall::caller`].
-    pub fn caller(&self) -> Option<&Value> {
-        self.origin()?.caller.as_ref()
-    }
+/// What a call and its result say about the origin.
+macro_rules! origin {
+    ($type:ty) => {
+        impl $type {
+            /// Returns the JSON that says what made the call, as the provider sent it.
+            pub fn caller(&self) -> Option<&Value> {
+                self.origin()?.caller.as_ref()
+            }
 
-    /// Returns `true` if a program of the model made the call; see [`ToolCall::is_programmatic`].
-    pub fn is_programmatic(&self) -> bool {
-        self.origin().is_some_and(Origin::is_programmatic)
-    }
+            /// Returns `true` if a program of the model made the call: code that runs at the provider. The model
+            /// may not see the result, and the program may make many such calls.
+            ///
+            /// ```
+            /// use serde_json::json;
+            /// use tool_core::dialect::{Anthropic, Dialect};
+            ///
+            /// let response = json!({
+            ///     "role": "assistant",
+            ///     "content": [{"type": "tool_use", "id": "toolu_1", "name": "list_alarms", "input": {},
+            ///                  "caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}}],
+            ///     "stop_reason": "tool_use",
+            /// });
+            /// assert!(Anthropic::default().read(&response)?.calls[0].is_programmatic());
+            /// # Ok::<(), tool_core::dialect::ResponseError>(())
+            /// ```
+            pub fn is_programmatic(&self) -> bool {
+                self.origin().is_some_and(Origin::is_programmatic)
+            }
 
-    /// Returns the namespace in which the model called the tool; see [`ToolCall::namespace`].
-    pub fn namespace(&self) -> Option<&str> {
-        self.origin()?.namespace.as_deref()
-    }
+            /// Returns the namespace in which the model called the tool, if the provider sent one.
+            pub fn namespace(&self) -> Option<&str> {
+                self.origin()?.namespace.as_deref()
+            }
+        }
+    };
 }
 
-/// The saved form of what is attached to a call.
-#[cfg(feature = "agent")]
-pub(crate) mod saved {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::Origin;
-    use crate::call::context::CallExtensions;
-
-    type Extensions = Option<Box<CallExtensions>>;
-
-    fn origin(extensions: &Extensions) -> Option<&Origin> {
-        extensions.as_ref()?.origin.as_deref()
-    }
-
-    pub(crate) fn is_empty(extensions: &Extensions) -> bool {
-        origin(extensions).is_none()
-    }
-
-    pub(crate) fn serialize<S: Serializer>(
-        extensions: &Extensions,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        origin(extensions).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Extensions, D::Error> {
-        let origin = Option::<Box<Origin>>::deserialize(deserializer)?;
-        Ok(origin.map(|origin| {
-            Box::new(CallExtensions {
-                origin: Some(origin),
-                ..CallExtensions::default()
-            })
-        }))
-    }
-}
+origin!(ToolCall);
+origin!(ToolResult);

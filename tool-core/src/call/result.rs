@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::call::ToolCall;
 use crate::call::error::ToolError;
 use crate::call::extra::{Extra, joined_text};
 use crate::call::head::{CALL_TOOL, CallHead, WireId};
@@ -17,10 +18,10 @@ use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
 ///
-/// With the feature `agent`, serde saves it, apart from what only the operator may see: the
+/// With the feature `serde`, serde saves it, apart from what only the operator may see: the
 /// [details](ToolError::detail) and the source of an error.
 #[derive(Clone)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolResult {
     call_id: String,
     name: String,
@@ -31,16 +32,13 @@ pub struct ToolResult {
     /// Boxed, because few results have one and all are moved.
     error: Option<Box<ToolError>>,
     /// Boxed, because few results have parts.
-    #[cfg_attr(
-        feature = "agent",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     extra: Option<Box<Extra>>,
     pub(crate) coercions: Vec<Coercion>,
     pub(crate) wire_id: WireId,
     /// Set if the model called `call_tool` with the name of the tool.
     #[cfg_attr(
-        feature = "agent",
+        feature = "serde",
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     is_wrapped: bool,
@@ -288,21 +286,20 @@ impl ToolResult {
         }
     }
 
-    /// Returns the call of the result.
-    #[cfg(feature = "agent")]
-    pub(crate) fn head(&self) -> ResultHead {
-        ResultHead {
-            call: CallHead {
-                id: self.call_id.clone(),
-                name: self.name.clone(),
-                wire_id: self.wire_id,
-                is_wrapped: self.is_wrapped,
-            },
-            origin: self.origin().cloned().map(Box::new),
-        }
+    /// Assigns the result to another call: the result of an earlier call with the same arguments, or of a
+    /// layer that made a call of its own.
+    ///
+    /// ```
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let cached = ToolResult::new(&ToolCall::new("call_1", "roll_die", ""), 4);
+    /// let call = ToolCall::new("call_2", "roll_die", "");
+    /// assert_eq!(cached.for_call(&call).call_id(), "call_2");
+    /// ```
+    pub fn for_call(self, call: &ToolCall) -> ToolResult {
+        self.with_head(call.head())
     }
 
-    /// Assigns the result to another call.
     pub(crate) fn with_head(mut self, head: ResultHead) -> ToolResult {
         self.call_id = head.call.id;
         self.name = head.call.name;

@@ -21,7 +21,7 @@ enum SavedPart {
         #[serde(flatten)]
         media: SavedMedia,
     },
-    Link(SavedLink),
+    Link(#[serde(with = "SavedLink")] ResourceLink),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,16 +40,17 @@ enum SavedSource {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "ResourceLink")]
 struct SavedLink {
     uri: String,
     name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     media_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
 }
 
@@ -100,17 +101,7 @@ impl From<&Content> for SavedPart {
                 name: file.name.clone(),
                 media: (&file.media).into(),
             },
-            Content::Link(link) => {
-                let link = link.clone();
-                SavedPart::Link(SavedLink {
-                    uri: link.uri,
-                    name: link.name,
-                    title: link.title,
-                    description: link.description,
-                    media_type: link.media_type,
-                    size: link.size,
-                })
-            }
+            Content::Link(link) => SavedPart::Link(link.clone()),
         }
     }
 }
@@ -122,14 +113,7 @@ impl SavedPart {
             SavedPart::Image(media) => Image(media.into_media()?).into(),
             SavedPart::Audio(media) => Audio(media.into_media()?).into(),
             SavedPart::File { name, media } => File::of(name, media.into_media()?).into(),
-            SavedPart::Link(link) => Content::Link(ResourceLink {
-                uri: link.uri,
-                name: link.name,
-                title: link.title,
-                description: link.description,
-                media_type: link.media_type,
-                size: link.size,
-            }),
+            SavedPart::Link(link) => Content::Link(link),
         })
     }
 }
@@ -154,6 +138,7 @@ mod tests {
                 .with_media_type("text/csv")
                 .into(),
             link.media_type("text/plain").into(),
+            ResourceLink::new("file:///b", "b").into(),
         ];
         let saved = serialize(&parts, serde_json::value::Serializer).unwrap();
         assert_eq!(saved[1]["base64"], "AP8D");

@@ -2,7 +2,7 @@
 
 use super::rows::join;
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::is_opaque;
+use crate::ordered_json::keywords::{Drafts, is_opaque};
 use crate::schema::numbers::is_multiple;
 use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::schema::violation::Violations;
@@ -81,7 +81,7 @@ impl<'s> Generator<'s> {
         if *schema == Json::Boolean(true) {
             return Ok(Json::from("text"));
         }
-        if is_opaque(schema, depth > 0) || schema.get("allOf").is_some() {
+        if is_opaque(schema, depth > 0, Drafts::of(self.root)) || schema.get("allOf").is_some() {
             return Err(needs(path, "has a schema that is too complex"));
         }
         if let Some(union) = schema.get("anyOf") {

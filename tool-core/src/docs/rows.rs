@@ -1,7 +1,7 @@
 //! A schema as the rows of a table: one for each property, at every depth.
 
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::is_annotation;
+use crate::ordered_json::keywords::{Drafts, is_annotation};
 
 /// The fields of the arguments or of a result.
 pub(super) struct Fields {
@@ -157,7 +157,7 @@ fn kind(schema: &Json) -> String {
             names.join(" or ")
         }
         None if schema.get("enum").is_some() => "value".to_owned(),
-        None if keys.all(|key| is_annotation(key)) => "any value".to_owned(),
+        None if keys.all(|key| is_annotation(key, Drafts::ALL)) => "any value".to_owned(),
         None => "see the schema".to_owned(),
     };
     let values = ["additionalProperties", "items"].map(|key| schema.get(key));

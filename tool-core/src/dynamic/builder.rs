@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::check::{self, SchemaInput, Subject};
 use super::keys::{self, Keys};
-use super::portable::portable;
+use super::read::portable;
 use super::repair::{Repair, Repairs};
-#[cfg(feature = "schemars")]
+#[cfg(feature = "schemars1")]
 use super::typed;
 use super::{Body, CompiledSchema, Decode, DynamicTool, Mapped, Run, check_output, invoke};
 use crate::args::ArgumentError;
@@ -348,7 +348,7 @@ impl DynamicToolBuilder {
     /// assert_eq!(tool.spec().output_json(), Some(schema));
     /// # Ok::<(), tool_core::DynamicToolError>(())
     /// ```
-    #[cfg(feature = "schemars")]
+    #[cfg(feature = "schemars1")]
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
         self.output_json(typed::output::<T>())
     }
@@ -406,7 +406,7 @@ impl DynamicToolBuilder {
     ///
     /// Returns an error as [`build`](DynamicToolBuilder::build) does: if `T` is not an object in JSON, among
     /// others.
-    #[cfg(feature = "schemars")]
+    #[cfg(feature = "schemars1")]
     #[track_caller]
     pub fn build_typed<T, F, R, O, E, Kind>(
         mut self,
@@ -535,20 +535,20 @@ impl DynamicToolBuilder {
         let output = self.output.take();
         let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
         let (mut parameters, text) = parameters?;
-        let json = Json::parse(&text).ok()?;
-        let mut rewritten = !check::is_portable(&parameters.schema);
+        let schema = &parameters.schema;
+        let rewritten = self.accepted.is_some() || !check::is_portable(schema);
+        let written = rewritten.then(|| portable(schema, &mut Repairs::default()).to_string());
+        let unusual_keys = keys::unusual(schema);
         if let Some(accepted) = self.accepted.take() {
-            rewritten = true;
             let accepted = SchemaInput::Text(accepted);
             (parameters, _) = check::schema(accepted, Subject::Parameters, problems)?;
         }
-        let written = rewritten.then(|| portable(&json, &mut Repairs::default()).to_string());
         Some(Parts {
             parameters,
             text,
             portable: written,
             is_reduced: rewritten,
-            unusual_keys: keys::unusual(&json),
+            unusual_keys,
             output: output.flatten(),
             mapped: None,
             source: None,
@@ -578,38 +578,32 @@ impl DynamicToolBuilder {
         let output = self.output.take();
         let output =
             output.map(|schema| check::repaired(schema, Subject::Output, repairs, problems));
-        let (mut original, ordered, checked) = parameters?;
-        let keys = Keys::of(&ordered);
+        let (mut original, checked) = parameters?;
+        let keys = Keys::of(&checked.schema);
         for (original, valid) in keys.pairs() {
             repairs.push(Repair::Key {
                 original: original.into(),
                 valid: valid.into(),
             });
         }
-        let renamed = keys.rename(&ordered);
+        let renamed = keys.rename(&checked.schema);
         let written = portable(&renamed, repairs).to_string();
-        let renamed = check::value(&renamed);
-        let mapped = match check::compile(&renamed) {
-            Err(problem) => {
+        let mapped = if keys.is_empty() {
+            None
+        } else {
+            let schema = CompiledSchema::new(renamed);
+            let schema = schema.map_err(|problem| {
                 problems.push(format!("its parameter schema: {problem}"));
-                return None;
-            }
-            Ok(validator) if !keys.is_empty() => Some(Mapped {
+            });
+            Some(Mapped {
                 keys,
-                schema: CompiledSchema {
-                    schema: renamed,
-                    validator,
-                },
+                schema: schema.ok()?,
                 source_name: Some(original_name.clone()).filter(|name| *name != self.name),
-            }),
-            Ok(_) => None,
+            })
         };
         // The protocol requires the type at the root.
-        if let Json::Object(members) = &mut original
-            && members
-                .iter()
-                .all(|(key, value)| key != "type" || value.as_str() != Some("object"))
-        {
+        let is_object = original.get_str("type") == Some("object");
+        if let (Json::Object(members), false) = (&mut original, is_object) {
             members.retain(|(key, _)| key != "type");
             members.insert(0, ("type".into(), Json::from("object")));
         }
@@ -621,7 +615,7 @@ impl DynamicToolBuilder {
             unusual_keys: Vec::new(),
             output: output
                 .flatten()
-                .map(|(json, _, schema)| (schema, json.to_string())),
+                .map(|(json, schema)| (schema, json.to_string())),
             mapped,
             source: Some(SourceTool {
                 name: original_name,
@@ -691,10 +685,10 @@ impl Parts {
             return Ok(json.to_string());
         };
         let renamed = mapped.keys.rename_data(&json);
-        let mut value = check::value(&renamed);
+        let mut value = renamed.to_value();
         let is_valid = mapped.schema.validate(&value).is_ok();
         mapped.keys.restore(&self.parameters.schema, &mut value);
-        if is_valid && value == check::value(&json) {
+        if is_valid && value == json.to_value() {
             Ok(renamed.to_string())
         } else {
             Err(wrong("its keys can't be renamed".into()))
@@ -736,11 +730,11 @@ fn described(name: &str) -> String {
 
 /// Returns the JSON types that an output schema allows, by the types it names.
 fn output_values(schema: &CompiledSchema) -> OutputValues {
-    fn names(schema: &Value) -> Option<Vec<&str>> {
-        match (&schema["type"], &schema["anyOf"]) {
-            (Value::String(name), _) => Some(vec![name]),
-            (Value::Array(names), _) => names.iter().map(Value::as_str).collect(),
-            (_, Value::Array(schemas)) => {
+    fn names(schema: &Json) -> Option<Vec<&str>> {
+        match (schema.get("type"), schema.get("anyOf")) {
+            (Some(Json::String(name)), _) => Some(vec![name]),
+            (Some(Json::Array(names)), _) => names.iter().map(Json::as_str).collect(),
+            (_, Some(Json::Array(schemas))) => {
                 let each: Option<Vec<_>> = schemas.iter().map(names).collect();
                 each.map(|each| each.into_iter().flatten().collect())
             }
@@ -757,17 +751,14 @@ fn output_values(schema: &CompiledSchema) -> OutputValues {
 }
 
 /// Returns `true` for the schema of a tool without parameters.
-fn is_empty(schema: &Value) -> bool {
-    let keys = schema.as_object().into_iter().flatten();
-    let mut keys = keys.map(|(key, _)| &**key);
-    schema["additionalProperties"] == false
-        && schema["properties"] == json!({})
-        && keys.all(|key| {
-            matches!(
-                key,
-                "type" | "properties" | "additionalProperties" | "$schema"
-            )
-        })
+fn is_empty(schema: &Json) -> bool {
+    const KNOWN: [&str; 4] = ["type", "properties", "additionalProperties", "$schema"];
+    schema.get("additionalProperties") == Some(&Json::Boolean(false))
+        && schema.get("properties") == Some(&Json::Object(Vec::new()))
+        && schema
+            .members()
+            .iter()
+            .all(|(key, _)| KNOWN.contains(&&**key))
 }
 
 /// The error of [`DynamicToolBuilder::build`]: all problems of a tool.

@@ -5,12 +5,14 @@ use std::ops::Deref;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::CompiledSchema;
-use super::cost::{MAX_DEPTH, circles, drop_deep, has_long_chain, is_deep, is_deep_text};
+use super::cost::{MAX_DEPTH, circles, drop_deep, has_long_chain, is_deep, is_deep_text, walk};
+use super::references::{References, having, rows};
 use super::repair::Repairs;
 use super::violations::message;
+use crate::ordered_json::keywords::{Drafts, Holds, Keyword};
 use crate::ordered_json::{Json, pointer_below, pointer_key};
 use crate::schema::Schema;
 use crate::schema::validate::{Options, ValidateError, normalise};
@@ -70,35 +72,54 @@ pub(super) fn schema(
         return None;
     }
     complete(&mut schema, &mut text, subject);
-    match compile(&schema) {
-        Ok(validator) => Some((CompiledSchema { schema, validator }, text)),
-        Err(problem) => {
-            problems.push(format!("{}: {problem}", subject.text()));
-            None
-        }
-    }
+    let compiled = CompiledSchema::new(schema);
+    let compiled =
+        compiled.map_err(|problem| problems.push(format!("{}: {problem}", subject.text())));
+    Some((compiled.ok()?, text))
 }
 
 fn parse_and_check(
     input: SchemaInput,
     subject: Subject,
     report: Report<'_>,
-) -> Option<(Value, String)> {
-    let (schema, text) = parse(input, report)?;
-    if !schema.is_object() && (subject == Subject::Parameters || !schema.is_boolean()) {
-        report("", "it is not a JSON object");
-        return None;
+) -> Option<(Json, String)> {
+    let is_text = matches!(input, SchemaInput::Text(_));
+    let (schema, mut text) = parse(input, report)?;
+    if is_text {
+        // Of a duplicate key, one reader may use the first value and another the last.
+        if let Err(ValidateError::Invalid(violations)) =
+            normalise(&Schema::ANY, &text, Options::default())
+        {
+            for violation in violations.into_parts().0 {
+                report(violation.path(), violation.message());
+            }
+            return None;
+        }
+        text = minified(&text);
     }
+    check_root(&schema, subject, report)?;
     check_chain(&schema, report)?;
-    check_meta_schema(&schema, report)?;
+    check_meta_schema(&schema.to_value(), report)?;
     if subject == Subject::Parameters && !accepts_objects(&schema) {
         report(
             "",
             "it does not describe an object; add `\"type\": \"object\"`",
         );
     }
-    visit(&schema, report);
+    check_parts(&schema, report);
     Some((schema, text))
+}
+
+fn check_root(schema: &Json, subject: Subject, report: Report<'_>) -> Option<()> {
+    let is_schema = match schema {
+        Json::Object(_) => true,
+        Json::Boolean(_) => subject == Subject::Output,
+        _ => false,
+    };
+    if !is_schema {
+        report("", "it is not a JSON object");
+    }
+    is_schema.then_some(())
 }
 
 fn reporter(subject: Subject, problems: &mut Vec<String>) -> impl FnMut(&str, &str) {
@@ -114,7 +135,7 @@ fn reporter(subject: Subject, problems: &mut Vec<String>) -> impl FnMut(&str, &s
     }
 }
 
-fn check_chain(schema: &Value, report: Report<'_>) -> Option<()> {
+fn check_chain(schema: &Json, report: Report<'_>) -> Option<()> {
     if has_long_chain(schema) {
         report(
             "",
@@ -125,13 +146,16 @@ fn check_chain(schema: &Value, report: Report<'_>) -> Option<()> {
     Some(())
 }
 
+/// Returns `true` if the type of a schema is, or includes, this one.
+fn has_type(schema: &Json, name: &str) -> bool {
+    let mut names = schema.get_items("type").iter();
+    schema.get_str("type") == Some(name) || names.any(|item| item.as_str() == Some(name))
+}
+
 /// Returns `false` if the type of a schema excludes objects.
-fn accepts_objects(schema: &Value) -> bool {
-    match &schema["type"] {
-        Value::String(name) => name == "object",
-        Value::Array(names) => names.iter().any(|name| name == "object"),
-        _ => true,
-    }
+fn accepts_objects(schema: &Json) -> bool {
+    !matches!(schema.get("type"), Some(Json::String(_) | Json::Array(_)))
+        || has_type(schema, "object")
 }
 
 /// The maximum bytes of a schema that is repaired.
@@ -150,36 +174,26 @@ pub(super) fn repaired(
     subject: Subject,
     repairs: &mut Repairs,
     problems: &mut Vec<String>,
-) -> Option<(Json, Json, CompiledSchema)> {
+) -> Option<(Json, CompiledSchema)> {
     let mut report = reporter(subject, problems);
-    let text = match parse_json(input, &mut report)?.1 {
-        text if text == "null" || text == "true" => {
-            repairs.unchecked("", "the schema is missing");
-            "{}".into()
-        }
-        text => text,
-    };
+    let (mut schema, text) = parse(input, &mut report)?;
     if text.len() > MAX_TEXT {
         report("", "it is longer than a mebibyte");
         return None;
     }
-    let parsed = Json::parse(&text).map_err(|error| report("", &error.to_string()));
-    let mut schema = parsed.ok()?;
-    let is_schema = matches!(schema, Json::Object(_))
-        || subject == Subject::Output && matches!(schema, Json::Boolean(_));
-    if !is_schema {
-        report("", "it is not a JSON object");
-        return None;
+    if matches!(schema, Json::Null | Json::Boolean(true)) {
+        repairs.unchecked("", "the schema is missing");
+        schema = Json::Object(Vec::new());
     }
+    check_root(&schema, subject, &mut report)?;
     let original = schema.clone();
     deduplicate(&mut schema);
-    let current = value(&schema);
-    if has_long_chain(&current) {
-        for place in circles(&current) {
+    if has_long_chain(&schema) {
+        for place in circles(&schema) {
             remove(&mut schema, &place);
             repairs.unchecked(&place, "it leads to itself");
         }
-        check_chain(&value(&schema), &mut report)?;
+        check_chain(&schema, &mut report)?;
     }
     choose_draft(&mut schema, repairs);
     let mut remove = |schema: &mut Json, place: &str, problem: &str| {
@@ -187,16 +201,16 @@ pub(super) fn repaired(
         repairs.unchecked(place, problem);
     };
     for _ in 0..MAX_ROUNDS {
-        let current = value(&schema);
+        let value = schema.to_value();
         let mut found = Vec::new();
-        if let Some(meta) = meta_schema(&current) {
-            for error in meta.iter_errors(&current) {
+        if let Some(meta) = meta_schema(&value) {
+            for error in meta.iter_errors(&value) {
                 let place = error.instance_path().as_str().to_owned();
-                found.push((place, message(&error, &Value::Null)));
+                found.push((place, message(&error, &Json::Null)));
             }
         }
         if found.is_empty() {
-            visit(&current, &mut |place, problem| {
+            check_parts(&schema, &mut |place, problem| {
                 found.push((place.to_owned(), problem.to_owned()));
             });
         }
@@ -210,96 +224,71 @@ pub(super) fn repaired(
             remove(&mut schema, place, problem);
         }
     }
-    let mut current = value(&schema);
-    if subject == Subject::Parameters && !accepts_objects(&current) {
+    if subject == Subject::Parameters && !accepts_objects(&schema) {
         remove(&mut schema, "/type", "it does not describe an object");
-        current = value(&schema);
     }
-    let mut compiled = compile(&current);
+    let mut validator = compile(&schema.to_value());
     for last_resort in [bad_targets, named_references, addresses, references] {
-        let Err(problem) = &compiled else { break };
+        let Err(problem) = &validator else { break };
         // From the end, so that the places before it stay.
-        for place in last_resort(&current).iter().rev() {
+        for place in last_resort(&schema).iter().rev() {
             remove(&mut schema, place, problem);
         }
-        current = value(&schema);
-        compiled = compile(&current);
+        validator = compile(&schema.to_value());
     }
-    match compiled {
-        Ok(validator) => {
-            let compiled = CompiledSchema {
-                schema: current,
-                validator,
-            };
-            Some((original, schema, compiled))
-        }
-        Err(problem) => {
-            report("", &problem);
-            None
-        }
-    }
+    let validator = validator.map_err(|problem| report("", &problem)).ok()?;
+    Some((original, CompiledSchema { schema, validator }))
 }
 
-/// Returns the sorted places of the members that fulfil a condition, at every depth.
-fn places(schema: &Value, matches: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
+/// Returns the sorted places of the strings that fulfil a condition, at every depth.
+fn places(schema: &Json, matches: &dyn Fn(&str, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
-    let mut values = vec![(schema, String::new())];
-    while let Some((value, place)) = values.pop() {
-        match value {
-            Value::Object(members) => {
-                for (key, value) in members {
-                    match value {
-                        Value::String(text) if matches(key, text) => {
-                            found.push(pointer_below(&place, key));
-                        }
-                        value => values.push((value, pointer_below(&place, key))),
-                    }
-                }
+    walk(schema, &mut |value, place| {
+        for (key, value) in value.members() {
+            if value.as_str().is_some_and(|text| matches(key, text)) {
+                found.push(pointer_below(place, key));
             }
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                values
-                    .extend(items.map(|(at, item)| (item, pointer_below(&place, &at.to_string()))));
-            }
-            _ => {}
         }
-    }
+    });
     found.sort();
     found
 }
 
 /// The references that do not lead to a place in the same document.
-fn named_references(schema: &Value) -> Vec<String> {
+fn named_references(schema: &Json) -> Vec<String> {
     places(schema, &|key, text| {
         is_reference(key) && text != "#" && !text.starts_with("#/")
     })
 }
 
-fn addresses(schema: &Value) -> Vec<String> {
+fn addresses(schema: &Json) -> Vec<String> {
     places(schema, &|key, _| matches!(key, "$id" | "id"))
 }
 
-fn references(schema: &Value) -> Vec<String> {
+fn references(schema: &Json) -> Vec<String> {
     places(schema, &|key, _| is_reference(key))
 }
 
 fn is_reference(key: &str) -> bool {
-    matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef")
+    Keyword::of(key).is_some_and(|keyword| keyword.holds == Holds::Reference)
 }
 
 /// The errors in schemas that references lead to, where the version has no schemas.
-fn bad_targets(schema: &Value) -> Vec<String> {
-    let Some(meta) = meta_schema(schema) else {
+fn bad_targets(schema: &Json) -> Vec<String> {
+    let value = schema.to_value();
+    let Some(meta) = meta_schema(&value) else {
         return Vec::new();
     };
+    let mut targets = BTreeSet::new();
+    walk(schema, &mut |inner, _| {
+        let pointer = inner
+            .get_str("$ref")
+            .and_then(|text| text.strip_prefix('#'));
+        targets.extend(pointer.filter(|pointer| pointer.starts_with('/')));
+    });
     let mut found = BTreeSet::new();
-    let targets = places(schema, &|key, text| key == "$ref" && text.starts_with("#/"));
-    let targets = targets
-        .iter()
-        .filter_map(|place| schema.pointer(place)?.as_str());
-    let targets: BTreeSet<&str> = targets.map(|reference| &reference[1..]).collect();
     for pointer in targets.into_iter().take(MAX_TARGETS) {
-        let target = schema.pointer(pointer).unwrap_or(&Value::Null);
+        let target = value.pointer(pointer).unwrap_or(&Value::Null);
         for error in meta.iter_errors(target) {
             found.insert(format!("{pointer}{}", error.instance_path().as_str()));
         }
@@ -307,22 +296,10 @@ fn bad_targets(schema: &Value) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Converts into a value without order.
-pub(super) fn value(json: &Json) -> Value {
-    serde_json::from_str(&json.to_string()).unwrap_or_default()
-}
-
 /// Names the version of JSON Schema that a schema without a known one follows.
 fn choose_draft(schema: &mut Json, repairs: &mut Repairs) {
-    const DRAFTS: [&str; 5] = [
-        "https://json-schema.org/draft/2020-12/schema",
-        "http://json-schema.org/draft-07/schema#",
-        "http://json-schema.org/draft-04/schema#",
-        "https://json-schema.org/draft/2019-09/schema",
-        "http://json-schema.org/draft-06/schema#",
-    ];
     let is_valid = |schema: &Value| meta_schema(schema).is_some_and(|meta| meta.is_valid(schema));
-    let current = value(schema);
+    let current = schema.to_value();
     let is_known = meta_schema(&current).is_some();
     if is_known && (current.get("$schema").is_some() || is_valid(&current)) {
         return;
@@ -334,15 +311,15 @@ fn choose_draft(schema: &mut Json, repairs: &mut Repairs) {
     let Json::Object(members) = schema else {
         return;
     };
-    let mut of_draft = value(&Json::Object(members.clone()));
-    let fitting = DRAFTS.into_iter().find(|draft| {
-        of_draft["$schema"] = (*draft).into();
+    let mut of_draft = current;
+    let fitting = Drafts::NAMED.iter().find(|(address, _)| {
+        of_draft["$schema"] = (*address).into();
         is_valid(&of_draft)
     });
     // The first is the default.
-    if let Some(draft) = fitting.filter(|draft| *draft != DRAFTS[0]) {
-        members.push(("$schema".into(), Json::from(draft)));
-        repairs.rewritten("", &format!("it is read as {draft}"));
+    if let Some((address, _)) = fitting.filter(|(_, draft)| *draft != Drafts::V2020) {
+        members.push(("$schema".into(), Json::from(*address)));
+        repairs.rewritten("", &format!("it is read as {address}"));
     }
 }
 
@@ -394,43 +371,26 @@ fn remove_steps(json: &mut Json, steps: &[String]) -> bool {
     }
 }
 
-fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
-    let is_text = matches!(input, SchemaInput::Text(_));
-    let (schema, text) = parse_json(input, report)?;
-    if !is_text {
-        return Some((schema, text));
-    }
-    // Of a duplicate key, one reader may use the first value and another the last.
-    if let Err(ValidateError::Invalid(violations)) =
-        normalise(&Schema::ANY, &text, Options::default())
-    {
-        for violation in violations.into_parts().0 {
-            report(violation.path(), violation.message());
+/// Returns a schema, and its JSON text as it was passed.
+fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Json, String)> {
+    let too_deep = match &input {
+        SchemaInput::Text(text) => is_deep_text(text),
+        SchemaInput::Value(schema) => is_deep(schema),
+    };
+    let text = match input {
+        SchemaInput::Value(schema) if too_deep => {
+            drop_deep(schema);
+            String::new()
         }
+        SchemaInput::Value(schema) => schema.to_string(),
+        SchemaInput::Text(text) => text,
+    };
+    if too_deep {
+        let problem = format!("it is nested deeper than {MAX_DEPTH} levels; use `$defs`");
+        report("", &problem);
         return None;
     }
-    Some((schema, minified(&text)))
-}
-
-fn parse_json(input: SchemaInput, report: Report<'_>) -> Option<(Value, String)> {
-    let too_deep = format!("it is nested deeper than {MAX_DEPTH} levels; use `$defs`");
-    let text = match input {
-        SchemaInput::Text(text) if is_deep_text(&text) => {
-            report("", &too_deep);
-            return None;
-        }
-        SchemaInput::Text(text) => text,
-        SchemaInput::Value(schema) if is_deep(&schema) => {
-            report("", &too_deep);
-            drop_deep(schema);
-            return None;
-        }
-        SchemaInput::Value(schema) => {
-            let text = schema.to_string();
-            return Some((schema, text));
-        }
-    };
-    let schema = serde_json::from_str(&text);
+    let schema = Json::parse(&text);
     let schema = schema.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
     Some((schema.ok()?, text))
 }
@@ -453,22 +413,25 @@ fn minified(text: &str) -> String {
 
 /// Adds `type` to a schema of arguments and `properties` to that of an object, without which some
 /// providers reject them.
-fn complete(schema: &mut Value, text: &mut String, subject: Subject) {
-    let Value::Object(members) = schema else {
-        return;
-    };
-    let mut add = |members: &mut Map<String, Value>, key: &str, value: Value| {
-        let comma = if members.is_empty() { "" } else { "," };
-        text.insert_str(text.len() - 1, &format!("{comma}\"{key}\":{value}"));
-        members.insert(key.into(), value);
-    };
-    if subject == Subject::Parameters && !members.contains_key("type") {
-        add(members, "type", "object".into());
-    }
-    if members.get("type").is_some_and(|name| name == "object")
-        && !members.contains_key("properties")
-    {
-        add(members, "properties", json!({}));
+fn complete(schema: &mut Json, text: &mut String, subject: Subject) {
+    let added = [
+        ("type", Json::from("object")),
+        ("properties", Json::Object(Vec::new())),
+    ];
+    for (key, value) in added {
+        let is_needed = match key {
+            "type" => subject == Subject::Parameters,
+            _ => schema.get_str("type") == Some("object"),
+        };
+        let has_key = schema.get(key).is_some();
+        let Json::Object(members) = &mut *schema else {
+            return;
+        };
+        if is_needed && !has_key {
+            let comma = if members.is_empty() { "" } else { "," };
+            text.insert_str(text.len() - 1, &format!("{comma}\"{key}\":{value}"));
+            members.push((key.into(), value));
+        }
     }
 }
 
@@ -484,7 +447,7 @@ fn check_meta_schema(schema: &Value, report: Report<'_>) -> Option<()> {
     for error in meta.iter_errors(schema) {
         report(
             error.instance_path().as_str(),
-            &message(&error, &Value::Null),
+            &message(&error, &Json::Null),
         );
     }
     Some(())
@@ -513,166 +476,187 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
         ValidationErrorKind::Referencing(_) => {
             "it has a reference that can't be resolved; nothing is fetched".into()
         }
-        _ => message(&error, &Value::Null),
+        _ => message(&error, &Json::Null),
     })
-}
-
-/// Something in a schema that is worth a look.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// Calls can't be validated against it.
-    Invalid,
-    /// Some provider rejects it.
-    Unportable,
 }
 
 /// Returns `true` if every provider accepts a schema, apart from its keys.
-pub(super) fn is_portable(schema: &Value) -> bool {
-    let is_union = |keyword: &&str| schema.get(keyword).is_some();
-    let mut is_portable =
-        schema["type"] == "object" && !["allOf", "anyOf", "oneOf"].iter().any(is_union);
-    let mut walk = Walk {
-        root: schema,
-        report: &mut |_, _, found| is_portable &= found != Found::Unportable,
+pub(super) fn is_portable(schema: &Json) -> bool {
+    let is_rejected = |schema: &Json| {
+        let has = |keyword| schema.get(keyword).is_some();
+        has_type(schema, "array") && !has("items") && !has("prefixItems")
+            || has("oneOf")
+            || schema.get("enum") == Some(&Json::Array(Vec::new()))
     };
-    walk.schema(schema, "");
+    let mut is_portable = schema.get_str("type") == Some("object")
+        && schema.get("allOf").or(schema.get("anyOf")).is_none();
+    visit(schema, "", &mut |schema, _| {
+        is_portable &= !is_rejected(schema);
+    });
     is_portable
 }
 
-/// Reports invalid references and patterns.
-fn visit(schema: &Value, report: Report<'_>) {
-    let mut report = |place: &str, problem: &str, found| {
-        if found == Found::Invalid {
-            report(place, problem);
+/// Calls a function with each schema of a schema, but not with data such as a default.
+fn visit<'s>(schema: &'s Json, place: &str, each: &mut dyn FnMut(&'s Json, &str)) {
+    each(schema, place);
+    for (keyword, value) in rows(schema) {
+        for (step, inner) in keyword.schemas(value) {
+            let place = step.below(&pointer_below(place, keyword.name));
+            visit(inner, &place, each);
         }
-    };
-    let mut walk = Walk {
-        root: schema,
-        report: &mut report,
-    };
-    walk.schema(schema, "");
+    }
 }
 
-struct Walk<'s, 'r> {
-    root: &'s Value,
-    report: &'r mut dyn FnMut(&str, &str, Found),
-}
-
-impl Walk<'_, '_> {
-    /// Visits a schema and the schemas in it, but not data such as a default.
-    fn schema(&mut self, schema: &Value, place: &str) {
-        let Value::Object(members) = schema else {
-            return;
-        };
-        self.provider_rules(members, place);
-        for (keyword, value) in members {
-            let place = pointer_below(place, keyword);
-            match (&**keyword, value) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                    self.reference(reference, &place);
-                }
-                ("pattern", Value::String(pattern)) => self.pattern(pattern, &place),
-                ("patternProperties", Value::Object(schemas)) => {
-                    for (pattern, schema) in schemas {
-                        let place = pointer_below(&place, pattern);
-                        self.pattern(pattern, &place);
-                        self.schema(schema, &place);
+/// Reports invalid references and patterns.
+fn check_parts(root: &Json, report: Report<'_>) {
+    let references = References::new(root);
+    visit(root, "", &mut |schema, place| {
+        for (keyword, value) in rows(schema) {
+            let place = pointer_below(place, keyword.name);
+            match (keyword.name, value) {
+                ("pattern", Json::String(pattern)) => check_pattern(pattern, &place, report),
+                ("patternProperties", value) => {
+                    for (pattern, _) in value.members() {
+                        check_pattern(pattern, &pointer_below(&place, pattern), report);
                     }
                 }
-                (
-                    "properties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
-                    Value::Object(schemas),
-                ) => {
-                    for (key, schema) in schemas {
-                        self.schema(schema, &pointer_below(&place, key));
-                    }
+                (_, Json::String(reference)) if keyword.holds == Holds::Reference => {
+                    check_reference(&references, reference, &place, report);
                 }
-                ("items" | "prefixItems" | "allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
-                    for (at, schema) in schemas.iter().enumerate() {
-                        self.schema(schema, &pointer_below(&place, &at.to_string()));
-                    }
-                }
-                (
-                    "items"
-                    | "additionalItems"
-                    | "additionalProperties"
-                    | "contains"
-                    | "propertyNames"
-                    | "not"
-                    | "if"
-                    | "then"
-                    | "else"
-                    | "unevaluatedItems"
-                    | "unevaluatedProperties"
-                    | "contentSchema",
-                    schema,
-                ) => self.schema(schema, &place),
                 _ => {}
             }
         }
-    }
+    });
+}
 
-    /// Reports what some providers reject in one schema.
-    fn provider_rules(&mut self, schema: &Map<String, Value>, place: &str) {
-        let is_array = match schema.get("type") {
-            Some(Value::String(name)) => name == "array",
-            Some(Value::Array(names)) => names.iter().any(|name| name == "array"),
-            _ => false,
-        };
-        let has_items = schema.contains_key("items") || schema.contains_key("prefixItems");
-        let is_empty_enum = schema
-            .get("enum")
-            .is_some_and(|values| values == &json!([]));
-        if is_array && !has_items || schema.contains_key("oneOf") || is_empty_enum {
-            (self.report)(place, "", Found::Unportable);
-        }
-    }
-
-    fn pattern(&mut self, pattern: &str, place: &str) {
-        if compile(&json!({ "pattern": pattern })).is_err() {
-            let problem = format!("`{pattern}` is not a valid regular expression");
-            (self.report)(place, &problem, Found::Invalid);
-        }
-    }
-
-    fn reference(&mut self, reference: &str, place: &str) {
-        let is_found = match reference.strip_prefix('#') {
-            Some("") => true,
-            // The validator decodes the escapes of a URI.
-            Some(fragment) if fragment.contains('%') => true,
-            Some(pointer) if pointer.starts_with('/') => self.root.pointer(pointer).is_some(),
-            Some(anchor) => has_anchor(self.root, anchor),
-            None => has_id(self.root) || compile(&json!({ "$ref": reference })).is_ok(),
-        };
-        if !is_found {
-            let problem = format!(
-                "`{reference}` is not in the schema, and nothing is fetched; add it to `$defs`"
-            );
-            (self.report)(place, &problem, Found::Invalid);
-        }
+fn check_pattern(pattern: &str, place: &str, report: Report<'_>) {
+    if compile(&json!({ "pattern": pattern })).is_err() {
+        report(
+            place,
+            &format!("`{pattern}` is not a valid regular expression"),
+        );
     }
 }
 
-fn has_anchor(schema: &Value, anchor: &str) -> bool {
-    any_object(schema, &|members| {
-        let text = |key| members.get(key).and_then(Value::as_str);
-        text("$anchor") == Some(anchor)
-            || text("$dynamicAnchor") == Some(anchor)
-            || text("$id").and_then(|id| id.strip_prefix('#')) == Some(anchor)
-    })
-}
-
-/// Returns `true` if a part of the schema has an address that references may use.
-fn has_id(schema: &Value) -> bool {
-    any_object(schema, &|members| members.contains_key("$id"))
-}
-
-fn any_object(value: &Value, matches: &impl Fn(&Map<String, Value>) -> bool) -> bool {
-    match value {
-        Value::Object(members) => {
-            matches(members) || members.values().any(|member| any_object(member, matches))
+fn check_reference(references: &References<'_>, reference: &str, place: &str, report: Report<'_>) {
+    let is_found = match reference.strip_prefix('#') {
+        Some(fragment) => fragment.contains('%') || references.find(reference).is_some(),
+        // A part of the schema may have the address.
+        None => {
+            having(references.root, &|part| part.get("$id").is_some()).is_some()
+                || compile(&json!({ "$ref": reference })).is_ok()
         }
-        Value::Array(items) => items.iter().any(|item| any_object(item, matches)),
-        _ => false,
+    };
+    if !is_found {
+        let problem = format!(
+            "`{reference}` is not in the schema, and nothing is fetched; add it to `$defs`"
+        );
+        report(place, &problem);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::ordered_json::keywords::KEYWORDS;
+
+    /// For each keyword, a schema with it and a value that it rejects.
+    const PROBES: &str = r##"
+        $ref {"$ref":"#/definitions/n","definitions":{"n":{"type":"null"}}} 1
+        $dynamicRef {"$dynamicRef":"#n","definitions":{"n":{"$dynamicAnchor":"n","type":"null"}}} 1
+        $recursiveRef {"maxProperties":1,"properties":{"a":{"$recursiveRef":"#"}}} {"a":{"b":1,"c":1}}
+        type {"type":"null"} 1
+        enum {"enum":[2]} 1
+        const {"const":2} 1
+        properties {"properties":{"a":{"type":"null"}}} {"a":1}
+        required {"required":["a"]} {}
+        patternProperties {"patternProperties":{"a":{"type":"null"}}} {"a":1}
+        additionalProperties {"additionalProperties":{"type":"null"}} {"a":1}
+        unevaluatedProperties {"unevaluatedProperties":{"type":"null"}} {"a":1}
+        propertyNames {"propertyNames":{"maxLength":1}} {"ab":1}
+        minProperties {"minProperties":1} {}
+        maxProperties {"maxProperties":0} {"a":1}
+        dependentRequired {"dependentRequired":{"a":["b"]}} {"a":1}
+        dependentSchemas {"dependentSchemas":{"a":{"maxProperties":0}}} {"a":1}
+        dependencies {"dependencies":{"a":["b"]}} {"a":1}
+        dependencies {"dependencies":{"a":{"maxProperties":0}}} {"a":1}
+        prefixItems {"prefixItems":[{"type":"null"}]} [1]
+        items {"items":{"type":"null"}} [1]
+        additionalItems {"additionalItems":{"type":"null"},"items":[{}]} [1,1]
+        unevaluatedItems {"unevaluatedItems":{"type":"null"}} [1]
+        contains {"contains":{"type":"null"}} [1]
+        minContains {"minContains":2,"contains":{}} [1]
+        maxContains {"maxContains":1,"contains":{}} [1,1]
+        minimum {"minimum":2} 1
+        maximum {"maximum":0} 1
+        exclusiveMinimum {"exclusiveMinimum":1} 1
+        exclusiveMinimum {"exclusiveMinimum":true,"minimum":1} 1
+        exclusiveMaximum {"exclusiveMaximum":1} 1
+        exclusiveMaximum {"exclusiveMaximum":true,"maximum":1} 1
+        multipleOf {"multipleOf":2} 1
+        minLength {"minLength":2} "a"
+        maxLength {"maxLength":0} "a"
+        pattern {"pattern":"b"} "a"
+        format {"format":"date"} "a"
+        minItems {"minItems":1} []
+        maxItems {"maxItems":0} [1]
+        uniqueItems {"uniqueItems":true} [1,1]
+        contentEncoding {"contentEncoding":"base64"} "?"
+        contentMediaType {"contentMediaType":"application/json"} "?"
+        contentSchema {"contentSchema":{"type":"null"},"contentMediaType":"application/json"} "1"
+        anyOf {"anyOf":[{"type":"null"}]} 1
+        oneOf {"oneOf":[{"type":"null"}]} 1
+        allOf {"allOf":[{"type":"null"}]} 1
+        not {"not":{}} 1
+        if {"if":false,"then":{},"else":{"type":"null"}} 1
+        then {"then":{"type":"null"},"if":{}} 1
+        else {"else":{"type":"null"},"if":false} 1
+        extends {"extends":{"type":"null"}} 1
+        disallow {"disallow":"integer"} 1
+        nullable {"nullable":false} null
+    "##;
+
+    fn without_keyword(schema: &mut Value, name: &str) {
+        for (_, inner) in schema.as_object_mut().into_iter().flatten() {
+            without_keyword(inner, name);
+        }
+        schema.as_object_mut().map(|members| members.remove(name));
+    }
+
+    #[test]
+    fn the_table_says_which_keywords_the_validator_enforces() {
+        let mut enforced: BTreeMap<&str, Drafts> = BTreeMap::new();
+        for line in PROBES.trim().lines() {
+            let (name, rest) = line.trim().split_once(' ').unwrap();
+            let (schema, value) = rest.rsplit_once(' ').unwrap();
+            let value: Value = serde_json::from_str(value).unwrap();
+            for (address, draft) in Drafts::NAMED {
+                let mut schema: Value = serde_json::from_str(schema).unwrap();
+                schema["$schema"] = address.into();
+                assert_eq!(
+                    Drafts::of(&Json::parse(&schema.to_string()).unwrap()),
+                    draft
+                );
+                let with = compile(&schema);
+                without_keyword(&mut schema, name);
+                let without = compile(&schema);
+                let rejects = |validator: &Result<Validator, String>| {
+                    validator
+                        .as_ref()
+                        .is_ok_and(|validator| !validator.is_valid(&value))
+                };
+                let found = enforced.entry(name).or_insert(Drafts::NONE);
+                if rejects(&with) && !rejects(&without) {
+                    *found = found.union(draft);
+                }
+            }
+        }
+        for row in KEYWORDS {
+            let found = enforced.remove(row.name).unwrap_or(Drafts::NONE);
+            assert_eq!(row.enforced, found, "{}", row.name);
+        }
+        assert!(enforced.is_empty(), "no rows: {enforced:?}");
     }
 }

@@ -4,40 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::cost::{in_place, size};
-use crate::ordered_json::{Json, pointer_key};
+use super::cost::size;
+use super::references::{References, decoded, rows};
+use crate::ordered_json::Json;
+use crate::ordered_json::keywords::{Applies, Holds, Keyword, Step};
 use crate::provider::portable::{is_param_name, is_tool_name, with_suffix};
-
-/// The position of schemas in the value of a keyword.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Position {
-    /// The value is a schema, or a list of schemas.
-    Schema,
-    /// Each member of the value is a schema.
-    Members,
-    /// Like `Members`, and the keys are keys of arguments.
-    Properties,
-    /// The value is a list of keys of arguments.
-    KeyList,
-    /// The value is data, or text.
-    Data,
-}
-
-/// Returns where a keyword has schemas. An unknown keyword may contain some that a reference
-/// leads to.
-pub(super) fn position(keyword: &str) -> Position {
-    match keyword {
-        "properties" | "dependentSchemas" | "dependencies" | "dependentRequired" => {
-            Position::Properties
-        }
-        "patternProperties" | "$defs" | "definitions" => Position::Members,
-        "required" => Position::KeyList,
-        "const" | "enum" | "default" | "example" | "examples" | "type" | "title"
-        | "description" | "pattern" | "format" | "$schema" | "$id" | "id" | "$anchor"
-        | "$comment" => Position::Data,
-        _ => Position::Schema,
-    }
-}
 
 /// The renamed keys of one tool, at every depth.
 #[derive(Debug, Default)]
@@ -106,34 +77,19 @@ impl Keys {
         }
     }
 
-    fn rename_keyword(&self, keyword: &str, value: &Json) -> Json {
-        let list = |value: &Json| {
-            let rename = |item: &Json| match item {
-                Json::String(key) => Json::from(self.valid(key)),
-                other => other.clone(),
-            };
-            Json::Array(value.items().iter().map(rename).collect())
+    fn rename_keyword(&self, name: &str, value: &Json) -> Json {
+        let Some(keyword) = Keyword::of(name) else {
+            // It may contain schemas that a reference leads to.
+            return self.rename(value);
         };
-        match (keyword, position(keyword), value) {
-            ("$ref" | "$dynamicRef" | "$recursiveRef", _, Json::String(reference)) => {
+        match (name, keyword.holds, value) {
+            (_, Holds::Reference, Json::String(reference)) => {
                 Json::String(self.rename_reference(reference))
             }
             ("default" | "example" | "examples", ..) => self.rename_data(value),
-            (_, Position::KeyList, Json::Array(_)) => list(value),
-            (_, Position::Properties | Position::Members, Json::Object(members)) => {
-                let is_property = position(keyword) == Position::Properties;
-                let renamed = members.iter().map(|(key, value)| {
-                    let key = if is_property { self.valid(key) } else { key };
-                    let value = match value {
-                        Json::Array(_) => list(value),
-                        schema => self.rename(schema),
-                    };
-                    (key.to_owned(), value)
-                });
-                Json::Object(renamed.collect())
-            }
-            (_, Position::Schema, _) => self.rename(value),
-            _ => value.clone(),
+            _ => keyword.map(value, &mut |schema| self.rename(schema), &|key| {
+                self.valid(key).to_owned()
+            }),
         }
     }
 
@@ -151,7 +107,8 @@ impl Keys {
                 Some(valid) => renamed.push_str(valid),
                 None => renamed.push_str(step),
             }
-            is_key = !is_key && position(step) == Position::Properties;
+            let keyword = Keyword::of(step).filter(|_| !is_key);
+            is_key = keyword.is_some_and(|keyword| keyword.holds == Holds::Properties);
         }
         renamed
     }
@@ -174,14 +131,14 @@ impl Keys {
 
     /// Gives the keys of arguments their original names, where the original schema has them. Returns
     /// the number of renamed keys.
-    pub(super) fn restore(&self, schema: &Value, arguments: &mut Value) -> usize {
+    pub(super) fn restore(&self, schema: &Json, arguments: &mut Value) -> usize {
         let mut restorer = Restorer {
             keys: self,
-            root: schema,
+            references: References::new(schema),
             left: (1 << 16) + 64 * size(arguments),
             renamed: 0,
         };
-        let root = restorer.closure([schema]);
+        let root = restorer.closure(vec![schema]);
         restorer.value(&root, arguments);
         restorer.renamed
     }
@@ -201,29 +158,25 @@ impl Keys {
 /// Walks over arguments, with all schemas that may apply to each value.
 struct Restorer<'s> {
     keys: &'s Keys,
-    root: &'s Value,
+    references: References<'s>,
     /// The visits that are left. After that, keys are renamed wherever they are.
     left: usize,
     renamed: usize,
 }
 
 impl<'s> Restorer<'s> {
-    fn value(&mut self, schemas: &[&'s Value], value: &mut Value) {
+    fn value(&mut self, schemas: &[&'s Json], value: &mut Value) {
         match value {
             Value::Array(items) => {
                 for (at, item) in items.iter_mut().enumerate() {
-                    let inner = schemas.iter().flat_map(|schema| item_schemas(schema, at));
-                    let inner = self.closure(inner);
+                    let inner = self.below(schemas, Step::Index(at));
                     self.value(&inner, item);
                 }
             }
             Value::Object(members) => {
                 self.rename(schemas, members);
                 for (key, member) in members {
-                    let inner = schemas
-                        .iter()
-                        .flat_map(|schema| member_schemas(schema, key));
-                    let inner = self.closure(inner);
+                    let inner = self.below(schemas, Step::Key(key));
                     self.value(&inner, member);
                 }
             }
@@ -231,9 +184,29 @@ impl<'s> Restorer<'s> {
         }
     }
 
-    fn rename(&mut self, schemas: &[&'s Value], members: &mut Map<String, Value>) {
+    /// Returns the schemas that apply to a member or an item.
+    fn below(&mut self, schemas: &[&'s Json], step: Step<'_>) -> Vec<&'s Json> {
+        let mut found = Vec::new();
+        for (keyword, value) in schemas.iter().flat_map(|schema| rows(schema)) {
+            match (keyword.applies, step, keyword.holds) {
+                (Applies::Members, Step::Key(key), Holds::Properties) => {
+                    found.extend(self.references.get(value, key));
+                }
+                (Applies::Items, Step::Index(at), _) if matches!(value, Json::Array(_)) => {
+                    found.extend(value.items().get(at));
+                }
+                (Applies::Members, Step::Key(_), _) | (Applies::Items, Step::Index(_), _) => {
+                    found.extend(keyword.schemas(value).map(|(_, schema)| schema));
+                }
+                _ => {}
+            }
+        }
+        self.closure(found)
+    }
+
+    fn rename(&mut self, schemas: &[&'s Json], members: &mut Map<String, Value>) {
         let is_renamed = |key: &str, original: &str, members: &Map<String, Value>| {
-            let has = |schema: &&Value| declares(schema, original);
+            let has = |schema: &&'s Json| self.declares(schema, original);
             (self.left == 0 || schemas.iter().any(has))
                 && !members.contains_key(original)
                 && key != original
@@ -256,11 +229,24 @@ impl<'s> Restorer<'s> {
         }));
     }
 
+    /// Returns `true` if a schema names a key.
+    fn declares(&self, schema: &'s Json, key: &str) -> bool {
+        let lists = |list: &Json| list.items().iter().any(|item| item.as_str() == Some(key));
+        rows(schema).any(|(keyword, value)| match keyword.holds {
+            Holds::Properties => {
+                let mut members = value.members().iter();
+                self.references.get(value, key).is_some() || members.any(|(_, list)| lists(list))
+            }
+            Holds::Keys => lists(value),
+            _ => false,
+        })
+    }
+
     /// Adds the schemas that apply to the same value.
-    fn closure(&mut self, schemas: impl IntoIterator<Item = &'s Value>) -> Vec<&'s Value> {
+    fn closure(&mut self, schemas: Vec<&'s Json>) -> Vec<&'s Json> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
-        let mut queue: Vec<_> = schemas.into_iter().collect();
+        let mut queue = schemas;
         while let Some(schema) = queue.pop() {
             if self.left == 0 {
                 break;
@@ -268,8 +254,8 @@ impl<'s> Restorer<'s> {
             self.left -= 1;
             if seen.insert(std::ptr::from_ref(schema)) {
                 found.push(schema);
-                for (keyword, inner) in schema.as_object().into_iter().flatten() {
-                    queue.extend(in_place(self.root, keyword, inner));
+                for (keyword, inner) in rows(schema) {
+                    queue.extend(self.references.in_place(keyword, inner));
                 }
             }
         }
@@ -277,89 +263,31 @@ impl<'s> Restorer<'s> {
     }
 }
 
-/// Returns `true` if a schema names a key.
-fn declares(schema: &Value, key: &str) -> bool {
-    let Value::Object(keywords) = schema else {
-        return false;
-    };
-    keywords
-        .iter()
-        .any(|(keyword, value)| match (position(keyword), value) {
-            (Position::Properties, Value::Object(members)) => {
-                let lists = members.values().filter_map(Value::as_array).flatten();
-                members.contains_key(key) || lists.into_iter().any(|other| other == key)
-            }
-            (Position::KeyList, Value::Array(keys)) => keys.iter().any(|other| other == key),
-            _ => false,
-        })
-}
-
-fn member_schemas<'s>(schema: &'s Value, key: &str) -> Vec<&'s Value> {
-    let Value::Object(keywords) = schema else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (keyword, value) in keywords {
-        match (&**keyword, value) {
-            ("properties", Value::Object(properties)) => found.extend(properties.get(key)),
-            ("patternProperties", Value::Object(patterns)) => found.extend(patterns.values()),
-            ("additionalProperties" | "unevaluatedProperties", Value::Object(_)) => {
-                found.push(value);
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn item_schemas(schema: &Value, at: usize) -> Vec<&Value> {
-    let Value::Object(keywords) = schema else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (keyword, value) in keywords {
-        match (&**keyword, value) {
-            ("items" | "prefixItems", Value::Array(schemas)) => found.extend(schemas.get(at)),
-            ("items" | "additionalItems" | "unevaluatedItems" | "contains", Value::Object(_)) => {
-                found.push(value);
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
 /// Collects the keys of arguments that a schema names, at every depth.
 fn collect(schema: &Json, keys: &mut BTreeSet<String>) {
-    match schema {
-        Json::Array(items) => items.iter().for_each(|item| collect(item, keys)),
-        Json::Object(members) => {
-            for (keyword, value) in members {
-                match position(keyword) {
-                    Position::KeyList => collect_list(value, keys),
-                    Position::Properties | Position::Members => {
-                        for (key, value) in value.members() {
-                            if position(keyword) == Position::Properties {
-                                keys.insert(key.clone());
-                            }
-                            match value {
-                                Json::Array(_) => collect_list(value, keys),
-                                schema => collect(schema, keys),
-                            }
-                        }
-                    }
-                    Position::Schema => collect(value, keys),
-                    Position::Data => {}
-                }
+    let list = |list: &Json, keys: &mut BTreeSet<String>| {
+        let listed = list.items().iter().filter_map(Json::as_str);
+        keys.extend(listed.map(str::to_owned));
+    };
+    schema.items().iter().for_each(|item| collect(item, keys));
+    for (name, value) in schema.members() {
+        let Some(keyword) = Keyword::of(name) else {
+            collect(value, keys);
+            continue;
+        };
+        if keyword.holds == Holds::Keys {
+            list(value, keys);
+        }
+        for (step, schema) in keyword.schemas(value) {
+            if let (Holds::Properties, Step::Key(key)) = (keyword.holds, step) {
+                keys.insert(key.to_owned());
+            }
+            match (keyword.holds, schema) {
+                (Holds::Properties, Json::Array(_)) => list(schema, keys),
+                _ => collect(schema, keys),
             }
         }
-        _ => {}
     }
-}
-
-fn collect_list(list: &Json, keys: &mut BTreeSet<String>) {
-    let listed = list.items().iter().filter_map(Json::as_str);
-    keys.extend(listed.map(str::to_owned));
 }
 
 /// Returns the keys of a schema that some provider rejects.
@@ -368,25 +296,6 @@ pub(super) fn unusual(schema: &Json) -> Vec<String> {
     collect(schema, &mut all);
     all.retain(|key| !is_param_name(key));
     all.into_iter().collect()
-}
-
-/// Decodes a step of a reference.
-pub(super) fn decoded(step: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = step.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let escaped = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => bytes.push(*first),
-        }
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    pointer_key(&text)
 }
 
 /// Returns a name that every provider accepts for a tool.
@@ -506,7 +415,8 @@ mod tests {
             "free": {"file_path": "stays", "sub_tree": 1},
             "tree": {"sub_tree": {"sub_tree": null, "file_path": 7}},
         });
-        assert_eq!(keys(&schema).restore(&schema, &mut arguments), 3);
+        let ordered = Json::parse(&schema.to_string()).unwrap();
+        assert_eq!(keys(&schema).restore(&ordered, &mut arguments), 3);
         assert_eq!(
             arguments,
             json!({

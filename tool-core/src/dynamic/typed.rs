@@ -10,10 +10,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use super::portable::{CONSTRAINTS, Document, Node, Others, exact, merged};
+use super::node::{Node, Others, merged};
+use super::read::{Document, exact};
 use super::violations::join;
+use super::write::{self, Form};
 use crate::args::ArgumentError;
 use crate::ordered_json::Json;
+use crate::ordered_json::keywords::Keyword;
 use crate::schema::decode_check::rejection;
 use crate::schema::validate::ValidateError;
 use crate::schema::violation::Violations;
@@ -47,19 +50,30 @@ fn both(schema: Value) -> TypedSchema {
         }
     };
     let description = std::mem::take(&mut document.root.description);
-    let write = |form| write(&document, form).to_string();
+    let write = |change: fn(&mut Node)| {
+        let mut document = document.clone();
+        document.visit(&mut |node| change(node));
+        written(document)
+    };
     TypedSchema {
-        shown: write(Form::Shown),
-        accepted: write(Form::Accepted),
+        shown: write(hide_null),
+        accepted: write(bound),
         description,
     }
+}
+
+/// Writes a schema, with the keywords of each type in the order of the table.
+fn written(mut document: Document) -> String {
+    let order = |(keyword, _): &(String, Json)| Keyword::of(keyword).map(std::ptr::from_ref);
+    document.visit(&mut |node| node.keywords.sort_by_key(order));
+    write::document(&document, Form::Exact).to_string()
 }
 
 /// Returns the schema of results that are serialized from `T`.
 pub(super) fn output<T: JsonSchema>() -> String {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     match document(settings.into_generator().into_root_schema_for::<T>().into()) {
-        Ok(document) => write(&document, Form::Result).to_string(),
+        Ok(document) => written(document),
         Err(text) => text,
     }
 }
@@ -76,26 +90,11 @@ fn document(mut schema: Value) -> Result<Document, String> {
         return Err(text);
     };
     let mut document = exact(&json);
-    minimise(&mut document.root);
-    for (_, definition) in &mut document.definitions {
-        minimise(definition);
-    }
+    document.visit(&mut minimise);
     Ok(document)
 }
 
 fn minimise(node: &mut Node) {
-    let properties = node.properties.iter_mut().map(|(_, node)| node);
-    let patterns = node.patterns.iter_mut().map(|(_, node)| node);
-    let lists = node.prefix.iter_mut().chain(&mut node.any_of);
-    for inner in properties.chain(patterns).chain(lists) {
-        minimise(inner);
-    }
-    if let Some(items) = &mut node.items {
-        minimise(items);
-    }
-    if let Others::Like(values) = &mut node.others {
-        minimise(values);
-    }
     // serde ignores other keys, and a model should know that it misspelled one. An object without any
     // property may be a map.
     if matches!(node.others, Others::Unsaid) && !node.properties.is_empty() {
@@ -176,27 +175,6 @@ fn unwrap(node: &mut Node) {
     }
 }
 
-/// What a schema is written for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Models.
-    Shown,
-    /// The validation of calls.
-    Accepted,
-    /// Models and the validation of results.
-    Result,
-}
-
-fn write(document: &Document, form: Form) -> Json {
-    let mut members = form.members(&document.root);
-    if !document.definitions.is_empty() {
-        let definitions = document.definitions.iter();
-        let definitions = definitions.map(|(name, node)| (name.clone(), form.schema(node)));
-        members.push(("$defs".into(), Json::Object(definitions.collect())));
-    }
-    Json::Object(members)
-}
-
 /// The ranges of integers, by the formats that `schemars` gives them.
 const RANGES: [(&str, i128, i128); 6] = [
     ("int32", i32::MIN as i128, i32::MAX as i128),
@@ -207,154 +185,29 @@ const RANGES: [(&str, i128, i128); 6] = [
     ("uint", 0, usize::MAX as i128),
 ];
 
-impl Form {
-    fn schema(self, node: &Node) -> Json {
-        Json::Object(self.members(node))
-    }
-
-    fn list(self, nodes: &[Node]) -> Json {
-        Json::Array(nodes.iter().map(|node| self.schema(node)).collect())
-    }
-
-    fn members(self, node: &Node) -> Vec<(String, Json)> {
-        let mut out = Vec::new();
-        if node.never {
-            out.push(("not".into(), Json::Object(Vec::new())));
-        } else if let Some(reference) = &node.reference {
-            out.push(("$ref".into(), Json::from(&**reference)));
-        } else if !node.any_of.is_empty() {
-            out.push(("anyOf".into(), self.list(&node.any_of)));
-        } else {
-            let types = node.types.as_deref().unwrap_or_default();
-            let nullable = types.iter().position(|name| name == "null");
-            match (types, nullable) {
-                ([], _) => {
-                    if let Some(values) = &node.values {
-                        out.push(("enum".into(), Json::Array(values.clone())));
-                    }
-                }
-                ([name], _) => self.typed(node, name, &mut out),
-                (names, _) => {
-                    let each = names.iter().map(|name| {
-                        let mut member = Vec::new();
-                        self.typed(node, name, &mut member);
-                        Json::Object(member)
-                    });
-                    out.push(("anyOf".into(), Json::Array(each.collect())));
-                }
-            }
-        }
-        out.extend(node.rest.iter().cloned());
-        let text = node.text(&node.sentences);
-        if !text.is_empty() {
-            out.push(("description".into(), Json::String(text)));
-        }
-        for name in ["default", "examples"] {
-            if let Some(keyword) = node.keyword(name) {
-                out.push((name.into(), keyword.clone()));
-            }
-        }
-        out
-    }
-
-    /// Writes one type with its keywords.
-    fn typed(self, node: &Node, name: &str, out: &mut Vec<(String, Json)>) {
-        out.push(("type".into(), Json::from(name)));
-        if let Some(values) = node.values.as_ref().filter(|_| name != "null") {
-            let values = values.iter().filter(|value| **value != Json::Null);
-            out.push(("enum".into(), Json::Array(values.cloned().collect())));
-            return;
-        }
-        match name {
-            "object" => self.object(node, out),
-            "array" => self.array(node, out),
-            _ => {}
-        }
-        let group = if name == "integer" { "number" } else { name };
-        let own = CONSTRAINTS.iter().filter(|(_, kind)| *kind == group);
-        let format = node.keyword("format").and_then(Json::as_str);
-        for (keyword, _) in own {
-            if let Some(value) = node.keyword(keyword) {
-                out.push(((*keyword).into(), value.clone()));
-            } else if self == Form::Accepted
-                && let Some((_, minimum, maximum)) =
-                    RANGES.iter().find(|(name, ..)| Some(*name) == format)
-            {
-                let bound = match *keyword {
-                    "minimum" if node.keyword("exclusiveMinimum").is_none() => minimum,
-                    "maximum" if node.keyword("exclusiveMaximum").is_none() => maximum,
-                    _ => continue,
-                };
-                out.push(((*keyword).into(), Json::Number(bound.to_string())));
-            }
+/// Adds the bounds of integer types.
+fn bound(node: &mut Node) {
+    let format = node.keyword("format").and_then(Json::as_str);
+    let range = RANGES.iter().find(|(name, ..)| Some(*name) == format);
+    let Some((_, minimum, maximum)) = range else {
+        return;
+    };
+    for (keyword, exclusive, limit) in [
+        ("minimum", "exclusiveMinimum", minimum),
+        ("maximum", "exclusiveMaximum", maximum),
+    ] {
+        if node.keyword(keyword).or(node.keyword(exclusive)).is_none() {
+            let limit = Json::Number(limit.to_string());
+            node.keywords.push((keyword.into(), limit));
         }
     }
+}
 
-    fn object(self, node: &Node, out: &mut Vec<(String, Json)>) {
-        let is_closed = matches!(node.others, Others::Closed);
-        if !node.properties.is_empty() || is_closed && node.patterns.is_empty() {
-            let properties = node.properties.iter().map(|(key, property)| {
-                let is_optional = !node.required.contains(key);
-                let property = match self {
-                    Form::Shown if is_optional => &without_null(property.clone()),
-                    _ => property,
-                };
-                (key.clone(), self.property(property))
-            });
-            out.push(("properties".into(), Json::Object(properties.collect())));
-        }
-        if !node.required.is_empty() {
-            let required = node.required.iter().map(|key| Json::from(&**key));
-            out.push(("required".into(), Json::Array(required.collect())));
-        }
-        if !node.patterns.is_empty() {
-            let patterns = node.patterns.iter();
-            let patterns = patterns.map(|(pattern, node)| (pattern.clone(), self.schema(node)));
-            out.push(("patternProperties".into(), Json::Object(patterns.collect())));
-        }
-        match &node.others {
-            Others::Unsaid => {}
-            Others::Open if node.properties.is_empty() => {}
-            Others::Open => out.push(("additionalProperties".into(), Json::Object(Vec::new()))),
-            Others::Closed => out.push(("additionalProperties".into(), Json::Boolean(false))),
-            Others::Like(values) => {
-                out.push(("additionalProperties".into(), self.schema(values)));
-            }
-        }
-        for name in ["minProperties", "maxProperties"] {
-            if let Some(value) = node.keyword(name) {
-                out.push((name.into(), value.clone()));
-            }
-        }
-    }
-
-    /// Writes a property: its only value is a tag.
-    fn property(self, node: &Node) -> Json {
-        let mut members = self.members(node);
-        if let Some(values) = &node.values
-            && let [Json::String(_)] = &values[..]
-            && let Some(listed) = members.iter_mut().find(|(name, _)| name == "enum")
-        {
-            *listed = ("const".into(), values[0].clone());
-        }
-        Json::Object(members)
-    }
-
-    fn array(self, node: &Node, out: &mut Vec<(String, Json)>) {
-        let items = node.items.as_deref();
-        if node.prefix.is_empty() {
-            out.push((
-                "items".into(),
-                items.map_or(Json::Object(Vec::new()), |items| self.schema(items)),
-            ));
-            return;
-        }
-        out.push(("prefixItems".into(), self.list(&node.prefix)));
-        let maximum = node.keyword("maxItems").and_then(Json::as_number);
-        if maximum.and_then(|text| text.parse().ok()) == Some(node.prefix.len()) {
-            out.push(("items".into(), Json::Boolean(false)));
-        } else if let Some(items) = items {
-            out.push(("items".into(), self.schema(items)));
+/// Removes `null` from what optional properties accept.
+fn hide_null(node: &mut Node) {
+    for (key, property) in &mut node.properties {
+        if !node.required.contains(key) {
+            *property = without_null(std::mem::take(property));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Finds the variant of a union that an invalid value was meant to be, like
 //! [`crate::schema::validate`] for a typed schema.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::expected::{either, target};
+use crate::ordered_json::Json;
 use crate::schema::messages::{did_you_mean, nearest, shorten};
 
 /// The maximum number of references to follow.
@@ -17,13 +18,13 @@ pub(super) enum Intent {
     Tag { key: String, problem: String },
 }
 
-pub(super) fn intent(schemas: &[Value], root: &Value, value: &Value) -> Option<Intent> {
+pub(super) fn intent(schemas: &[Json], root: &Json, value: &Value) -> Option<Intent> {
     let schemas: Vec<_> = schemas
         .iter()
         .map(|schema| resolved(schema, root))
         .collect();
     // The first two variants that pass a test.
-    let candidates = |test: fn(&Value, &Value) -> bool| {
+    let candidates = |test: fn(&Json, &Value) -> bool| {
         let mut candidates = (0..schemas.len()).filter(|&at| test(schemas[at], value));
         (candidates.next(), candidates.next())
     };
@@ -55,7 +56,7 @@ pub(super) fn intent(schemas: &[Value], root: &Value, value: &Value) -> Option<I
 }
 
 /// Follows references.
-fn resolved<'s>(mut schema: &'s Value, root: &'s Value) -> &'s Value {
+fn resolved<'s>(mut schema: &'s Json, root: &'s Json) -> &'s Json {
     for _ in 0..MAX_REFERENCES {
         match target(schema, root) {
             Some(target) => schema = target,
@@ -67,22 +68,22 @@ fn resolved<'s>(mut schema: &'s Value, root: &'s Value) -> &'s Value {
 
 /// Returns `true` if a value has a schema's type, its tags, and for an object without tags one of
 /// the required properties.
-fn resembles(schema: &Value, value: &Value) -> bool {
-    let (Some(members), Some(properties)) = (value.as_object(), schema["properties"].as_object())
+fn resembles(schema: &Json, value: &Value) -> bool {
+    let (Some(members), Some(Json::Object(properties))) =
+        (value.as_object(), schema.get("properties"))
     else {
         return has_type(schema, value);
     };
     let mut tags = tags_of(properties).peekable();
     let is_tagged = tags.peek().is_some();
-    let required = schema["required"].as_array().into_iter().flatten();
-    let mut required = required.filter_map(Value::as_str);
+    let mut required = schema.get_items("required").iter().filter_map(Json::as_str);
     has_type(schema, value)
         && tags.all(|(key, tag)| members.get(key).is_some_and(|value| is_tag(value, tag)))
         && (is_tagged || properties.is_empty() || required.any(|key| members.contains_key(key)))
 }
 
 /// Returns `true` if a value has a type that a schema accepts.
-fn has_type(schema: &Value, value: &Value) -> bool {
+fn has_type(schema: &Json, value: &Value) -> bool {
     let is_type = |name: &str| match value {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
@@ -91,40 +92,38 @@ fn has_type(schema: &Value, value: &Value) -> bool {
         Value::Array(_) => name == "array",
         Value::Object(_) => name == "object",
     };
-    match &schema["type"] {
-        Value::String(name) => is_type(name),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is_type),
+    match schema.get("type") {
+        Some(Json::String(name)) => is_type(name),
+        Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).any(is_type),
         _ => {
-            let listed = listed(schema);
-            let is_same =
-                |other: &Value| std::mem::discriminant(other) == std::mem::discriminant(value);
-            listed.is_none_or(|listed| listed.iter().any(is_same))
+            let mut listed = listed(schema).into_iter().flatten().peekable();
+            listed.peek().is_none() || listed.any(|other| is_type(other.type_name()))
         }
     }
 }
 
 /// The values of `const` or `enum`.
-fn listed(schema: &Value) -> Option<&[Value]> {
+fn listed(schema: &Json) -> Option<&[Json]> {
     let one = schema.get("const").map(std::slice::from_ref);
-    one.or(schema["enum"].as_array().map(Vec::as_slice))
+    one.or(schema.get("enum").map(Json::items))
 }
 
 /// Returns `true` if a string resembles none of an enum's values. It may be the name of a variant
 /// that is an object.
-fn is_unrelated(schema: &Value, value: &Value) -> bool {
+fn is_unrelated(schema: &Json, value: &Value) -> bool {
     match (listed(schema), value) {
         (Some(listed), Value::String(text)) => {
-            nearest(text, listed.iter().filter_map(Value::as_str)).is_none()
+            nearest(text, listed.iter().filter_map(Json::as_str)).is_none()
         }
         _ => false,
     }
 }
 
 /// The tags of a variant, each with its value.
-fn tags_of(properties: &Map<String, Value>) -> impl Iterator<Item = (&String, &str)> {
+fn tags_of(properties: &[(String, Json)]) -> impl Iterator<Item = (&str, &str)> {
     properties
         .iter()
-        .filter_map(|(key, schema)| Some((key, schema.get("const")?.as_str()?)))
+        .filter_map(|(key, schema)| Some((&**key, schema.get("const")?.as_str()?)))
 }
 
 fn is_tag(value: &Value, tag: &str) -> bool {
@@ -133,22 +132,22 @@ fn is_tag(value: &Value, tag: &str) -> bool {
 }
 
 /// The value of a variant's first tag.
-fn tag_value(schema: &Value) -> Option<&str> {
-    let (_, value) = tags_of(schema["properties"].as_object()?).next()?;
+fn tag_value(schema: &Json) -> Option<&str> {
+    let (_, value) = tags_of(schema.get_members("properties")).next()?;
     Some(value)
 }
 
 /// The tag that all variants have, and a list of its values.
-fn common_tag(schemas: &[&Value]) -> Option<(String, String)> {
+fn common_tag(schemas: &[&Json]) -> Option<(String, String)> {
     let mut values = Vec::new();
     let mut name = None;
     for schema in schemas {
-        let (key, value) = tags_of(schema["properties"].as_object()?).next()?;
+        let (key, value) = tags_of(schema.get_members("properties")).next()?;
         if name.is_some_and(|name| name != key) {
             return None;
         }
         name = Some(key);
         values.push(Value::from(value).to_string());
     }
-    Some((name?.clone(), either(values.iter())))
+    Some((name?.to_owned(), either(values.iter())))
 }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::expected::{either, expected, typed};
 use super::unions::{Intent, intent};
-use crate::ordered_json::pointer_key;
+use crate::ordered_json::{Json, pointer_key};
 use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
 use crate::schema::validate::duplicate_item;
 use crate::schema::violation::{Violation, Violations};
@@ -16,7 +16,7 @@ use crate::schema::violation::{Violation, Violations};
 /// Returns all violations of a value. Missing properties come last.
 pub(super) fn violations<'e>(
     errors: impl Iterator<Item = ValidationError<'e>>,
-    schema: &Value,
+    schema: &Json,
     value: &Value,
 ) -> Violations {
     let mut translator = Translator {
@@ -30,7 +30,7 @@ pub(super) fn violations<'e>(
 }
 
 struct Translator<'s> {
-    schema: &'s Value,
+    schema: &'s Json,
     value: &'s Value,
     /// Several keywords may lead to the same violation.
     reported: HashSet<String>,
@@ -65,9 +65,10 @@ impl Translator<'_> {
             }
             Kind::Required { property } => {
                 let key = property.as_str().unwrap_or_default();
-                let problem = match &holder["properties"][key] {
-                    Value::Null => "missing".to_owned(),
-                    schema => ["missing; expected ", &expected(schema, root)].concat(),
+                let properties = holder.get("properties");
+                let problem = match properties.and_then(|properties| properties.get(key)) {
+                    None => "missing".to_owned(),
+                    Some(schema) => ["missing; expected ", &expected(schema, root)].concat(),
                 };
                 self.report(join(&path, key), |out| *out += &problem);
             }
@@ -80,8 +81,8 @@ impl Translator<'_> {
                 });
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                let schemas = holder["anyOf"].as_array().or(holder["oneOf"].as_array());
-                let schemas = schemas.map(Vec::as_slice).unwrap_or_default();
+                let schemas = holder.get("anyOf").or(holder.get("oneOf"));
+                let schemas = schemas.map_or(&[][..], Json::items);
                 match intent(schemas, root, error.instance()) {
                     // Report the errors of the intended variant only.
                     Some(Intent::Variant(at)) if context.len() == schemas.len() => {
@@ -164,7 +165,7 @@ fn parent(pointer: &str) -> &str {
 }
 
 /// The message of one error. If the schema is null, only the error's own data is used.
-pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
+pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
     let value = &**error.instance();
     let json = value.to_string();
     let got = shorten(&json);
@@ -198,7 +199,9 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             None => format!("{got} is not a multiple of {multiple_of}"),
         },
         Kind::Pattern { pattern } => format!("{got} does not match the pattern {pattern}"),
-        Kind::Format { format } if schema.is_null() => format!("{got} is not a valid {format}"),
+        Kind::Format { format } if *schema == Json::Null => {
+            format!("{got} is not a valid {format}")
+        }
         Kind::MinItems { .. }
         | Kind::MaxItems { .. }
         | Kind::MinProperties { .. }
@@ -218,14 +221,12 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
             None => "contains an item twice; give it once".into(),
         },
         Kind::Contains => {
-            let item = expected(&holder(error, schema)["contains"], schema);
+            let item = below(error, schema, "contains");
             format!("has too few or too many items that are {item}")
         }
-        Kind::Not { schema: rejected } => {
-            format!(
-                "{got} is not accepted; expected anything but {}",
-                expected(rejected, schema)
-            )
+        Kind::Not { .. } => {
+            let rejected = below(error, schema, "not");
+            format!("{got} is not accepted; expected anything but {rejected}")
         }
         Kind::FalseSchema => "not accepted; leave it out".into(),
         Kind::Required { property } => format!("{property} is missing"),
@@ -249,25 +250,28 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
 }
 
 /// What the schema or the error says was expected.
-fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
+fn expectation(error: &ValidationError<'_>, schema: &Json) -> Option<String> {
     let holder = holder(error, schema);
-    if !holder.is_null() {
+    if *holder != Json::Null {
         return Some(expected(holder, schema));
     }
     match error.kind() {
         Kind::Type {
             kind: TypeKind::Single(name),
-        } => Some(typed(name.as_str(), &Value::Null)),
+        } => Some(typed(name.as_str(), &Json::Null)),
         Kind::Type {
             kind: TypeKind::Multiple(names),
         } => {
             let names = names.iter();
             let types: Vec<_> = names
-                .map(|name| typed(name.as_str(), &Value::Null))
+                .map(|name| typed(name.as_str(), &Json::Null))
                 .collect();
             Some(either(types.iter()))
         }
-        Kind::Enum { options } => Some(either(options.as_array()?.iter().map(Value::to_string))),
+        Kind::Enum { options } => {
+            let options = options.as_array()?.iter().map(Value::to_string);
+            Some(either(options))
+        }
         Kind::Constant { expected_value } => Some(expected_value.to_string()),
         Kind::AnyOf { context } => {
             let firsts = context.iter().filter_map(|errors| errors.first());
@@ -281,9 +285,8 @@ fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option<String> {
 }
 
 /// Writes the message for a key that an object does not accept.
-fn unexpected_key(out: &mut String, key: &str, holder: &Value) {
-    let patterns = holder["patternProperties"].as_object();
-    let patterns: Vec<_> = patterns.into_iter().flatten().collect();
+fn unexpected_key(out: &mut String, key: &str, holder: &Json) {
+    let patterns = holder.get_members("patternProperties");
     let names = names(holder);
     if patterns.is_empty() || nearest(key, names.clone()).is_some() {
         return unknown(out, key, names);
@@ -299,17 +302,21 @@ fn unexpected_key(out: &mut String, key: &str, holder: &Value) {
 }
 
 /// The schema that contains the violated keyword; null if it can't be found.
-fn holder<'s>(error: &ValidationError<'_>, schema: &'s Value) -> &'s Value {
+fn holder<'s>(error: &ValidationError<'_>, schema: &'s Json) -> &'s Json {
     let place = parent(error.schema_path().as_str());
-    schema.pointer(place).unwrap_or(&Value::Null)
+    schema.pointer(place).unwrap_or(&Json::Null)
+}
+
+/// What the schema of the violated keyword expects.
+fn below(error: &ValidationError<'_>, schema: &Json, keyword: &str) -> String {
+    let inner = holder(error, schema).get(keyword);
+    expected(inner.unwrap_or(&Json::Null), schema)
 }
 
 /// The keys of an object's properties.
-fn names(schema: &Value) -> impl ExactSizeIterator<Item = &str> + Clone {
-    let properties = schema["properties"].as_object();
-    let names = properties.into_iter().flat_map(Map::keys);
-    let names: Vec<_> = names.map(String::as_str).collect();
-    names.into_iter()
+fn names(schema: &Json) -> impl ExactSizeIterator<Item = &str> + Clone {
+    let properties = schema.get_members("properties").iter();
+    properties.map(|(key, _)| &**key)
 }
 
 fn count(value: &Value) -> usize {

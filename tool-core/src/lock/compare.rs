@@ -4,7 +4,7 @@ use super::Lock;
 use super::changes::{Change, Changes, Class};
 use super::schemas::{self, Direction, text_change};
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::without_annotations;
+use crate::ordered_json::keywords::{Drafts, without_annotations};
 
 /// Compares two locks and classifies every change.
 ///
@@ -67,8 +67,8 @@ fn change(tool: &str, path: &str, class: Class, message: String) -> Change {
 
 /// Returns `true` if a removed and an added tool differ only in name.
 fn is_renamed(old: &Json, new: &Json) -> bool {
-    let [old_schema, new_schema] =
-        [old, new].map(|spec| spec.get("parameters").map(without_annotations));
+    let compared = |schema| without_annotations(schema, Drafts::of(schema));
+    let [old_schema, new_schema] = [old, new].map(|spec| spec.get("parameters").map(compared));
     old.get("description") == new.get("description") && old_schema == new_schema
 }
 

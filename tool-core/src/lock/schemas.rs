@@ -10,7 +10,7 @@ mod unions;
 
 use super::changes::Class;
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{is_annotation, is_opaque, without_annotations};
+use crate::ordered_json::keywords::{Drafts, is_annotation, is_opaque, without_annotations};
 
 /// The use of a schema, which decides whether wider or narrower is breaking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,7 @@ pub(super) fn compare(old: &Json, new: &Json, path: &str) -> Vec<Difference> {
     let mut comparison = Comparison {
         old_root: old,
         new_root: new,
+        drafts: Drafts::of(old).union(Drafts::of(new)),
         differences: Vec::new(),
         seen: Vec::new(),
         steps: MAX_STEPS,
@@ -94,6 +95,7 @@ static ANYTHING: Json = Json::Object(Vec::new());
 struct Comparison<'s> {
     old_root: &'s Json,
     new_root: &'s Json,
+    drafts: Drafts,
     differences: Vec<Difference>,
     /// The pairs that references have led to. While a pair is compared, it is assumed to be equal;
     /// any difference is reported by the first comparison.
@@ -176,8 +178,12 @@ impl<'s> Comparison<'s> {
             other => other,
         });
         let is_nested = !std::ptr::eq(old, self.old_root);
-        if is_opaque(old, is_nested) || is_opaque(new, is_nested) {
-            let is_same = without_annotations(old) == without_annotations(new);
+        let drafts = self.drafts;
+        if [old, new]
+            .iter()
+            .any(|schema| is_opaque(schema, is_nested, drafts))
+        {
+            let is_same = without_annotations(old, drafts) == without_annotations(new, drafts);
             // The target of an unchanged reference may have changed.
             let is_closed = !has_reference(old) || self.old_root == self.new_root;
             if !(is_same && is_closed) {
@@ -248,6 +254,7 @@ impl<'s> Comparison<'s> {
         let mut comparison = Comparison {
             old_root: narrow_root,
             new_root: wide_root,
+            drafts: self.drafts,
             differences: Vec::new(),
             seen,
             steps: self.steps,
@@ -262,13 +269,16 @@ impl<'s> Comparison<'s> {
 /// Follows references; `None` if one leads out of the document or has other keywords next to it.
 fn resolve<'s>(root: &'s Json, schema: &'s Json) -> Option<&'s Json> {
     let mut schema = schema;
+    let drafts = Drafts::of(root);
     for _ in 0..32 {
         let Some(reference) = schema.get("$ref") else {
             return Some(schema);
         };
         let mut keys = schema.members().iter().map(|(key, _)| key);
-        if !keys.all(|key| is_annotation(key) || ["$ref", "$defs", "definitions"].contains(&&**key))
-        {
+        let is_known = |key: &String| {
+            is_annotation(key, drafts) || ["$ref", "$defs", "definitions"].contains(&&**key)
+        };
+        if !keys.all(is_known) {
             return None;
         }
         let pointer = reference.as_str()?.strip_prefix('#')?;

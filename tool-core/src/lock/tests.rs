@@ -73,6 +73,13 @@ true => {} => wording : written differently, such as in another key order
 {"allOf":[{"minimum":1}]} => {"allOf":[{"minimum":1},{"maximum":2}]} => breaking : must match more schemas of `allOf`
 {"$ref":"https://example.com/a"} => {"$ref":"https://example.com/b"} => breaking : has a reference that can't be compared
 {"type":"string","x-mine":1} => {"type":"string","x-mine":2} => wording : written differently, such as in another key order
+{"dependencies":{"a":{"description":"A."}}} => {"dependencies":{"a":{"description":"B."}}} => wording : written differently, such as in another key order
+{"dependencies":{"a":["b"]}} => {"dependencies":{"a":["c"]}} => breaking : changed in a way that can't be compared
+{"dependencies":{"a":{"minimum":1}}} => {"dependencies":{"a":{"minimum":2}}} => breaking : changed in a way that can't be compared
+{"extends":{"description":"A."}} => {"extends":{"description":"B."}} => wording : written differently, such as in another key order
+{"disallow":["null",{"title":"A"}]} => {"disallow":["null",{"title":"B"}]} => wording : written differently, such as in another key order
+{"disallow":["null"]} => {"disallow":["integer"]} => breaking : changed in a way that can't be compared
+{"type":"string","contentEncoding":"base64"} => {"type":"string"} => wording : written differently, such as in another key order
 "#;
     let mut count = 0;
     for case in cases.trim().lines() {
@@ -83,7 +90,41 @@ true => {} => wording : written differently, such as in another key order
         assert_eq!(changes(old, new).join("; "), expected, "{case}");
         count += 1;
     }
-    assert_eq!(count, 34);
+    assert_eq!(count, 41);
+}
+
+#[test]
+fn a_keyword_restricts_values_in_the_drafts_that_enforce_it() {
+    let of = |draft: &str, more: &str| {
+        lock(
+            &format!(
+                r#"{{"$schema":"{draft}","type":"object","properties":{{"p":{{"type":"string"{more}}}}}}}"#
+            ),
+            None,
+        )
+    };
+    let drafts = [
+        ("http://json-schema.org/draft-04/schema#", false),
+        ("http://json-schema.org/draft-06/schema#", true),
+        ("http://json-schema.org/draft-07/schema#", true),
+        ("https://json-schema.org/draft/2019-09/schema", false),
+        ("https://json-schema.org/draft/2020-12/schema", false),
+        ("https://example.com/mine", true),
+    ];
+    for keyword in [
+        r#","contentEncoding":"base64""#,
+        r#","contentMediaType":"application/json""#,
+    ] {
+        for (draft, is_enforced) in drafts {
+            let changes = compare(&of(draft, ""), &of(draft, keyword));
+            let class = if is_enforced {
+                Class::Breaking
+            } else {
+                Class::Wording
+            };
+            assert_eq!(changes.class(), Some(class), "{draft}: {keyword}");
+        }
+    }
 }
 
 #[test]

@@ -1,131 +1,403 @@
-//! The keywords of JSON Schema, by how two schemas that have them can be compared.
+//! The keywords of JSON Schema: one table of what the crate knows about each.
+//!
+//! A row has a value in every column, or the table does not compile. A keyword without a row is an
+//! annotation. The order of the rows is the order in which a type's keywords are written.
 
-use super::Json;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Keywords that can be compared one by one.
-const COMPARABLE: [&str; 28] = [
-    "$ref",
-    "$defs",
-    "definitions",
-    "$schema",
-    "type",
-    "enum",
-    "const",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "items",
-    "prefixItems",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "properties",
-    "required",
-    "additionalProperties",
-    "patternProperties",
-    "minProperties",
-    "maxProperties",
-    "anyOf",
-];
+use super::{Json, pointer_below};
 
-/// Keywords that restrict values and can only be compared as a whole.
-const OPAQUE: [&str; 20] = [
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "contains",
-    "minContains",
-    "maxContains",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "additionalItems",
-    "nullable",
-    "$dynamicRef",
-    "$recursiveRef",
-    "extends",
-    "disallow",
-];
+/// A row of the table.
+#[derive(Debug)]
+pub(crate) struct Keyword {
+    pub(crate) name: &'static str,
+    pub(crate) holds: Holds,
+    pub(crate) applies: Applies,
+    pub(crate) form: Form,
+    /// The type of the values that the keyword restricts; empty if it restricts values of any type.
+    pub(crate) restricts: &'static str,
+    /// The drafts in which the validator of calls enforces the keyword.
+    pub(crate) enforced: Drafts,
+    pub(crate) compared: Compared,
+    pub(crate) told: Told,
+}
 
-/// Returns `true` if a keyword does not affect which values are valid. Unknown keywords do not.
-pub(crate) fn is_annotation(key: &str) -> bool {
-    !COMPARABLE.contains(&key) && !OPAQUE.contains(&key) && key != "allOf" && key != "$id"
+/// What the value of a keyword consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    Data,
+    /// A reference to a schema.
+    Reference,
+    /// A list of keys of arguments.
+    Keys,
+    Schema,
+    Schemas,
+    /// A schema, or a list of schemas.
+    Mixed,
+    /// An object whose members are schemas.
+    Map,
+    /// The same, and its keys are keys of arguments. A member may also be a list of keys.
+    Properties,
+}
+
+/// The values that the schemas of a keyword apply to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Applies {
+    Nowhere,
+    /// The value that the keyword's schema applies to.
+    Itself,
+    Members,
+    Items,
+    Keys,
+}
+
+/// The form of a value. The form of schemas follows from [`Holds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Any,
+    Boolean,
+    Number,
+    String,
+    Array,
+    /// A string, or an array of strings.
+    Names,
+    Schemas,
+}
+
+/// How lock files compare a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// An annotation: a change is a change of wording.
+    Wording,
+    /// By itself, beside other keywords.
+    Alone,
+    /// With the whole schema.
+    Whole,
+}
+
+/// What models are told about a keyword of a tool from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    /// The reader of schemas has code for it.
+    Parts,
+    /// The keyword. Where a subset lacks it, messages and descriptions word it with its type.
+    Copied,
+    /// The keyword, or this sentence.
+    Sentence(&'static str),
+    /// Its JSON, in the description.
+    Quoted,
+}
+
+/// Versions of JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drafts(u8);
+
+impl Drafts {
+    pub(crate) const NONE: Drafts = Drafts(0);
+    pub(crate) const V4: Drafts = Drafts(1);
+    pub(crate) const V6: Drafts = Drafts(2);
+    pub(crate) const V7: Drafts = Drafts(4);
+    pub(crate) const V2019: Drafts = Drafts(8);
+    pub(crate) const V2020: Drafts = Drafts(16);
+    pub(crate) const ALL: Drafts = Drafts(31);
+    const FROM_6: Drafts = Drafts(30);
+    const FROM_7: Drafts = Drafts(28);
+    const FROM_2019: Drafts = Drafts(24);
+    const V6_AND_7: Drafts = Drafts(6);
+    const TO_2019: Drafts = Drafts(15);
+
+    /// Each draft with its address, in the order in which a schema without one is tried.
+    pub(crate) const NAMED: [(&'static str, Drafts); 5] = [
+        (
+            "https://json-schema.org/draft/2020-12/schema",
+            Drafts::V2020,
+        ),
+        ("http://json-schema.org/draft-07/schema#", Drafts::V7),
+        ("http://json-schema.org/draft-04/schema#", Drafts::V4),
+        (
+            "https://json-schema.org/draft/2019-09/schema",
+            Drafts::V2019,
+        ),
+        ("http://json-schema.org/draft-06/schema#", Drafts::V6),
+    ];
+
+    /// Returns the draft that a schema names, or all if it is unknown.
+    pub(crate) fn named(schema: &Json) -> Option<Drafts> {
+        let name = schema.get_str("$schema")?.trim_end_matches('#');
+        let is_named = |address: &str| address.trim_end_matches('#') == name;
+        let found = Drafts::NAMED.iter().find(|(address, _)| is_named(address));
+        Some(found.map_or(Drafts::ALL, |(_, draft)| *draft))
+    }
+
+    /// Returns the draft of a whole schema.
+    pub(crate) fn of(root: &Json) -> Drafts {
+        Drafts::named(root).unwrap_or(Drafts::V2020)
+    }
+
+    pub(crate) fn intersects(self, others: Drafts) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    pub(crate) fn union(self, others: Drafts) -> Drafts {
+        Drafts(self.0 | others.0)
+    }
+}
+
+macro_rules! table {
+    ($($name:literal $holds:ident $applies:ident $form:ident $restricts:literal $enforced:ident $compared:ident $told:expr;)*) => {
+        &[$(Keyword {
+            name: $name,
+            holds: Holds::$holds,
+            applies: Applies::$applies,
+            form: Form::$form,
+            restricts: $restricts,
+            enforced: Drafts::$enforced,
+            compared: Compared::$compared,
+            told: $told,
+        }),*]
+    };
+}
+
+use Told::{Copied, Nothing, Parts, Quoted, Sentence};
+
+pub(crate) static KEYWORDS: &[Keyword] = table! {
+    // name                  holds      applies form    restricts enforced  compared told
+    "$schema"                Data       Nowhere Any     ""        NONE      Alone    Nothing;
+    "$id"                    Data       Nowhere Any     ""        NONE      Alone    Nothing;
+    "id"                     Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$anchor"                Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$dynamicAnchor"         Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$recursiveAnchor"       Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$vocabulary"            Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$comment"               Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "$ref"                   Reference  Itself  String  ""        ALL       Alone    Parts;
+    "$dynamicRef"            Reference  Itself  String  ""        V2020     Whole    Parts;
+    "$recursiveRef"          Reference  Itself  String  ""        V2019     Whole    Parts;
+    "type"                   Data       Nowhere Names   ""        ALL       Alone    Parts;
+    "enum"                   Data       Nowhere Array   ""        ALL       Alone    Parts;
+    "const"                  Data       Nowhere Any     ""        FROM_6    Alone    Parts;
+    "nullable"               Data       Nowhere Any     ""        NONE      Whole    Nothing;
+
+    "properties"             Properties Members Schemas "object"  ALL       Alone    Parts;
+    "required"               Keys       Nowhere Names   "object"  ALL       Alone    Parts;
+    "patternProperties"      Map        Members Schemas "object"  ALL       Alone    Quoted;
+    "additionalProperties"   Schema     Members Schemas "object"  ALL       Alone    Parts;
+    "unevaluatedProperties"  Schema     Members Schemas "object"  FROM_2019 Whole    Parts;
+    "propertyNames"          Schema     Keys    Schemas "object"  FROM_6    Whole    Quoted;
+    "minProperties"          Data       Nowhere Number  "object"  ALL       Alone    Copied;
+    "maxProperties"          Data       Nowhere Number  "object"  ALL       Alone    Copied;
+    "dependentRequired"      Properties Nowhere Any     "object"  FROM_2019 Whole    Quoted;
+    "dependentSchemas"       Properties Itself  Schemas "object"  FROM_2019 Whole    Quoted;
+    "dependencies"           Properties Itself  Schemas "object"  ALL       Whole    Quoted;
+
+    "prefixItems"            Schemas    Items   Schemas "array"   V2020     Alone    Parts;
+    "items"                  Mixed      Items   Schemas "array"   ALL       Alone    Parts;
+    "additionalItems"        Schema     Items   Schemas "array"   TO_2019   Whole    Parts;
+    "unevaluatedItems"       Schema     Items   Schemas "array"   FROM_2019 Whole    Quoted;
+    "contains"               Schema     Items   Schemas "array"   FROM_6    Whole    Quoted;
+    "minContains"            Data       Nowhere Number  "array"   FROM_2019 Whole    Quoted;
+    "maxContains"            Data       Nowhere Number  "array"   FROM_2019 Whole    Quoted;
+
+    "minimum"                Data       Nowhere Number  "number"  ALL       Alone    Copied;
+    "maximum"                Data       Nowhere Number  "number"  ALL       Alone    Copied;
+    "exclusiveMinimum"       Data       Nowhere Number  "number"  ALL       Alone    Copied;
+    "exclusiveMaximum"       Data       Nowhere Number  "number"  ALL       Alone    Copied;
+    "multipleOf"             Data       Nowhere Number  "number"  ALL       Alone    Copied;
+    "minLength"              Data       Nowhere Number  "string"  ALL       Alone    Copied;
+    "maxLength"              Data       Nowhere Number  "string"  ALL       Alone    Copied;
+    "pattern"                Data       Nowhere String  "string"  ALL       Alone    Copied;
+    "format"                 Data       Nowhere String  "string"  ALL       Alone    Copied;
+    "minItems"               Data       Nowhere Number  "array"   ALL       Alone    Copied;
+    "maxItems"               Data       Nowhere Number  "array"   ALL       Alone    Copied;
+    "uniqueItems"            Data       Nowhere Boolean "array"   ALL       Alone    Sentence("No item may occur twice.");
+    "contentEncoding"        Data       Nowhere Any     "string"  V6_AND_7  Whole    Quoted;
+    "contentMediaType"       Data       Nowhere Any     "string"  V6_AND_7  Whole    Quoted;
+    "contentSchema"          Schema     Nowhere Any     "string"  NONE      Wording  Nothing;
+
+    "anyOf"                  Schemas    Itself  Schemas ""        ALL       Alone    Parts;
+    "oneOf"                  Schemas    Itself  Schemas ""        ALL       Whole    Parts;
+    "allOf"                  Schemas    Itself  Schemas ""        ALL       Alone    Parts;
+    "not"                    Schema     Itself  Schemas ""        ALL       Whole    Quoted;
+    "if"                     Schema     Itself  Schemas ""        FROM_7    Whole    Quoted;
+    "then"                   Schema     Itself  Schemas ""        FROM_7    Whole    Quoted;
+    "else"                   Schema     Itself  Schemas ""        FROM_7    Whole    Quoted;
+    "extends"                Mixed      Nowhere Schemas ""        NONE      Whole    Nothing;
+    "disallow"               Mixed      Nowhere Any     ""        NONE      Whole    Nothing;
+    "$defs"                  Map        Nowhere Schemas ""        NONE      Alone    Parts;
+    "definitions"            Map        Nowhere Schemas ""        NONE      Alone    Nothing;
+
+    "title"                  Data       Nowhere Any     ""        NONE      Wording  Parts;
+    "description"            Data       Nowhere Any     ""        NONE      Wording  Parts;
+    "default"                Data       Nowhere Any     ""        NONE      Wording  Sentence("Default: {}.");
+    "example"                Data       Nowhere Any     ""        NONE      Wording  Sentence("For example: {}.");
+    "examples"               Data       Nowhere Any     ""        NONE      Wording  Sentence("For example: {}.");
+    "deprecated"             Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "readOnly"               Data       Nowhere Any     ""        NONE      Wording  Nothing;
+    "writeOnly"              Data       Nowhere Any     ""        NONE      Wording  Nothing;
+};
+
+/// The place of a schema in the value of a keyword.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'s> {
+    Here,
+    Key(&'s str),
+    Index(usize),
+}
+
+impl Step<'_> {
+    /// Returns the JSON pointer of a step below a place.
+    pub(crate) fn below(self, place: &str) -> String {
+        match self {
+            Step::Here => place.to_owned(),
+            Step::Key(key) => pointer_below(place, key),
+            Step::Index(at) => format!("{place}/{at}"),
+        }
+    }
+}
+
+impl Keyword {
+    pub(crate) fn of(name: &str) -> Option<&'static Keyword> {
+        static ROWS: LazyLock<HashMap<&str, &Keyword>> =
+            LazyLock::new(|| KEYWORDS.iter().map(|row| (row.name, row)).collect());
+        ROWS.get(name).copied()
+    }
+
+    /// Returns the schemas in a value of this keyword.
+    pub(crate) fn schemas<'s>(
+        &self,
+        value: &'s Json,
+    ) -> impl Iterator<Item = (Step<'s>, &'s Json)> + use<'s> {
+        let (one, members, items) = match (self.holds, value) {
+            (Holds::Map | Holds::Properties, value) => (None, value.members(), &[][..]),
+            (Holds::Schemas, value) | (Holds::Mixed, value @ Json::Array(_)) => {
+                (None, &[][..], value.items())
+            }
+            (Holds::Schema | Holds::Mixed, value) => (Some(value), &[][..], &[][..]),
+            _ => (None, &[][..], &[][..]),
+        };
+        let one = one.into_iter().map(|schema| (Step::Here, schema));
+        let members = members.iter().map(|(key, schema)| (Step::Key(key), schema));
+        let items = items.iter().enumerate();
+        let items = items.map(|(at, schema)| (Step::Index(at), schema));
+        one.chain(members).chain(items)
+    }
+
+    /// Returns a value of this keyword with other schemas and keys.
+    pub(crate) fn map<'s>(
+        &self,
+        value: &'s Json,
+        schema: &mut dyn FnMut(&'s Json) -> Json,
+        key: &dyn Fn(&str) -> String,
+    ) -> Json {
+        let keys = |list: &[Json]| {
+            let keys = list.iter().map(|item| match item {
+                Json::String(text) => Json::String(key(text)),
+                other => other.clone(),
+            });
+            keys.collect::<Json>()
+        };
+        match (self.holds, value) {
+            (Holds::Keys, Json::Array(list)) => keys(list),
+            (Holds::Schemas | Holds::Mixed, Json::Array(items)) => {
+                items.iter().map(schema).collect()
+            }
+            (Holds::Schema | Holds::Mixed, value) => schema(value),
+            (Holds::Map | Holds::Properties, Json::Object(members)) => {
+                let members = members.iter().map(|(name, value)| {
+                    let name = match self.holds {
+                        Holds::Properties => key(name),
+                        _ => name.clone(),
+                    };
+                    let value = match value {
+                        Json::Array(list) => keys(list),
+                        value => schema(value),
+                    };
+                    (name, value)
+                });
+                members.collect()
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Returns `true` if a value has the form that draft 6 and later define.
+    fn is_known_form(&self, value: &Json) -> bool {
+        let is_schema = |value: &Json| matches!(value, Json::Object(_) | Json::Boolean(_));
+        match (self.form, self.holds) {
+            (Form::Any, _) => true,
+            (Form::Boolean, _) => matches!(value, Json::Boolean(_)),
+            (Form::Number, _) => value.as_number().is_some(),
+            (Form::String, _) => value.as_str().is_some(),
+            (Form::Array, _) | (Form::Schemas, Holds::Schemas) => matches!(value, Json::Array(_)),
+            (Form::Names, Holds::Data) if value.as_str().is_some() => true,
+            (Form::Names, _) => {
+                let mut names = value.items().iter();
+                matches!(value, Json::Array(_)) && names.all(|name| name.as_str().is_some())
+            }
+            (Form::Schemas, Holds::Schema | Holds::Mixed) => is_schema(value),
+            (Form::Schemas, _) => matches!(value, Json::Object(_)),
+        }
+    }
+
+    /// Returns what a description says in place of the keyword.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn sentence(&self, value: &Json) -> Option<String> {
+        match self.told {
+            Told::Sentence(sentence) => Some(sentence.replacen("{}", &value.to_string(), 1)),
+            _ => None,
+        }
+    }
+
+    fn is_annotation(&self, drafts: Drafts) -> bool {
+        // What no draft defines may restrict values for another validator.
+        let is_enforced = self.enforced == Drafts::NONE || self.enforced.intersects(drafts);
+        match self.compared {
+            Compared::Wording => true,
+            Compared::Alone => false,
+            Compared::Whole => !is_enforced,
+        }
+    }
+}
+
+/// Returns `true` if a keyword does not affect which values are valid in one of the drafts.
+pub(crate) fn is_annotation(name: &str, drafts: Drafts) -> bool {
+    Keyword::of(name).is_none_or(|row| row.is_annotation(drafts))
 }
 
 /// Returns `true` if a schema can only be compared as a whole.
-pub(crate) fn is_opaque(schema: &Json, is_nested: bool) -> bool {
+pub(crate) fn is_opaque(schema: &Json, is_nested: bool, drafts: Drafts) -> bool {
     let Json::Object(members) = schema else {
         return true;
     };
     let has = |name| schema.get(name).is_some();
-    members.iter().any(|(key, value)| {
-        OPAQUE.contains(&&**key) || !has_known_form(key, value) || key == "$id" && is_nested
-    }) || has("const") && has("enum")
-}
-
-/// Returns `true` if the keyword's value has the form that draft 6 and later define.
-fn has_known_form(key: &str, value: &Json) -> bool {
-    let are_strings = |value: &Json| matches!(value, Json::Array(items) if items.iter().all(|item| item.as_str().is_some()));
-    match key {
-        "type" => value.as_str().is_some() || are_strings(value),
-        "required" => are_strings(value),
-        "enum" | "prefixItems" | "anyOf" | "allOf" => matches!(value, Json::Array(_)),
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
-        | "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-        | "maxProperties" => value.as_number().is_some(),
-        "pattern" | "format" | "$ref" => value.as_str().is_some(),
-        "uniqueItems" => matches!(value, Json::Boolean(_)),
-        "properties" | "patternProperties" => matches!(value, Json::Object(_)),
-        "items" | "additionalProperties" => matches!(value, Json::Object(_) | Json::Boolean(_)),
-        _ => true,
-    }
+    let is_opaque = |(name, value): &(String, Json)| {
+        Keyword::of(name).is_some_and(|row| {
+            row.compared == Compared::Whole && !row.is_annotation(drafts)
+                || !row.is_known_form(value)
+        }) || is_nested && ["$id", "$schema"].contains(&&**name)
+    };
+    members.iter().any(is_opaque) || has("const") && has("enum")
 }
 
 /// Returns a schema without its annotations and with sorted keys, for comparison.
-pub(crate) fn without_annotations(schema: &Json) -> Json {
+pub(crate) fn without_annotations(schema: &Json, drafts: Drafts) -> Json {
     let Json::Object(members) = schema else {
         return schema.clone();
     };
-    let members = members.iter().filter(|(key, _)| !is_annotation(key));
-    sorted(members.map(|(key, value)| {
-        let value = match key.as_str() {
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                let members = value.members().iter();
-                sorted(members.map(|(key, schema)| (key.clone(), without_annotations(schema))))
-            }
-            "anyOf" | "allOf" | "oneOf" | "prefixItems" | "items" => match value {
-                Json::Array(items) => Json::Array(items.iter().map(without_annotations).collect()),
-                schema => without_annotations(schema),
-            },
-            "not"
-            | "if"
-            | "then"
-            | "else"
-            | "contains"
-            | "propertyNames"
-            | "additionalProperties"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "additionalItems" => without_annotations(value),
-            _ => value.clone(),
-        };
-        (key.clone(), value)
-    }))
-}
-
-fn sorted(members: impl Iterator<Item = (String, Json)>) -> Json {
-    let mut members: Vec<_> = members.collect();
-    members.sort_by(|(left, _), (right, _)| left.cmp(right));
-    Json::Object(members)
+    let drafts = Drafts::named(schema).unwrap_or(drafts);
+    let members = members.iter();
+    let kept = members.filter_map(|(name, value)| {
+        let row = Keyword::of(name).filter(|row| !row.is_annotation(drafts))?;
+        let mut inner = |schema: &Json| without_annotations(schema, drafts);
+        let mut value = row.map(value, &mut inner, &str::to_owned);
+        if let (Holds::Map | Holds::Properties, Json::Object(members)) = (row.holds, &mut value) {
+            members.sort_by(|(left, _), (right, _)| left.cmp(right));
+        }
+        Some((name.clone(), value))
+    });
+    let mut kept: Vec<_> = kept.collect();
+    kept.sort_by(|(left, _), (right, _)| left.cmp(right));
+    Json::Object(kept)
 }

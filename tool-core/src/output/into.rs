@@ -146,7 +146,7 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
     fn into_outcome(self) -> Outcome {
         let outcome = self.value.into_outcome();
         match self.app {
-            Some(app) => outcome.for_app(app),
+            Some(app) => outcome.with_extra(|extra| extra.app = Some(app)),
             None => outcome,
         }
     }

@@ -97,7 +97,9 @@ macro_rules! delegate {
         $(fn $scalar(self, value: $type) -> Result<(), Error> {
             self.json.$scalar(value)
         })*
-        $(fn $compound(self, $($arg: $arg_type),*) -> Result<Self::$kind, Error> {
+        $(type $kind = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::$kind;
+
+        fn $compound(self, $($arg: $arg_type),*) -> Result<Self::$kind, Error> {
             self.json.$compound($($arg),*)
         })*
     };
@@ -106,16 +108,6 @@ macro_rules! delegate {
 impl<'a, 'w> ser::Serializer for TextSerializer<'a, 'w> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeSeq;
-    type SerializeTuple = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTuple;
-    type SerializeTupleStruct =
-        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTupleStruct;
-    type SerializeTupleVariant =
-        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeTupleVariant;
-    type SerializeMap = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeMap;
-    type SerializeStruct = <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeStruct;
-    type SerializeStructVariant =
-        <&'a mut Json<&'w mut Vec<u8>> as ser::Serializer>::SerializeStructVariant;
 
     delegate! {
         scalars:

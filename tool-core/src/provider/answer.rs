@@ -9,11 +9,13 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::call::ToolResult;
 use crate::provider::check;
-use crate::provider::dialect::{Dialect, JsonWriter};
 use crate::provider::reshape;
-use crate::provider::rules::Target;
 use crate::provider::subset::Subset;
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::writer::JsonWriter;
 use crate::schema::decode_check::rejection;
 use crate::schema::messages::shorten;
 use crate::schema::validate::{Options, ValidateError, normalise};
@@ -121,7 +123,7 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 /// ```
 /// use serde::Deserialize;
 /// use serde_json::json;
-/// use tool_core::dialect::{Anthropic, TypedAnswer};
+/// use tool_core::dialect::{Anthropic, Dialect, TypedAnswer};
 /// use tool_core::{Registry, ToolType};
 ///
 /// #[derive(Debug, PartialEq, Deserialize, ToolType)]
@@ -138,7 +140,7 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 /// let response = json!({"role": "assistant", "content": [
 ///     {"type": "text", "text": "{\"city\":\"Lisbon\",\"high\":21}"},
 /// ]});
-/// let forecast = TypedAnswer::<Forecast>::read(&dialect, &response)?;
+/// let forecast = TypedAnswer::<Forecast>::read(&dialect.read(&response)?)?;
 /// assert_eq!(forecast, Forecast { city: "Lisbon".into(), high: 21 });
 ///
 /// // All violations are reported at once.
@@ -149,16 +151,14 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 pub struct TypedAnswer<T>(PhantomData<T>);
 
 impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
-    /// Reads the answer in a whole response.
+    /// Reads the answer in a response.
     ///
     /// # Errors
     ///
-    /// Returns an error if the response is not one of this provider, if it has calls of tools in place
-    /// of an answer, or if the answer does not match the schema of the type.
-    pub fn read(dialect: &(impl Dialect + ?Sized), response: &Value) -> Result<T, AnswerError> {
-        let calls = dialect.calls(response);
-        let calls = calls.map_err(|error| AnswerError::other(error.to_string()))?;
-        match calls.iter().find(|call| call.name == TOOL) {
+    /// Returns an error if the response has calls of tools in place of an answer, or if the answer does
+    /// not match the schema of the type.
+    pub fn read(turn: &Turn) -> Result<T, AnswerError> {
+        match turn.calls.iter().find(|call| call.name == TOOL) {
             Some(call) => {
                 let options = Options {
                     is_rounded: call.arguments.is_rounded(),
@@ -166,7 +166,7 @@ impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
                 };
                 Self::parse_with(&call.arguments.clone().into_text(), options)
             }
-            None if calls.is_empty() => Self::parse(&dialect.text(response)),
+            None if turn.calls.is_empty() => Self::parse(&turn.text),
             None => Err(AnswerError::other("the response has calls and no answer")),
         }
     }
@@ -199,6 +199,45 @@ impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
             let problem = rejection(&error.to_string(), None);
             AnswerError::invalid(Violations::one(String::new(), &problem))
         })
+    }
+}
+
+impl Turn {
+    /// Reads a call of the tool `final_answer` as the answer: the text is then the arguments of that call,
+    /// and there are no calls. Where the provider has no structured output, the model
+    /// [answers](crate::dialect::RequestOptions::answer) with such a call.
+    ///
+    /// `results` is [`Dialect::results`](crate::dialect::Dialect::results). The results of all calls become
+    /// part of the messages, because providers reject a conversation with a call that has none.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let dialect = Anthropic::default();
+    /// let mut turn = dialect.read(&json!({"role": "assistant", "content": [
+    ///     {"type": "tool_use", "id": "1", "name": "final_answer", "input": {"total": 5}},
+    /// ]}))?;
+    /// turn.accept_answer(|results| dialect.results(results));
+    /// assert_eq!(turn.text, r#"{"total":5}"#);
+    /// assert!(turn.calls.is_empty());
+    /// assert_eq!(turn.messages[1]["content"][0]["content"], "received");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    pub fn accept_answer(&mut self, results: impl FnOnce(&[ToolResult]) -> Vec<Value>) {
+        let Some(answer) = self.calls.iter().find(|call| call.name == TOOL) else {
+            return;
+        };
+        self.text = answer.arguments.clone().into_text();
+        let ended = self.calls.drain(..).map(|call| {
+            let text = if call.name == TOOL {
+                "received"
+            } else {
+                "not run, because the response has a final answer"
+            };
+            ToolResult::new(&call, text)
+        });
+        self.messages.extend(results(&ended.collect::<Vec<_>>()));
     }
 }
 

@@ -1,199 +1,33 @@
 //! Anthropic's Messages API.
 
-use serde_json::{Map, Value, json};
+pub(super) mod profile;
+mod response;
+mod stream;
 
-use crate::call::{ToolCall, ToolResult};
+use serde_json::{Value, json};
+
+use self::profile::{CALLERS, CALLERS_RECURSION, CALLERS_STRICT, FILES, IMAGES, STRICT};
+use self::stream::Messages;
+pub(super) use self::stream::arguments_value;
+use crate::call::ToolResult;
 use crate::content::{Content, Image, Media};
-use crate::provider::dialect::{
-    Choice, Deferral, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter,
-    strict_or_plain, wire_id, write_callers, write_head,
-};
+use crate::provider::entry::{NameRules, strict_or_plain, write_callers, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
+use crate::provider::http_api::{HttpApi, SystemPrompt};
 use crate::provider::media::{
-    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+    self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
-use crate::provider::profile::{Construct, Count, Profile};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, is_type};
-use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
-use crate::provider::stream::{self, StreamReader};
-use crate::provider::subset::{Subset, is_simple};
+use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
+use crate::provider::response::ResponseError;
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::{Deferral, Dialect};
+use crate::provider::writer::JsonWriter;
 use crate::schema::messages;
 use crate::spec::{Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
-
-const GUIDE: Source = Source::new("platform.claude.com, \"Structured outputs\"", "2026");
-const PROPERTY_KEY: Rule = Rule::pattern(
-    "anthropic.property_key_regex",
-    "^[a-zA-Z0-9_.-]{1,64}$",
-    Source::new(
-        "anthropics/claude-code#79418, ComposioHQ/composio#3500, n8n-io/n8n#30590",
-        "2026-07-20",
-    ),
-);
-const SUPPORTED: Rule = Rule::list(
-    "anthropic.strict.supported",
-    &[
-        "type", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "default", "required",
-    ],
-    GUIDE,
-);
-const FORMATS: Rule = Rule::list(
-    "anthropic.strict.formats",
-    &[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "uri",
-        "ipv4",
-        "ipv6",
-        "uuid",
-    ],
-    GUIDE,
-);
-const UNSUPPORTED: Rule = Rule::list(
-    "anthropic.strict.unsupported",
-    &[
-        "minimum",
-        "maximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "maxItems",
-        "uniqueItems",
-        "additionalProperties",
-    ],
-    GUIDE,
-);
-const STRING_KEYWORDS: Rule = Rule::list(
-    "anthropic.strict.string_keywords",
-    &["pattern", "format"],
-    GUIDE,
-);
-const MAX_STRICT_TOOLS: Rule =
-    Rule::limit("anthropic.strict.max_strict_tools_per_request", 20, GUIDE);
-const MAX_OPTIONAL: Rule = Rule::limit(
-    "anthropic.strict.max_optional_parameters_total",
-    24,
-    Source::new(
-        "platform.claude.com, \"Structured outputs\"; pydantic_ai 2.68.0, \
-         models/_anthropic_schema_limits.py",
-        "2026",
-    ),
-);
-const MAX_UNIONS: Rule = Rule::limit("anthropic.strict.max_union_parameters_total", 16, GUIDE);
-pub(crate) const ENUM_CASE: Rule = Rule::new("anthropic.strict.enum_case", GUIDE);
-
-const PROGRAMS: Source = Source::new("platform.claude.com, \"Programmatic tool calling\"", "2026");
-const CALLERS: Rule = Rule::list(
-    "anthropic.programmatic.callers",
-    &[
-        "code_execution_20250825",
-        "code_execution_20260120",
-        "code_execution_20260521",
-    ],
-    Source::new("anthropic 2.12.0 (Python), `ToolParam`", "2026-11"),
-);
-const CALLERS_STRICT: Rule = Rule::new("anthropic.strict.programmatic", PROGRAMS);
-const CALLERS_RECURSION: Rule = Rule::new("anthropic.programmatic.recursion", PROGRAMS);
-
-const IMAGE_TYPES: Rule = Rule::list(
-    "anthropic.image_types",
-    &["image/jpeg", "image/png", "image/gif", "image/webp"],
-    Source::new(
-        "anthropic 2.12.0 (Python), `Base64ImageSourceParam`",
-        "2026-11",
-    ),
-);
-const IMAGE_BYTES: Rule = Rule::limit(
-    "anthropic.image_max_base64",
-    5 << 20,
-    Source::new(
-        "platform.claude.com, \"Vision\"; shellicar/claude-cli#323",
-        "2026",
-    ),
-);
-const FILE_TYPES: Rule = Rule::list(
-    "anthropic.document_types",
-    &["application/pdf", "text/plain"],
-    Source::new("anthropic 2.12.0 (Python), `DocumentBlockParam`", "2026-11"),
-);
-const FILE_BYTES: Rule = Rule::limit(
-    "anthropic.request_max_bytes",
-    32 << 20,
-    Source::new(
-        "platform.claude.com, \"Vision\" and \"PDF support\"",
-        "2026",
-    ),
-);
-
-const IMAGES: Accepts = Accepts {
-    size: Some(&IMAGE_BYTES),
-    is_size_encoded: true,
-    schemes: media::WEB,
-    ..Accepts::types(&IMAGE_TYPES)
-};
-const FILES: Accepts = Accepts {
-    size: Some(&FILE_BYTES),
-    is_size_encoded: true,
-    schemes: media::WEB,
-    ..Accepts::types(&FILE_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "Anthropic",
-    title: "Anthropic, strict",
-    rules: &[
-        &PROPERTY_KEY,
-        &SUPPORTED,
-        &STRING_KEYWORDS,
-        &FORMATS,
-        &UNSUPPORTED,
-        &MAX_STRICT_TOOLS,
-        &MAX_OPTIONAL,
-        &MAX_UNIONS,
-        &ENUM_CASE,
-        &CALLERS,
-        &CALLERS_STRICT,
-        &CALLERS_RECURSION,
-        &IMAGE_TYPES,
-        &IMAGE_BYTES,
-        &FILE_TYPES,
-        &FILE_BYTES,
-    ],
-    rejected: &[
-        (Construct::Untyped, &SUPPORTED),
-        (Construct::FreeMap, &UNSUPPORTED),
-        (Construct::Recursion, &UNSUPPORTED),
-        (Construct::UnusualKey, &PROPERTY_KEY),
-        (Construct::Programmatic, &CALLERS_STRICT),
-    ],
-    tool_limits: &[
-        (Count::Optional, &MAX_OPTIONAL),
-        (Count::Unions, &MAX_UNIONS),
-    ],
-    request_limits: &[
-        (Count::StrictTools, &MAX_STRICT_TOOLS),
-        (Count::Optional, &MAX_OPTIONAL),
-        (Count::Unions, &MAX_UNIONS),
-    ],
-};
-
-/// The subset of the strict mode.
-pub(crate) const STRICT: Subset = Subset {
-    keywords: &[&SUPPORTED, &STRING_KEYWORDS],
-    formats: Some(&FORMATS),
-    pattern: is_simple,
-    // "Array `minItems` (only values 0 and 1)".
-    max_min_items: 1,
-    // Its documents have them, its own packages do not.
-    has_type_lists: false,
-    ..Subset::BASE
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
@@ -468,23 +302,15 @@ const BETAS: [(&str, &str); 7] = [
     ("text_editor_20241022", "computer-use-2024-10-22"),
 ];
 
-const FORMAT: ResponseFormat = ResponseFormat {
-    response: "a message of Anthropic",
-    call: "a `tool_use` block in `content`",
-    id: "id",
-    id_is_optional: false,
-    name: "name",
-    arguments: "input",
-    // Anthropic's guide "Stop reasons and fallback". Truncated arguments may be an empty object.
-    stop_reason: "stop_reason",
-    truncated: &[
-        "max_tokens",
-        "model_context_window_exceeded",
-        "refusal",
-        "stop_sequence",
-    ],
-    custom: None,
-    has_origin: true,
+const HTTP_API: HttpApi = HttpApi {
+    path: &["messages"],
+    key_variables: &["ANTHROPIC_API_KEY"],
+    key_header: "x-api-key",
+    headers: &[("anthropic-version", "2023-06-01")],
+    system: SystemPrompt::Text("system"),
+    // The largest that all models accept.
+    required_max_tokens: Some(4096),
+    ..HttpApi::new("Anthropic", "https://api.anthropic.com/v1")
 };
 
 impl Dialect for Anthropic {
@@ -590,45 +416,16 @@ impl Dialect for Anthropic {
         "Anthropic"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::ANTHROPIC)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let blocks = FORMAT.array(response, "content")?;
-        FORMAT.calls(response, blocks, |block| is_type(block, "tool_use"))
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        response::read(response)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::anthropic::Messages::new(&FORMAT))
-    }
-
-    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        match &response["content"] {
-            Value::Array(blocks) if !blocks.is_empty() => {
-                vec![json!({ "role": "assistant", "content": blocks })]
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn text(&self, response: &Value) -> String {
-        content_text(&response["content"])
-    }
-
-    /// Anthropic pauses when its server tools reach the time limit of a response (Anthropic's guide
-    /// "Stop reasons and fallback").
-    fn is_paused(&self, response: &Value) -> bool {
-        response["stop_reason"] == "pause_turn"
-    }
-
-    /// Returns the container of a program. Without it, the API rejects the results of the program's calls.
-    fn continuation(&self, response: &Value) -> Map<String, Value> {
-        let id = response["container"]["id"].as_str();
-        let field = id.map(|id| ("container".to_owned(), Value::from(id)));
-        field.into_iter().collect()
+        reader(Messages::default(), response::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -1,116 +1,34 @@
 //! Amazon Bedrock's Converse.
 
+pub(super) mod profile;
+mod response;
+mod stream;
+
 use serde_json::{Value, json};
 
-use crate::call::{ToolCall, ToolResult};
+use self::profile::{AUDIO, AUDIO_FORMATS, DOCUMENT_FORMATS, DOCUMENTS, IMAGE_FORMATS, IMAGES};
+use self::stream::ConverseStream;
+use crate::call::ToolResult;
 use crate::content::{Audio, Content, Image, Media};
 use crate::provider::answer;
-use crate::provider::anthropic;
+use crate::provider::anthropic::profile::STRICT;
 use crate::provider::check;
-use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter, wire_id,
-    write_head,
-};
+use crate::provider::entry::{NameRules, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
+use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
-    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
-use crate::provider::profile::{Count, Profile};
+use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::reshape;
-use crate::provider::response::{ResponseError, ResponseFormat, content_text};
-use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
-use crate::provider::stream::{self, StreamReader};
+use crate::provider::response::ResponseError;
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-const TOOLS_MIN: Rule = Rule::limit(
-    "bedrock.tools_min",
-    1,
-    Source::new(
-        "botocore 1.43, data/bedrock-runtime/2023-09-30/service-2.json",
-        "2026-11",
-    ),
-);
-
-const MODEL: Source = Source::new(
-    "botocore 1.44.5, data/bedrock-runtime/2023-09-30/service-2.json",
-    "2026-11",
-);
-const IMAGE_TYPES: Rule = Rule::list(
-    "bedrock.image_types",
-    &["image/png", "image/jpeg", "image/gif", "image/webp"],
-    MODEL,
-);
-const IMAGE_BYTES: Rule = Rule::limit("bedrock.image_max_bytes", 3_932_160, MODEL);
-const DOCUMENT_TYPES: Rule = Rule::list(
-    "bedrock.document_types",
-    &[
-        "application/pdf",
-        "text/csv",
-        "application/msword",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "application/vnd.ms-excel",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "text/html",
-        "text/plain",
-        "text/markdown",
-    ],
-    MODEL,
-);
-const DOCUMENT_BYTES: Rule = Rule::limit("bedrock.document_max_bytes", 4_718_592, MODEL);
-const AUDIO_TYPES: Rule = Rule::list(
-    "bedrock.audio_types",
-    &[
-        "audio/mpeg",
-        "audio/wav",
-        "audio/aac",
-        "audio/flac",
-        "audio/mp4",
-        "audio/ogg",
-        "audio/opus",
-        "audio/webm",
-    ],
-    MODEL,
-);
-
-/// The formats of the media types in these rules, in the same order.
-const IMAGE_FORMATS: [&str; 4] = ["png", "jpeg", "gif", "webp"];
-const DOCUMENT_FORMATS: [&str; 9] = [
-    "pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md",
-];
-const AUDIO_FORMATS: [&str; 8] = ["mp3", "wav", "aac", "flac", "mp4", "ogg", "opus", "webm"];
-
-const S3: &[&str] = &["s3"];
-const IMAGES: Accepts = Accepts {
-    size: Some(&IMAGE_BYTES),
-    schemes: S3,
-    ..Accepts::types(&IMAGE_TYPES)
-};
-const DOCUMENTS: Accepts = Accepts {
-    size: Some(&DOCUMENT_BYTES),
-    schemes: S3,
-    ..Accepts::types(&DOCUMENT_TYPES)
-};
-const AUDIO: Accepts = Accepts {
-    schemes: S3,
-    ..Accepts::types(&AUDIO_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "Amazon Bedrock",
-    title: "Amazon Bedrock",
-    rules: &[
-        &TOOLS_MIN,
-        &IMAGE_TYPES,
-        &IMAGE_BYTES,
-        &DOCUMENT_TYPES,
-        &DOCUMENT_BYTES,
-        &AUDIO_TYPES,
-    ],
-    request_limits: &[(Count::MinTools, &TOOLS_MIN)],
-    ..Profile::EMPTY
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedrock {})];
@@ -143,26 +61,18 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedro
 #[non_exhaustive]
 pub struct Bedrock {}
 
-const FORMAT: ResponseFormat = ResponseFormat {
-    response: "a response of Converse",
-    call: "a `toolUse` block in `output.message.content`",
-    id: "toolUse.toolUseId",
-    id_is_optional: false,
-    name: "toolUse.name",
-    arguments: "toolUse.input",
-    // The service's model, `StopReason`.
-    stop_reason: "stopReason",
-    truncated: &[
-        "max_tokens",
-        "model_context_window_exceeded",
-        "malformed_tool_use",
-        "malformed_model_output",
-        "content_filtered",
-        "guardrail_intervened",
-        "stop_sequence",
-    ],
-    custom: None,
-    has_origin: false,
+/// With API keys of Bedrock. Its streams are binary (`application/vnd.amazon.eventstream`).
+const HTTP_API: HttpApi = HttpApi {
+    path: &["model", "{model}", "converse"],
+    streaming: Streaming::Unsupported,
+    key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
+    has_model: false,
+    system: SystemPrompt::Parts(&["system"]),
+    max_tokens: &["inferenceConfig", "maxTokens"],
+    ..HttpApi::new(
+        "Amazon Bedrock",
+        "https://bedrock-runtime.{region}.amazonaws.com",
+    )
 };
 
 impl Dialect for Bedrock {
@@ -175,7 +85,7 @@ impl Dialect for Bedrock {
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         // The same subset as that of Anthropic (Amazon Bedrock's guide "Get validated JSON results from
         // models"). The schema is a text.
-        let (parts, schema) = parts.structured(Target::AnthropicStrict, &anthropic::STRICT, out);
+        let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
         if let Some(schema) = schema {
             out.field(&["outputConfig", "textFormat"], |json| {
                 json.object(|json| {
@@ -234,59 +144,25 @@ impl Dialect for Bedrock {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules::COMMON;
-        RULES.problem(tool)
+        NameRules::COMMON.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
         "Amazon Bedrock"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::BEDROCK)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        if response["output"].is_null() {
-            FORMAT.check_error(response)?;
-            return Err(if response["message"].is_string() {
-                FORMAT.provider_error(response)
-            } else {
-                FORMAT.error("`output` is missing")
-            });
-        }
-        let message = &response["output"]["message"];
-        let blocks = FORMAT.array(message, "content")?;
-        FORMAT.calls(response, blocks, |block| {
-            let call = &block["toolUse"];
-            call.is_object() && call["type"] != "server_tool_use"
-        })
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        response::read(response)
     }
 
     /// Each event is an object with one key, the type of the event (`:event-type` in the headers of the
     /// AWS event stream), as the SDKs of AWS return it.
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::bedrock::ConverseStream::new(&FORMAT))
-    }
-
-    /// Returns the assistant's message. The API rejects an empty one, so that it is omitted.
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        let message = &response["output"]["message"];
-        match &message["content"] {
-            Value::Array(blocks) if !blocks.is_empty() => vec![message.clone()],
-            _ => Vec::new(),
-        }
-    }
-
-    fn text(&self, response: &Value) -> String {
-        let blocks = response["output"]["message"]["content"].as_array();
-        let texts = blocks.into_iter().flatten().map(|block| {
-            // Text with citations.
-            let cited = content_text(&block["citationsContent"]["content"]);
-            cited + block["text"].as_str().unwrap_or_default()
-        });
-        texts.collect()
+        reader(ConverseStream::default(), response::outline)
     }
 
     fn user_message(&self, text: &str) -> Value {
@@ -352,7 +228,7 @@ fn write_entries(tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWrite
                 out.word("inputSchema").object(|out| {
                     out.word("json");
                     if is_strict {
-                        reshape::write(&tool.parameters(), &anthropic::STRICT, out);
+                        reshape::write(&tool.parameters(), &STRICT, out);
                     } else {
                         out.raw(tool.portable_json());
                     }

@@ -1,18 +1,23 @@
 //! The format of chat completions, which several providers share.
 
+pub(crate) mod stream;
+
 use serde_json::{Value, json};
 
 use crate::call::{ToolCall, ToolResult, WireId};
 use crate::content::Content;
 use crate::provider::answer;
-use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NamedTool, RequestParts, RequestWriter, wire_id, write_head,
-};
+use crate::provider::entry::write_head;
 use crate::provider::hosted_tool::{self, HostedTool};
-use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, write_parts};
+use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
+use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::{
-    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+    CustomCalls, ResponseError, ResponseFormat, content_text, is_type, string,
 };
+use crate::provider::turn::Turn;
+use crate::provider::usage::Counts;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
 
 /// The format of a response, for providers to adapt.
@@ -23,7 +28,6 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     id_is_optional: false,
     name: "function.name",
     arguments: "function.arguments",
-    stop_reason: "finish_reason",
     // "error" is what OpenRouter and Mistral send for a response that failed on its way.
     truncated: &["length", "content_filter", "error"],
     custom: Some(&CustomCalls {
@@ -32,6 +36,13 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
         input: "custom.input",
     }),
     has_origin: false,
+};
+
+/// From the reference documentation of OpenAI, Mistral and xAI, as of 2026-11.
+const USAGE: Counts = Counts {
+    input: &["prompt_tokens"],
+    cached_input: &["prompt_tokens_details.cached_tokens"],
+    output: &["completion_tokens"],
 };
 
 /// Writes functions, each with the keys that `schema` writes, then hosted tools.
@@ -178,48 +189,49 @@ pub(crate) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
     out.word("parameters").raw(tool.portable_json());
 }
 
-/// Returns the calls of the first choice.
-pub(crate) fn calls(
-    format: &ResponseFormat,
-    response: &Value,
-) -> Result<Vec<ToolCall>, ResponseError> {
+/// Reads the first choice of a response.
+pub(crate) fn read(format: &ResponseFormat, response: &Value) -> Result<Turn, ResponseError> {
     let choice = format.first(response, "choices")?;
+    let message = &choice["message"];
     // A chunk of a stream has `delta` instead. Its calls must not be ignored.
-    if !choice["message"].is_object() {
+    if !message.is_object() {
         return Err(format.error("`choices[0].message` is missing"));
     }
-    calls_of(format, choice)
+    Ok(Turn {
+        calls: calls(format, message, &choice["finish_reason"])?,
+        ..outline(response)
+    })
 }
 
-/// Returns the calls of the message in `holder`.
-pub(crate) fn calls_of(
+/// Returns the calls of a message.
+pub(crate) fn calls(
     format: &ResponseFormat,
-    holder: &Value,
+    message: &Value,
+    stop: &Value,
 ) -> Result<Vec<ToolCall>, ResponseError> {
-    let calls = format.optional_array(holder, "message.tool_calls")?;
-    // Some servers omit the type.
-    let is_call = |call: &Value| {
-        is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
-    };
-    format.calls(holder, calls, is_call)
+    let calls = format.optional_array(&message["tool_calls"], "message.tool_calls")?;
+    format.calls(stop, calls, |call| is_call(format, call))
 }
 
-/// Returns the message of the first choice.
-pub(crate) fn turn(response: &Value) -> Vec<Value> {
-    match &response["choices"][0]["message"] {
-        Value::Null => Vec::new(),
-        message => vec![message.clone()],
-    }
+/// Returns `true` for a call that the application runs. Some servers omit the type.
+fn is_call(format: &ResponseFormat, call: &Value) -> bool {
+    is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
 }
 
-/// Returns the text of the first choice.
-pub(crate) fn text(response: &Value) -> String {
-    let message = &response["choices"][0]["message"];
-    let text = content_text(&message["content"]);
+/// Returns the turn of a response without its calls.
+pub(crate) fn outline(response: &Value) -> Turn {
+    let choice = &response["choices"][0];
+    let message = &choice["message"];
+    let mut text = content_text(&message["content"]);
     // A refusal comes with empty content.
-    match message["refusal"].as_str() {
-        Some(refusal) if text.is_empty() => refusal.to_owned(),
-        _ => text,
+    if text.is_empty() {
+        text = string(&message["refusal"]).unwrap_or_default();
+    }
+    Turn {
+        text,
+        usage: USAGE.read(&response["usage"]),
+        stop: string(&choice["finish_reason"]),
+        ..Turn::new(vec![message.clone()])
     }
 }
 

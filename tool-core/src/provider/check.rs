@@ -8,12 +8,12 @@ use std::marker::PhantomData;
 
 use crate::provider::portable::{self, Grammar, Problem, has_case_collision, is_name};
 use crate::provider::profile::{Construct, Count, LARGE_ENUM};
-use crate::provider::rules::{Rule, Value};
-use crate::provider::{Target, Targets};
-use crate::schema::const_string::ConstString;
+use crate::provider::rule::{Rule, Value};
+use crate::provider::target::{Target, Targets};
+use crate::schema::const_string::{ConstString, count_characters};
 use crate::schema::constrain::inner;
 use crate::schema::stats::SchemaStats;
-use crate::schema::{Kind, MapRule, NumberRange, Property, Schema, StringRule, Strings};
+use crate::schema::{Kind, MapRule, Property, Schema, Strings};
 use crate::types::ToolType;
 
 /// The check of a type, which the compiler evaluates once for all parameters of that type.
@@ -494,34 +494,11 @@ const fn is_same_scalar(left: &Schema, right: &Schema) -> bool {
     }
     match (&left.kind, &right.kind) {
         (Kind::Boolean, Kind::Boolean) => true,
-        (Kind::Integer(left), Kind::Integer(right)) => {
-            left.minimum == right.minimum
-                && left.maximum == right.maximum
-                && left.multiple_of == right.multiple_of
-        }
-        (Kind::Number(left), Kind::Number(right)) => is_free(left) && is_free(right),
-        (Kind::String(left), Kind::String(right)) => is_any(left) && is_any(right),
+        (Kind::Integer(left), Kind::Integer(right)) => left.is_same(right),
+        (Kind::Number(left), Kind::Number(right)) => left.is_any() && right.is_any(),
+        (Kind::String(left), Kind::String(right)) => left.is_any() && right.is_any(),
         _ => false,
     }
-}
-
-const fn is_free(range: &NumberRange) -> bool {
-    range.minimum.is_none() && range.maximum.is_none() && range.multiple_of.is_none()
-}
-
-const fn is_any(rule: &StringRule) -> bool {
-    rule.lengths.is_any() && rule.pattern.is_empty() && rule.format.is_empty()
-}
-
-const fn count_characters(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let (mut count, mut at) = (0, 0);
-    while at < bytes.len() {
-        // All bytes but those that continue a character.
-        count += (bytes[at] & 0xC0 != 0x80) as usize;
-        at += 1;
-    }
-    count
 }
 
 /// `true` if a target of this build limits what a tool contains. Otherwise there is nothing to

@@ -1,62 +1,29 @@
 //! Cohere's chat.
 
+pub(super) mod profile;
+mod response;
+mod stream;
+
 use serde_json::Value;
 
-use crate::call::{ToolCall, ToolResult};
+use self::profile::IMAGES;
+use self::stream::Chat;
+use crate::call::ToolResult;
 use crate::content::{Content, Image};
 use crate::provider::chat;
-use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NameRules, RequestParts, RequestWriter,
-};
+use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::HostedTool;
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
-use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
-use crate::provider::profile::{Count, Profile};
-use crate::provider::response::{ResponseError, ResponseFormat, content_text};
-use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
-use crate::provider::stream::{self, StreamReader};
+use crate::provider::http_api::HttpApi;
+use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::request::{Choice, RequestParts, RequestWriter};
+use crate::provider::response::ResponseError;
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-const GUIDE: Source = Source::new(
-    "docs.cohere.com, \"Parameter types for tool use\" (v2)",
-    "2026",
-);
-const REQUIRED: Rule = Rule::limit("cohere.strict.min_required_params_per_tool", 1, GUIDE);
-
-const FIELDS: Rule = Rule::limit("cohere.strict.max_fields_total", 200, GUIDE);
-
-const IMAGE_TYPES: Rule = Rule::list(
-    "cohere.image_types",
-    &["image/png", "image/jpeg", "image/webp", "image/gif"],
-    Source::new(
-        "docs.cohere.com, \"Using Cohere's Models to Work with Image Inputs\"",
-        "2026",
-    ),
-);
-const IMAGE_BYTES: Rule = Rule::limit(
-    "cohere.images_max_bytes",
-    20 << 20,
-    Source::new(
-        "docs.cohere.com, \"Using Cohere's Models to Work with Image Inputs\"",
-        "2026",
-    ),
-);
-
-const IMAGES: Accepts = Accepts {
-    size: Some(&IMAGE_BYTES),
-    schemes: media::WEB,
-    ..Accepts::types(&IMAGE_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "Cohere",
-    title: "Cohere, `strict_tools`",
-    rules: &[&REQUIRED, &FIELDS, &IMAGE_TYPES, &IMAGE_BYTES],
-    tool_limits: &[(Count::Properties, &FIELDS), (Count::Required, &REQUIRED)],
-    request_limits: &[(Count::Properties, &FIELDS)],
-    ..Profile::EMPTY
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
@@ -76,21 +43,19 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
 ///     "tool_calls": [{"id": "list_alarms_x7", "type": "function",
 ///                     "function": {"name": "list_alarms", "arguments": "{}"}}],
 /// }});
-/// let calls = Cohere::default().calls(&response)?;
-/// assert_eq!(calls[0].name, "list_alarms");
-/// assert_eq!(Cohere::default().turn(&response), [response["message"].clone()]);
+/// let turn = Cohere::default().read(&response)?;
+/// assert_eq!(turn.calls[0].name, "list_alarms");
+/// assert_eq!(turn.messages, [response["message"].clone()]);
 /// # Ok::<(), tool_core::dialect::ResponseError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Cohere {}
 
-const FORMAT: ResponseFormat = ResponseFormat {
-    response: "a response of Cohere",
-    call: "a call in `message.tool_calls`",
-    // The SDK's `ChatFinishReason`.
-    truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
-    ..chat::FORMAT
+const HTTP_API: HttpApi = HttpApi {
+    path: &["chat"],
+    key_variables: &["COHERE_API_KEY", "CO_API_KEY"],
+    ..HttpApi::new("Cohere", "https://api.cohere.com/v2")
 };
 
 impl Dialect for Cohere {
@@ -143,43 +108,23 @@ impl Dialect for Cohere {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules::COMMON;
-        RULES.problem(tool)
+        NameRules::COMMON.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
         "Cohere"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::COHERE)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        match &response["message"] {
-            Value::Object(_) => chat::calls_of(&FORMAT, response),
-            Value::String(_) => Err(FORMAT.provider_error(response)),
-            _ => {
-                FORMAT.check_error(response)?;
-                Err(FORMAT.error("`message` is missing"))
-            }
-        }
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        response::read(response)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::cohere::Chat::new(&FORMAT))
-    }
-
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        match &response["message"] {
-            message @ Value::Object(_) => vec![message.clone()],
-            _ => Vec::new(),
-        }
-    }
-
-    fn text(&self, response: &Value) -> String {
-        content_text(&response["message"]["content"])
+        reader(Chat::default(), response::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -1,200 +1,32 @@
 //! Google's Gemini.
 
+pub(super) mod profile;
+mod response;
+mod stream;
+
 use serde_json::{Value, json};
 
-use crate::call::{ToolCall, ToolResult, WireId};
+use self::profile::{IN_MESSAGES, IN_RESPONSES, JSON_SCHEMA, OPEN_API};
+use self::stream::Chunks;
+use crate::call::{ToolResult, WireId};
 use crate::content::Media;
-use crate::provider::dialect::{
-    Choice, Dialect, JsonWriter, NameRules, NamedTool, RequestParts, RequestWriter, wire_id,
-    write_head,
-};
+use crate::provider::entry::{NameRules, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
+use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
-    self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, write_parts,
+    self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
-use crate::provider::profile::{Construct, Count, Profile};
+use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::reshape;
-use crate::provider::response::{ResponseError, ResponseFormat, content_text};
-use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
-use crate::provider::stream::{self, StreamReader};
-use crate::provider::subset::Subset;
+use crate::provider::response::ResponseError;
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
-
-const SCHEMA_FIELDS: Rule = Rule::list(
-    "gemini.parameters.schema_fields",
-    &[
-        "type",
-        "format",
-        "title",
-        "description",
-        "nullable",
-        "items",
-        "minItems",
-        "maxItems",
-        "enum",
-        "properties",
-        "propertyOrdering",
-        "required",
-        "minProperties",
-        "maxProperties",
-        "minimum",
-        "maximum",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "anyOf",
-    ],
-    Source::new(
-        "google-genai 3.4.0 (Python), types.py; adolfousier/opencrabs#99",
-        "2026-11",
-    ),
-);
-const STRING_FORMATS: Rule = Rule::list(
-    "gemini.parameters.string_formats",
-    &["enum", "date-time"],
-    Source::new(
-        "google-gemini/gemini-cli#3178, enechange/collmbo#195",
-        "2025-07",
-    ),
-);
-const KEYWORDS: Rule = Rule::list(
-    "gemini.parametersJsonSchema.keywords",
-    &[
-        "$defs",
-        "$ref",
-        "type",
-        "title",
-        "description",
-        "enum",
-        "format",
-        "minimum",
-        "maximum",
-        "items",
-        "prefixItems",
-        "minItems",
-        "maxItems",
-        "anyOf",
-        "properties",
-        "required",
-        "additionalProperties",
-        "propertyOrdering",
-    ],
-    Source::new(
-        "UnitVectorY-Labs/jsonschemaprofiles@57d66e1, docs/GEMINI.md; google-genai 3.4.0 \
-         (Python), `response_json_schema`",
-        "2026-11",
-    ),
-);
-const RECURSION: Rule = Rule::new(
-    "gemini.parametersJsonSchema.recursion",
-    Source::new(
-        "google-genai 3.4.0 (Python), `response_json_schema`",
-        "2026-11",
-    ),
-);
-const TOOLS_MAX: Rule = Rule::limit(
-    "gemini.tools_max",
-    128,
-    Source::new(
-        "cloud.google.com, Vertex AI, \"Function calling\"",
-        "2025-09",
-    ),
-);
-
-const RESPONSE_TYPES: Rule = Rule::list(
-    "gemini.function_response_types",
-    &[
-        "image/png",
-        "image/jpeg",
-        "image/webp",
-        "application/pdf",
-        "text/plain",
-    ],
-    Source::new(
-        "ai.google.dev, \"Function calling\", Gemini 3; vercel/ai#12777, maximhq/bifrost#4202",
-        "2026-06",
-    ),
-);
-const INPUT_TYPES: Rule = Rule::list(
-    "gemini.input_types",
-    &[
-        "image/png",
-        "image/jpeg",
-        "image/webp",
-        "image/heic",
-        "image/heif",
-        "audio/wav",
-        "audio/mpeg",
-        "audio/aiff",
-        "audio/aac",
-        "audio/ogg",
-        "audio/flac",
-        "application/pdf",
-        "text/plain",
-    ],
-    Source::new(
-        "firebase.google.com, \"Supported input files and requirements\"",
-        "2026",
-    ),
-);
-const INLINE_BYTES: Rule = Rule::limit(
-    "gemini.inline_max_bytes",
-    20 << 20,
-    Source::new(
-        "firebase.google.com, \"Supported input files and requirements\"",
-        "2026",
-    ),
-);
-
-const IN_RESPONSES: Accepts = Accepts {
-    size: Some(&INLINE_BYTES),
-    is_size_encoded: true,
-    schemes: &["gs"],
-    ..Accepts::types(&RESPONSE_TYPES)
-};
-const IN_MESSAGES: Accepts = Accepts {
-    size: Some(&INLINE_BYTES),
-    is_size_encoded: true,
-    schemes: &["https", "gs"],
-    ..Accepts::types(&INPUT_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "Gemini",
-    title: "Gemini",
-    rules: &[
-        &SCHEMA_FIELDS,
-        &STRING_FORMATS,
-        &KEYWORDS,
-        &RECURSION,
-        &TOOLS_MAX,
-        &RESPONSE_TYPES,
-        &INPUT_TYPES,
-        &INLINE_BYTES,
-    ],
-    rejected: &[(Construct::RequiredRecursion, &RECURSION)],
-    request_limits: &[(Count::Tools, &TOOLS_MAX)],
-    ..Profile::EMPTY
-};
-
-/// The subset of `parametersJsonSchema`.
-pub(crate) const JSON_SCHEMA: Subset = Subset {
-    keywords: &[&KEYWORDS],
-    requires_identifiers: true,
-    ..Subset::BASE
-};
-
-/// The subset of `parameters`.
-pub(crate) const OPEN_API: Subset = Subset {
-    keywords: &[&SCHEMA_FIELDS],
-    formats: Some(&STRING_FORMATS),
-    is_open_api: true,
-    requires_identifiers: true,
-    ..Subset::BASE
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
@@ -352,24 +184,17 @@ const HOSTED: [&str; 11] = [
     "urlContext",
 ];
 
-const FORMAT: ResponseFormat = ResponseFormat {
-    response: "a response of Gemini",
-    call: "a call in `candidates[0].content.parts`",
-    id: "functionCall.id",
-    id_is_optional: true,
-    name: "functionCall.name",
-    arguments: "functionCall.args",
-    stop_reason: "finishReason",
-    truncated: &[
-        "MAX_TOKENS",
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-    ],
-    custom: None,
-    has_origin: false,
+const HTTP_API: HttpApi = HttpApi {
+    path: &["models", "{model}:generateContent"],
+    streaming: Streaming::Path(&["models", "{model}:streamGenerateContent"], ("alt", "sse")),
+    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    // The key may also be in the URL, from where it gets into logs.
+    key_header: "x-goog-api-key",
+    has_model: false,
+    messages: "contents",
+    system: SystemPrompt::Parts(&["systemInstruction", "parts"]),
+    max_tokens: &["generationConfig", "maxOutputTokens"],
+    ..HttpApi::new("Gemini", "https://generativelanguage.googleapis.com/v1beta")
 };
 
 impl Dialect for Gemini {
@@ -465,55 +290,17 @@ impl Dialect for Gemini {
         "Gemini"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::GEMINI)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        // A response to a blocked prompt has feedback and no candidates.
-        let feedback = &response["promptFeedback"];
-        if response["candidates"][0].is_null() && feedback.is_object() {
-            let message = &feedback["blockReasonMessage"];
-            return Err(stopped(
-                "blocked the prompt",
-                &feedback["blockReason"],
-                message,
-            ));
-        }
-        let candidate = FORMAT.first(response, "candidates")?;
-        let parts = FORMAT.optional_array(candidate, "content.parts")?;
-        let calls = FORMAT.calls(candidate, parts, |part| part["functionCall"].is_object())?;
-        if calls.is_empty() && is_failed(candidate) {
-            let message = &candidate["finishMessage"];
-            return Err(stopped(
-                "stopped without an answer",
-                &candidate["finishReason"],
-                message,
-            ));
-        }
-        Ok(calls)
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        response::read(response)
     }
 
     /// Each event is a chunk of `streamGenerateContent`.
     fn stream(&self) -> Box<dyn StreamReader> {
-        stream::reader(stream::gemini::Chunks::new(&FORMAT, |response| {
-            Gemini::default().calls(response)
-        }))
-    }
-
-    /// Returns the model's content with its thought signatures. The API rejects one without parts, so
-    /// that it is omitted.
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        let content = &response["candidates"][0]["content"];
-        match &content["parts"] {
-            Value::Array(parts) if !parts.is_empty() => vec![content.clone()],
-            _ => Vec::new(),
-        }
-    }
-
-    fn text(&self, response: &Value) -> String {
-        content_text(&response["candidates"][0]["content"]["parts"])
+        reader(Chunks::default(), response::outline)
     }
 
     fn user_message(&self, text: &str) -> Value {
@@ -549,27 +336,6 @@ impl Dialect for Gemini {
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
         broken(Target::Gemini, tools)
     }
-}
-
-/// Returns `true` if a candidate without calls is not an answer: the model wrote a call that Gemini
-/// could not read or that the request did not allow, or a filter left nothing (Gemini API,
-/// `Candidate.FinishReason`, 2025-11).
-fn is_failed(candidate: &Value) -> bool {
-    match candidate["finishReason"].as_str() {
-        Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS") => true,
-        None | Some("STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED") => false,
-        Some(_) => content_text(&candidate["content"]["parts"]).is_empty(),
-    }
-}
-
-/// Returns the error for a response without an answer.
-fn stopped(what: &str, reason: &Value, message: &Value) -> ResponseError {
-    let mut text = format!("Gemini {what}");
-    for part in [reason, message].into_iter().filter_map(Value::as_str) {
-        text.push_str(": ");
-        text.push_str(part);
-    }
-    ResponseError::new(text)
 }
 
 /// Returns `true` if a schema is possible under `parameters`, where every node has a type and every

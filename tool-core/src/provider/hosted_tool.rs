@@ -1,12 +1,11 @@
 //! Tools that a provider runs itself.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::provider::dialect::{Dialect, JsonWriter};
+use crate::provider::writer::JsonWriter;
 use crate::schema::messages::{self, shorten};
 use crate::tool::ToolEntry;
 
@@ -130,7 +129,7 @@ impl PartialEq<HostedTool> for Refused {
 }
 
 impl RefusedTool {
-    fn function(tool: &ToolEntry, provider: &str, problem: &str) -> RefusedTool {
+    pub(super) fn function(tool: &ToolEntry, provider: &str, problem: &str) -> RefusedTool {
         let name = messages::name(&tool.name);
         RefusedTool {
             message: format!(
@@ -141,7 +140,7 @@ impl RefusedTool {
         }
     }
 
-    fn unknown(tool: &HostedTool, provider: &str) -> RefusedTool {
+    pub(super) fn unknown(tool: &HostedTool, provider: &str) -> RefusedTool {
         let json = tool.to_string();
         RefusedTool {
             message: format!(
@@ -152,7 +151,7 @@ impl RefusedTool {
         }
     }
 
-    fn name_taken(tool: &HostedTool, provider: &str, name: &str) -> RefusedTool {
+    pub(super) fn name_taken(tool: &HostedTool, provider: &str, name: &str) -> RefusedTool {
         RefusedTool {
             message: format!(
                 "{provider} takes one tool with the name {}; the hosted one is left out: rename \
@@ -162,63 +161,6 @@ impl RefusedTool {
             tool: Refused::Hosted(tool.clone()),
         }
     }
-}
-
-/// Returns the tools that a dialect accepts, and those that are left out.
-pub(crate) fn accepted<'t>(
-    dialect: &(impl Dialect + ?Sized),
-    tools: &'t [ToolEntry],
-) -> (Cow<'t, [ToolEntry]>, Vec<RefusedTool>) {
-    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
-    if !tools.iter().any(|tool| tool.is_dynamic()) {
-        return (Cow::Borrowed(tools), refused);
-    }
-    for (at, tool) in tools.iter().enumerate() {
-        // The names and keys of every other tool are checked earlier.
-        let problem = tool.is_dynamic().then(|| dialect.problem(tool)).flatten();
-        match problem {
-            Some(problem) => {
-                if refused.is_empty() {
-                    accepted = tools[..at].to_vec();
-                }
-                refused.push(RefusedTool::function(tool, dialect.provider(), &problem));
-            }
-            None if refused.is_empty() => {}
-            None => accepted.push(tool.clone()),
-        }
-    }
-    if refused.is_empty() {
-        (Cow::Borrowed(tools), refused)
-    } else {
-        (Cow::Owned(accepted), refused)
-    }
-}
-
-/// Returns the hosted tools that a request has, and those that are left out.
-///
-/// No two tools of a request have the same name: a provider rejects such a request, or runs one
-/// where the model means the other. The registry's tool is kept, because its hooks and checks
-/// protect the application.
-pub(crate) fn select(
-    dialect: &(impl Dialect + ?Sized),
-    tools: &[ToolEntry],
-    hosted: &[HostedTool],
-) -> (Vec<HostedTool>, Vec<RefusedTool>) {
-    let (mut sent, mut refused) = (Vec::<HostedTool>::new(), Vec::new());
-    for tool in hosted {
-        let is_taken = |name: &str| {
-            tools.iter().any(|other| is_same(&other.name, name))
-                || sent.iter().any(|other| given_name(other) == Some(name))
-        };
-        if !dialect.hosts(tool) {
-            refused.push(RefusedTool::unknown(tool, dialect.provider()));
-        } else if let Some(name) = names(tool).into_iter().find(|name| is_taken(name)) {
-            refused.push(RefusedTool::name_taken(tool, dialect.provider(), name));
-        } else {
-            sent.push(tool.clone());
-        }
-    }
-    (sent, refused)
 }
 
 /// Types of hosted tools that hold other tools and have no name for the model.
@@ -238,7 +180,7 @@ pub(crate) fn names(tool: &HostedTool) -> Vec<&str> {
 
 /// Returns the name of a hosted tool that its JSON states: Anthropic's and OpenAI's `name`, or
 /// Bedrock's `systemTool.name`.
-fn given_name(tool: &HostedTool) -> Option<&str> {
+pub(super) fn given_name(tool: &HostedTool) -> Option<&str> {
     let json = tool.json();
     json["name"]
         .as_str()
@@ -247,7 +189,7 @@ fn given_name(tool: &HostedTool) -> Option<&str> {
 
 /// Returns `true` if a tool has the name of a hosted tool. Gemini's keys have two spellings, such
 /// as `googleSearch` and `google_search`.
-fn is_same(name: &str, hosted: &str) -> bool {
+pub(super) fn is_same(name: &str, hosted: &str) -> bool {
     is_spelling(hosted, name) || is_spelling(name, hosted)
 }
 

@@ -2,164 +2,93 @@
 //!
 //! From the reference documentation of each provider, as of 2026-11.
 
-use std::fmt;
-
-/// A provider's HTTP API; see [`Dialect::http_api`](crate::dialect::Dialect::http_api).
+/// A provider's HTTP API, for `HttpModel` of the crate `tool-agent`; see
+/// [`Dialect::http_api`](crate::dialect::Dialect::http_api).
+///
+/// Start with [`new`](HttpApi::new), whose defaults are what most providers have, and replace the fields
+/// that differ. Later versions may add fields.
+///
+/// ```
+/// use tool_core::dialect::{HttpApi, SystemPrompt};
+///
+/// static API: HttpApi = HttpApi {
+///     key_variables: &["EXAMPLE_API_KEY"],
+///     path: &["v2", "chat"],
+///     system: SystemPrompt::Text("instructions"),
+///     ..HttpApi::new("Example", "https://api.example.com")
+/// };
+/// assert_eq!(API.key_header, "authorization");
+/// ```
+#[derive(Clone, Copy, Debug)]
 pub struct HttpApi {
-    pub(crate) provider: &'static str,
-    /// `{region}` is that of AWS.
-    pub(crate) base_url: &'static str,
-    /// The segments of the path. `{model}` is the name of the model.
-    pub(crate) path: &'static [&'static str],
-    pub(crate) streaming: Streaming,
-    /// The environment variables of the key; the first one that is set counts.
-    pub(crate) key_variables: &'static [&'static str],
-    /// The header of the key; `authorization` has it as a bearer token.
-    pub(crate) key_header: &'static str,
-    pub(crate) headers: &'static [(&'static str, &'static str)],
-    /// Set if the body has the name of the model.
-    pub(crate) has_model: bool,
-    pub(crate) messages: &'static str,
-    /// The path of the tools in the body.
-    pub(crate) tools: &'static [&'static str],
-    pub(crate) system: SystemPrompt,
-    /// The path of the maximum number of tokens of a response in the body.
-    pub(crate) max_tokens: &'static [&'static str],
+    /// The name of the provider.
+    pub provider: &'static str,
+    /// The URL that the path is appended to. `{region}` is replaced by the region of AWS.
+    pub base_url: &'static str,
+    /// The segments of the path: `["chat", "completions"]` by default. `{model}` is replaced by the name
+    /// of the model.
+    pub path: &'static [&'static str],
+    /// How a streamed response is requested: by `"stream": true` by default.
+    pub streaming: Streaming,
+    /// The environment variables of the key; the first one that is set counts. None by default.
+    pub key_variables: &'static [&'static str],
+    /// The header of the key: `authorization` by default, which sends it as a bearer token.
+    pub key_header: &'static str,
+    /// The names and values of further headers. None by default.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Set if the body contains the name of the model, under `model`. The default.
+    pub has_model: bool,
+    /// The key of the messages in the body: `messages` by default.
+    pub messages: &'static str,
+    /// Where the system prompt stands: in a message by default.
+    pub system: SystemPrompt,
+    /// The path of the maximum number of tokens of a response in the body: `["max_tokens"]` by default.
+    pub max_tokens: &'static [&'static str],
     /// The same for servers that imitate the API, if it differs.
-    pub(crate) imitated_max_tokens: &'static [&'static str],
-    /// The maximum number of tokens where the API requires one.
-    pub(crate) required_max_tokens: Option<u32>,
+    pub imitated_max_tokens: Option<&'static [&'static str]>,
+    /// The maximum number of tokens that is sent if none is set, for an API that requires one.
+    pub required_max_tokens: Option<u32>,
 }
 
-/// How a streamed response is requested.
-pub(crate) enum Streaming {
-    /// By fields of the body, as JSON text.
-    Fields(&'static str),
-    /// By another path, and a parameter of the query.
-    Path(&'static [&'static str], (&'static str, &'static str)),
-    /// The stream is not made of server-sent events.
-    Unsupported,
-}
-
-/// Where a request has the system prompt.
-pub(crate) enum SystemPrompt {
-    /// In a first message of the role `system`.
-    Message,
-    /// Text under this key.
-    Text(&'static str),
-    /// An array of parts, each with a `text`, at this path.
-    Parts(&'static [&'static str]),
-}
-
-impl fmt::Debug for HttpApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpApi")
-            .field("provider", &self.provider)
-            .field("base_url", &self.base_url)
-            .finish_non_exhaustive()
+impl HttpApi {
+    /// Creates an API with the default of every other field.
+    pub const fn new(provider: &'static str, base_url: &'static str) -> HttpApi {
+        HttpApi {
+            provider,
+            base_url,
+            path: &["chat", "completions"],
+            streaming: Streaming::Fields(r#"{"stream":true}"#),
+            key_variables: &[],
+            key_header: "authorization",
+            headers: &[],
+            has_model: true,
+            messages: "messages",
+            system: SystemPrompt::Message,
+            max_tokens: &["max_tokens"],
+            imitated_max_tokens: None,
+            required_max_tokens: None,
+        }
     }
 }
 
-pub(crate) const OPENAI_CHAT: HttpApi = HttpApi {
-    provider: "OpenAI",
-    base_url: "https://api.openai.com/v1",
-    path: &["chat", "completions"],
-    streaming: Streaming::Fields(r#"{"stream":true,"stream_options":{"include_usage":true}}"#),
-    key_variables: &["OPENAI_API_KEY"],
-    key_header: "authorization",
-    headers: &[],
-    has_model: true,
-    messages: "messages",
-    tools: &["tools"],
-    system: SystemPrompt::Message,
-    // OpenAI's reasoning models reject `max_tokens`. Not every other server knows this key.
-    max_tokens: &["max_completion_tokens"],
-    imitated_max_tokens: &["max_tokens"],
-    required_max_tokens: None,
-};
+/// How a streamed response is requested; see [`HttpApi::streaming`].
+#[derive(Clone, Copy, Debug)]
+pub enum Streaming {
+    /// By these fields of the body: a JSON object.
+    Fields(&'static str),
+    /// By another path, and a parameter of the query.
+    Path(&'static [&'static str], (&'static str, &'static str)),
+    /// Not at all: the provider's streams are not made of server-sent events.
+    Unsupported,
+}
 
-pub(crate) const OPENAI_RESPONSES: HttpApi = HttpApi {
-    path: &["responses"],
-    streaming: Streaming::Fields(r#"{"stream":true}"#),
-    messages: "input",
-    system: SystemPrompt::Text("instructions"),
-    max_tokens: &["max_output_tokens"],
-    imitated_max_tokens: &["max_output_tokens"],
-    ..OPENAI_CHAT
-};
-
-pub(crate) const ANTHROPIC: HttpApi = HttpApi {
-    provider: "Anthropic",
-    base_url: "https://api.anthropic.com/v1",
-    path: &["messages"],
-    streaming: Streaming::Fields(r#"{"stream":true}"#),
-    key_variables: &["ANTHROPIC_API_KEY"],
-    key_header: "x-api-key",
-    headers: &[("anthropic-version", "2023-06-01")],
-    system: SystemPrompt::Text("system"),
-    max_tokens: &["max_tokens"],
-    imitated_max_tokens: &["max_tokens"],
-    // The largest that all models accept.
-    required_max_tokens: Some(4096),
-    ..OPENAI_CHAT
-};
-
-pub(crate) const GEMINI: HttpApi = HttpApi {
-    provider: "Gemini",
-    base_url: "https://generativelanguage.googleapis.com/v1beta",
-    path: &["models", "{model}:generateContent"],
-    streaming: Streaming::Path(&["models", "{model}:streamGenerateContent"], ("alt", "sse")),
-    key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    // The key may also be in the URL, from where it gets into logs.
-    key_header: "x-goog-api-key",
-    has_model: false,
-    messages: "contents",
-    system: SystemPrompt::Parts(&["systemInstruction", "parts"]),
-    max_tokens: &["generationConfig", "maxOutputTokens"],
-    imitated_max_tokens: &["generationConfig", "maxOutputTokens"],
-    ..OPENAI_CHAT
-};
-
-/// With API keys of Bedrock. Its streams are binary (`application/vnd.amazon.eventstream`).
-pub(crate) const BEDROCK: HttpApi = HttpApi {
-    provider: "Amazon Bedrock",
-    base_url: "https://bedrock-runtime.{region}.amazonaws.com",
-    path: &["model", "{model}", "converse"],
-    streaming: Streaming::Unsupported,
-    key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
-    has_model: false,
-    tools: &["toolConfig", "tools"],
-    system: SystemPrompt::Parts(&["system"]),
-    max_tokens: &["inferenceConfig", "maxTokens"],
-    imitated_max_tokens: &["inferenceConfig", "maxTokens"],
-    ..OPENAI_CHAT
-};
-
-pub(crate) const XAI: HttpApi = HttpApi {
-    provider: "xAI",
-    base_url: "https://api.x.ai/v1",
-    // Usage is always in the last chunk.
-    streaming: Streaming::Fields(r#"{"stream":true}"#),
-    key_variables: &["XAI_API_KEY"],
-    ..OPENAI_CHAT
-};
-
-pub(crate) const MISTRAL: HttpApi = HttpApi {
-    provider: "Mistral",
-    base_url: "https://api.mistral.ai/v1",
-    // Unknown fields are rejected, and usage is always in the last chunk.
-    streaming: Streaming::Fields(r#"{"stream":true}"#),
-    key_variables: &["MISTRAL_API_KEY"],
-    max_tokens: &["max_tokens"],
-    ..OPENAI_CHAT
-};
-
-pub(crate) const COHERE: HttpApi = HttpApi {
-    provider: "Cohere",
-    base_url: "https://api.cohere.com/v2",
-    path: &["chat"],
-    streaming: Streaming::Fields(r#"{"stream":true}"#),
-    key_variables: &["COHERE_API_KEY", "CO_API_KEY"],
-    max_tokens: &["max_tokens"],
-    ..OPENAI_CHAT
-};
+/// Where a request has the system prompt; see [`HttpApi::system`].
+#[derive(Clone, Copy, Debug)]
+pub enum SystemPrompt {
+    /// In a first message with the role `system`.
+    Message,
+    /// Under this key, as a string.
+    Text(&'static str),
+    /// At this path, as an array of parts, each with a `text`.
+    Parts(&'static [&'static str]),
+}

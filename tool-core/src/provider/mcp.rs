@@ -1,15 +1,24 @@
 //! The Model Context Protocol, seen from a server.
 
+mod response;
+mod stream;
+
 use serde_json::{Value, json};
 
+use self::stream::Messages;
+use crate::call::ToolResult;
 use crate::call::error::ToolErrorKind;
-use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, File, Image, Media, ResourceLink};
-use crate::provider::dialect::{Deferral, Dialect, JsonWriter, wire_id, write_head};
+use crate::provider::entry::write_head;
 use crate::provider::hosted_tool::HostedTool;
-use crate::provider::media::{self, OmittedPart, Unwritable, Written, WrittenResult, write_parts};
-use crate::provider::response::{ResponseError, ResponseFormat};
-use crate::provider::stream::{self, StreamReader};
+use crate::provider::media::{
+    self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
+};
+use crate::provider::response::ResponseError;
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::turn::Turn;
+use crate::provider::wire::{Deferral, Dialect};
+use crate::provider::writer::JsonWriter;
 use crate::schema::{Direction, Kind, Schema};
 use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
@@ -30,7 +39,7 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 ///
 /// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
-/// The server must respond to a message for which [`calls`](Dialect::calls) returns an error: to a
+/// The server must respond to a message for which [`read`](Dialect::read) returns an error: to a
 /// `tools/call` without a name, with the error -32602 and its id. A message without an id is a
 /// notification, which needs no response.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,19 +93,6 @@ impl Mcp {
     }
 }
 
-const FORMAT: ResponseFormat = ResponseFormat {
-    response: "a JSON-RPC request",
-    call: "a `tools/call`",
-    id: "id",
-    id_is_optional: false,
-    name: "params.name",
-    arguments: "params.arguments",
-    stop_reason: "",
-    truncated: &[],
-    custom: None,
-    has_origin: false,
-};
-
 /// JSON-RPC's "invalid params", which MCP requires for an unknown tool (`server/tools`, "Error
 /// Handling").
 const INVALID_PARAMS: i32 = -32602;
@@ -142,40 +138,19 @@ impl Dialect for Mcp {
         "the Model Context Protocol"
     }
 
-    /// Returns the call of a request, or the calls of an array of messages. Ignores other methods.
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        let messages = match response {
-            Value::Array(messages) => {
-                if !messages.iter().all(Value::is_object) {
-                    return Err(FORMAT.error("an item of the array is not an object"));
-                }
-                messages
-            }
-            message => {
-                FORMAT.check_error(message)?;
-                if !message["method"].is_string() {
-                    return Err(FORMAT.error("`method` is missing"));
-                }
-                std::slice::from_ref(message)
-            }
-        };
-        FORMAT.calls(response, messages, |message| {
-            message["method"] == "tools/call"
+    /// Reads the call of a request, or the calls of an array of messages. Ignores other methods. Nothing
+    /// is repeated: requests are independent.
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        Ok(Turn {
+            calls: response::calls(response)?,
+            ..Turn::default()
         })
     }
 
     /// Each event is a message of the client. The response is an array of all messages, and its end is
     /// not marked.
     fn stream(&self) -> Box<dyn StreamReader> {
-        let dialect = *self;
-        stream::reader(stream::messages::WholeMessages::new(move |message| {
-            dialect.calls(message)
-        }))
-    }
-
-    /// Returns nothing: requests are independent.
-    fn turn(&self, _response: &Value) -> Vec<Value> {
-        Vec::new()
+        reader(Messages::default(), |_| Turn::default())
     }
 
     /// Returns one JSON-RPC response per result. Failures and invalid arguments are results that the

@@ -2,13 +2,13 @@
 //!
 //! A dialect has one function that writes a part, and says where: in the result, or after all results.
 //! What it can't write is replaced by a note in the result, so that the model knows of it, and is
-//! listed by [`Dialect::omitted`](super::dialect::Dialect::omitted) for the application.
+//! listed by [`Dialect::omitted`](crate::dialect::Dialect::omitted) for the application.
 
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use crate::call::{ToolResult, WireId};
 use crate::content::{Content, Media, base64};
-use crate::provider::rules::{Rule, Value as RuleValue};
+use crate::provider::rule::{Rule, Value as RuleValue};
 
 /// A part of a result that a dialect replaces by a note.
 ///
@@ -306,4 +306,13 @@ pub(crate) fn chat_image(media: &Media) -> Value {
 /// Returns the reason for a kind of parts that a provider has no form for.
 pub(crate) fn no_form(provider: &str) -> Unwritable {
     Unwritable::new(format!("{provider} has no form for it"))
+}
+
+/// Returns the id of the call, with the JSON type that it was sent with.
+pub(crate) fn wire_id(result: &ToolResult) -> Value {
+    let number = match result.wire_id {
+        WireId::Number => serde_json::from_str::<Number>(result.call_id()).ok(),
+        WireId::Text | WireId::Custom | WireId::Absent => None,
+    };
+    number.map_or_else(|| result.call_id().into(), Value::Number)
 }

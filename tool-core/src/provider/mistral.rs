@@ -1,74 +1,25 @@
 //! Mistral's chat completions.
 
+pub(super) mod profile;
+
 use serde_json::{Value, json};
 
+use self::profile::{AUDIO, DOCUMENTS, IMAGES};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image};
+use crate::provider::chat::stream::Chunks;
 use crate::provider::chat::{self, ChatRequest};
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules, RequestParts, RequestWriter};
+use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::{self, HostedTool};
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
-use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
-use crate::provider::profile::Profile;
+use crate::provider::http_api::HttpApi;
+use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::response::{ResponseError, ResponseFormat};
-use crate::provider::rules::{Rule, Source};
-use crate::provider::stream::{self, StreamReader};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::turn::Turn;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-const IMAGE_TYPES: Rule = Rule::list(
-    "mistral.image_types",
-    &["image/png", "image/jpeg", "image/webp", "image/gif"],
-    Source::new("docs.mistral.ai, \"Vision\"", "2026"),
-);
-const IMAGE_BYTES: Rule = Rule::limit(
-    "mistral.image_max_bytes",
-    10 << 20,
-    Source::new("docs.mistral.ai, \"Vision\"", "2026"),
-);
-
-const IMAGES: Accepts = Accepts {
-    size: Some(&IMAGE_BYTES),
-    schemes: media::WEB,
-    ..Accepts::types(&IMAGE_TYPES)
-};
-
-const AUDIO_TYPES: Rule = Rule::list(
-    "mistral.audio_types",
-    &["audio/mpeg", "audio/wav"],
-    Source::new("docs.mistral.ai, \"Audio\"", "2026"),
-);
-const DOCUMENT_TYPES: Rule = Rule::list(
-    "mistral.document_types",
-    &["application/pdf"],
-    Source::new("mistralai 3.7.0 (Python), `DocumentURLChunk`", "2026-11"),
-);
-const ORDER: Rule = Rule::new(
-    "mistral.message_order",
-    Source::new(
-        "datapizza-labs/datapizza-ai#98, avante-corp/avante.nvim#2695 (code 3230)",
-        "2025-12-04",
-    ),
-);
-
-const AUDIO: Accepts = Accepts::types(&AUDIO_TYPES);
-const DOCUMENTS: Accepts = Accepts {
-    schemes: media::WEB,
-    ..Accepts::types(&DOCUMENT_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "Mistral",
-    title: "Mistral",
-    rules: &[
-        &IMAGE_TYPES,
-        &IMAGE_BYTES,
-        &AUDIO_TYPES,
-        &DOCUMENT_TYPES,
-        &ORDER,
-    ],
-    ..Profile::EMPTY
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})];
@@ -87,7 +38,7 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})]
 /// use tool_core::dialect::{Dialect, Mistral};
 ///
 /// let refused = json!({"object": "error", "message": "Invalid model", "code": "1500"});
-/// let error = Mistral::default().calls(&refused).unwrap_err();
+/// let error = Mistral::default().read(&refused).unwrap_err();
 /// assert!(error.to_string().ends_with("the provider answered with the error 1500: Invalid model"));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +62,29 @@ const FORMAT: ResponseFormat = ResponseFormat {
     truncated: &["length", "model_length", "error"],
     ..chat::FORMAT
 };
+
+const HTTP_API: HttpApi = HttpApi {
+    // Unknown fields are rejected, and usage is always in the last chunk of a stream.
+    key_variables: &["MISTRAL_API_KEY"],
+    ..HttpApi::new("Mistral", "https://api.mistral.ai/v1")
+};
+
+/// Returns the messages of a choice in which hosted tools ran.
+fn messages(choice: &Value) -> &Value {
+    if choice["message"].is_object() {
+        return &Value::Null;
+    }
+    &choice["messages"]
+}
+
+/// Returns the turn of a response without its calls.
+fn outline(response: &Value) -> Turn {
+    let mut turn = chat::outline(response);
+    if let Value::Array(messages) = messages(&response["choices"][0]) {
+        turn.messages.clone_from(messages);
+    }
+    turn
+}
 
 impl Dialect for Mistral {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
@@ -139,61 +113,45 @@ impl Dialect for Mistral {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules::COMMON;
-        RULES.problem(tool)
+        NameRules::COMMON.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
         "Mistral"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::MISTRAL)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
         if response["object"] == "error" {
             return Err(FORMAT.provider_error(response));
         }
         let choice = &response["choices"][0];
-        if choice["message"].is_object() {
-            return chat::calls(&FORMAT, response);
-        }
-        let Value::Array(messages) = &choice["messages"] else {
-            return chat::calls(&FORMAT, response);
+        let Value::Array(messages) = messages(choice) else {
+            return chat::read(&FORMAT, response);
         };
-        let answered = |call: &ToolCall| {
+        let is_answered = |call: &ToolCall| {
             let mut messages = messages.iter();
             messages.any(|message| message["tool_call_id"] == *call.id)
         };
-        let mut pending = Vec::new();
+        let mut turn = outline(response);
         for (at, message) in messages.iter().enumerate() {
-            let mut holder = json!({ "message": message });
-            if at + 1 == messages.len() {
-                holder["finish_reason"] = choice["finish_reason"].clone();
-            }
-            let calls = chat::calls_of(&FORMAT, &holder)?.into_iter();
-            pending.extend(calls.filter(|call| !answered(call)));
+            let is_last = at + 1 == messages.len();
+            let stop = if is_last {
+                &choice["finish_reason"]
+            } else {
+                &Value::Null
+            };
+            let calls = chat::calls(&FORMAT, message, stop)?.into_iter();
+            turn.calls.extend(calls.filter(|call| !is_answered(call)));
         }
-        Ok(pending)
+        Ok(turn)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        let calls = |response: &Value| Mistral {}.calls(response);
-        let chunks = stream::chat::Chunks::new(&FORMAT, calls);
-        stream::reader(chunks.with_hosted_calls())
-    }
-
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        match &response["choices"][0]["messages"] {
-            Value::Array(messages) => messages.clone(),
-            _ => chat::turn(response),
-        }
-    }
-
-    fn text(&self, response: &Value) -> String {
-        chat::text(response)
+        reader(Chunks::new(&FORMAT).with_hosted_calls(), outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

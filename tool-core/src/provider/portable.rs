@@ -1,8 +1,7 @@
 //! The portable rules: what every provider accepts. They are always on.
 
 use crate::provider::profile::Profile;
-use crate::provider::rules::{Rule, Source};
-use crate::provider::{anthropic, xai};
+use crate::provider::rule::{Rule, Source};
 use crate::schema::Strings;
 use crate::schema::check::same;
 
@@ -19,8 +18,11 @@ const PARAM_NAME: Rule = Rule::pattern(
     STRICTEST,
 );
 
+const NO_MEMBERS: Rule = Rule::new("portable.no_members", STRICTEST);
+const ENUM_CASE: Rule = Rule::new("portable.enum_case", STRICTEST);
+
 pub(crate) const PROFILE: Profile = Profile {
-    rules: &[&TOOL_NAME, &PARAM_NAME],
+    rules: &[&TOOL_NAME, &PARAM_NAME, &NO_MEMBERS, &ENUM_CASE],
     ..Profile::EMPTY
 };
 
@@ -37,12 +39,12 @@ pub(crate) const KEY: Problem = Problem {
     remedy: "use an ASCII letter or `_`, then at most 63 ASCII letters, digits or `_`",
 };
 pub(crate) const EMPTY: Problem = Problem {
-    rule: &xai::REJECTED,
+    rule: &NO_MEMBERS,
     text: "an enum or union without members accepts no value",
     remedy: "add a member, or remove the parameter",
 };
 pub(crate) const CASE_COLLISION: Problem = Problem {
-    rule: &anthropic::ENUM_CASE,
+    rule: &ENUM_CASE,
     text: "two values of this enum differ only by case, which some providers change",
     remedy: "rename one of them",
 };

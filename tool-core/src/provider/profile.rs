@@ -1,6 +1,6 @@
 //! [`Profile`]: the rules of a provider in the form that checks and dialects read.
 
-use crate::provider::rules::Rule;
+use crate::provider::rule::Rule;
 use crate::schema::stats::SchemaStats;
 
 /// The rules of one provider.

@@ -1,14 +1,16 @@
 //! [`Rendered`]: the tools of a request as JSON.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::provider::dialect::{Dialect, JsonWriter, RefusedTool};
-use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::entry;
+use crate::provider::hosted_tool::{HostedTool, RefusedTool, given_name, is_same, names};
 use crate::provider::rules::BrokenRule;
-use crate::spec::ToolSpec;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
 
 /// The value of a request's `tools` field, as JSON text.
@@ -32,9 +34,9 @@ impl Rendered {
         tools: &[ToolEntry],
         hosted: &[HostedTool],
     ) -> Rendered {
-        let mut out = JsonWriter::with_capacity(Rendered::capacity(tools));
-        let (tools, mut refused) = hosted_tool::accepted(dialect, tools);
-        let (hosted, refused_hosted) = hosted_tool::select(dialect, &tools, hosted);
+        let mut out = JsonWriter::with_capacity(entry::capacity(tools));
+        let (tools, mut refused) = accepted(dialect, tools);
+        let (hosted, refused_hosted) = select(dialect, &tools, hosted);
         refused.extend(refused_hosted);
         dialect.write_tools(&tools, &hosted, &mut out);
         Rendered {
@@ -54,11 +56,6 @@ impl Rendered {
             broken,
             refused,
         }
-    }
-
-    /// Estimates the bytes of these tools.
-    pub(crate) fn capacity(tools: &[ToolEntry]) -> usize {
-        tools.iter().map(|tool| capacity(tool)).sum()
     }
 
     /// Returns the JSON text.
@@ -106,11 +103,59 @@ impl Serialize for Rendered {
     }
 }
 
-/// Estimates the bytes of a tool in the longest dialect.
-fn capacity(tool: &ToolSpec) -> usize {
-    let sections = [tool.when_to_use(), tool.returns()].into_iter().flatten();
-    let prompt = tool.description.len() + sections.map(str::len).sum::<usize>();
-    let schemas = tool.parameters_json().len() + tool.output_json().map_or(0, str::len);
-    // Plus the keys around them, and escapes in the prompt.
-    schemas + prompt + prompt / 8 + 320
+/// Returns the tools that a dialect accepts, and those that are left out.
+pub(super) fn accepted<'t>(
+    dialect: &(impl Dialect + ?Sized),
+    tools: &'t [ToolEntry],
+) -> (Cow<'t, [ToolEntry]>, Vec<RefusedTool>) {
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    if !tools.iter().any(|tool| tool.is_dynamic()) {
+        return (Cow::Borrowed(tools), refused);
+    }
+    for (at, tool) in tools.iter().enumerate() {
+        // The names and keys of every other tool are checked earlier.
+        let problem = tool.is_dynamic().then(|| dialect.problem(tool)).flatten();
+        match problem {
+            Some(problem) => {
+                if refused.is_empty() {
+                    accepted = tools[..at].to_vec();
+                }
+                refused.push(RefusedTool::function(tool, dialect.provider(), &problem));
+            }
+            None if refused.is_empty() => {}
+            None => accepted.push(tool.clone()),
+        }
+    }
+    if refused.is_empty() {
+        (Cow::Borrowed(tools), refused)
+    } else {
+        (Cow::Owned(accepted), refused)
+    }
+}
+
+/// Returns the hosted tools that a request has, and those that are left out.
+///
+/// No two tools of a request have the same name: a provider rejects such a request, or runs one
+/// where the model means the other. The registry's tool is kept, because its hooks and checks
+/// protect the application.
+pub(super) fn select(
+    dialect: &(impl Dialect + ?Sized),
+    tools: &[ToolEntry],
+    hosted: &[HostedTool],
+) -> (Vec<HostedTool>, Vec<RefusedTool>) {
+    let (mut sent, mut refused) = (Vec::<HostedTool>::new(), Vec::new());
+    for tool in hosted {
+        let is_taken = |name: &str| {
+            tools.iter().any(|other| is_same(&other.name, name))
+                || sent.iter().any(|other| given_name(other) == Some(name))
+        };
+        if !dialect.hosts(tool) {
+            refused.push(RefusedTool::unknown(tool, dialect.provider()));
+        } else if let Some(name) = names(tool).into_iter().find(|name| is_taken(name)) {
+            refused.push(RefusedTool::name_taken(tool, dialect.provider(), name));
+        } else {
+            sent.push(tool.clone());
+        }
+    }
+    (sent, refused)
 }

@@ -1,19 +1,18 @@
-//! [`ToolRequest`]: the fields of a request that belong to its tools.
+//! [`RequestParts`] and [`RequestWriter`]: what a request is made of, and what a dialect writes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::provider::answer::{self, AnswerFormat};
-use crate::provider::dialect::{Dialect, JsonWriter, Rendered};
+use crate::provider::entry;
 use crate::provider::hosted_tool::{self, HostedTool};
-use crate::provider::rules::Target;
 use crate::provider::subset::Subset;
-use crate::schema::messages::{self, nearest};
+use crate::provider::target::Target;
+use crate::provider::writer::JsonWriter;
+use crate::schema::messages;
 use crate::tool::ToolEntry;
 use crate::types::ToolType;
 
@@ -45,18 +44,18 @@ impl ToolChoice {
     }
 }
 
-/// The settings of a [`ToolRequest`]. The default sends the tools and nothing else.
+/// The settings of a [`ToolRequest`](crate::dialect::ToolRequest). The default sends the tools and nothing else.
 ///
 /// [`Registry::request`](crate::Registry::request) has the same methods. Use this type to apply the
 /// same settings to several requests, such as those of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct RequestOptions {
-    choice: Option<ToolChoice>,
-    only: Option<Vec<String>>,
+    pub(super) choice: Option<ToolChoice>,
+    pub(super) only: Option<Vec<String>>,
     parallel: Option<bool>,
     is_cached: bool,
     has_hosted_results: bool,
-    answer: Option<AnswerFormat>,
+    pub(super) answer: Option<AnswerFormat>,
 }
 
 impl RequestOptions {
@@ -74,7 +73,8 @@ impl RequestOptions {
     /// Allows only the tools with these names, which may be those of [hosted tools](HostedTool).
     ///
     /// Where the provider can restrict calls, the list of tools does not change, so that a cached
-    /// prompt stays valid. Elsewhere the other tools are left out, and [`ToolRequest::notes`] says so.
+    /// prompt stays valid. Elsewhere the other tools are left out, and
+    /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
     pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.only = Some(names.into_iter().map(Into::into).collect());
         self
@@ -106,28 +106,33 @@ impl RequestOptions {
     /// A type that is not an object is sent as an object with the value under `answer`. What the
     /// provider's subset of JSON Schema can't express goes into descriptions. If it rejects the schema,
     /// or has no structured output, the model is required to call a tool named `final_answer` with the
-    /// answer as arguments, and [`ToolRequest::notes`] says so.
+    /// answer as arguments, and
+    /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
     pub fn answer<T: ToolType + ?Sized>(mut self) -> Self {
         self.answer = Some(AnswerFormat::of::<T>());
         self
     }
 
     /// Returns `true` if the settings ask for an answer of a type.
-    #[cfg(feature = "agent")]
-    pub(crate) fn has_answer(&self) -> bool {
+    pub fn has_answer(&self) -> bool {
         self.answer.is_some()
     }
 
-    /// Returns the settings for a request after the required calls were made: the model may answer.
-    #[cfg(feature = "agent")]
-    pub(crate) fn without_required_choice(&self) -> Cow<'_, RequestOptions> {
-        match self.choice {
-            Some(ToolChoice::Required | ToolChoice::Tool(_)) => Cow::Owned(RequestOptions {
-                choice: Some(ToolChoice::Auto),
-                ..self.clone()
-            }),
-            _ => Cow::Borrowed(self),
+    /// Returns the settings for a request after the required calls were made: a required choice becomes
+    /// [`ToolChoice::Auto`], so that the model can answer.
+    ///
+    /// ```
+    /// use tool_core::dialect::{RequestOptions, ToolChoice};
+    ///
+    /// let options = RequestOptions::new().choice(ToolChoice::Required).parallel(false);
+    /// let next = options.without_required_choice();
+    /// # let _ = next;
+    /// ```
+    pub fn without_required_choice(mut self) -> Self {
+        if let Some(ToolChoice::Required | ToolChoice::Tool(_)) = self.choice {
+            self.choice = Some(ToolChoice::Auto);
         }
+        self
     }
 }
 
@@ -139,6 +144,27 @@ pub enum NamedTool<'r> {
     Function(&'r ToolEntry),
     /// A tool that the provider runs.
     Hosted(&'r HostedTool),
+}
+
+impl NamedTool<'_> {
+    /// Returns the name that the setting has.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            NamedTool::Function(tool) => &tool.name,
+            NamedTool::Hosted(tool) => hosted_tool::names(tool)
+                .first()
+                .copied()
+                .unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn is_same(self, other: NamedTool<'_>) -> bool {
+        match (self, other) {
+            (NamedTool::Function(one), NamedTool::Function(other)) => one.is_same(other),
+            (NamedTool::Hosted(one), NamedTool::Hosted(other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 /// A [`ToolChoice`] with its tool.
@@ -155,18 +181,19 @@ pub enum Choice<'r> {
     Tool(NamedTool<'r>),
 }
 
-/// What a request is made of, for [`Dialect::write_request`].
+/// What a request is made of, for
+/// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 ///
 /// The tools that the dialect rejects are left out already, and names are replaced by their tools.
 #[derive(Clone, Debug)]
 pub struct RequestParts<'r> {
-    tools: Cow<'r, [ToolEntry]>,
-    hosted: Cow<'r, [HostedTool]>,
-    choice: Option<Choice<'r>>,
-    only: Option<Vec<NamedTool<'r>>>,
+    pub(super) tools: Cow<'r, [ToolEntry]>,
+    pub(super) hosted: Cow<'r, [HostedTool]>,
+    pub(super) choice: Option<Choice<'r>>,
+    pub(super) only: Option<Vec<NamedTool<'r>>>,
     /// The tool for the final answer, if one is asked for. Most providers need none.
-    answer_tool: Option<&'r ToolEntry>,
-    options: &'r RequestOptions,
+    pub(super) answer_tool: Option<&'r ToolEntry>,
+    pub(super) options: &'r RequestOptions,
 }
 
 impl<'r> RequestParts<'r> {
@@ -357,18 +384,29 @@ impl<'r> RequestParts<'r> {
     }
 }
 
-/// Collects the fields of a request; see [`Dialect::write_request`].
+/// Collects the fields of a request; see
+/// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 #[derive(Debug)]
 pub struct RequestWriter {
     provider: &'static str,
-    tools: Option<String>,
-    fields: RequestFields,
-    notes: Vec<String>,
+    pub(super) tools: Option<String>,
+    pub(super) fields: RequestFields,
+    pub(super) notes: Vec<String>,
     /// The tools that are sent, if some are left out.
-    sent: Option<(Vec<ToolEntry>, Vec<HostedTool>)>,
+    pub(super) sent: Option<(Vec<ToolEntry>, Vec<HostedTool>)>,
 }
 
 impl RequestWriter {
+    pub(super) fn new(provider: &'static str) -> RequestWriter {
+        RequestWriter {
+            provider,
+            tools: None,
+            fields: RequestFields::default(),
+            notes: Vec::new(),
+            sent: None,
+        }
+    }
+
     /// Writes the tools at a path of the request, such as `["tools"]`.
     ///
     /// An empty array is left out of the request: providers reject it.
@@ -378,7 +416,7 @@ impl RequestWriter {
         parts: &RequestParts<'_>,
         write: impl FnOnce(&mut JsonWriter),
     ) {
-        let mut json = JsonWriter::with_capacity(Rendered::capacity(parts.tools()));
+        let mut json = JsonWriter::with_capacity(entry::capacity(parts.tools()));
         write(&mut json);
         self.fields.tools = path;
         self.tools = Some(json.into_string());
@@ -396,7 +434,8 @@ impl RequestWriter {
         self.fields.headers.add(name, value);
     }
 
-    /// Adds a note about a setting that the provider lacks; see [`ToolRequest::notes`].
+    /// Adds a note about a setting that the provider lacks; see
+    /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes).
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -456,234 +495,6 @@ impl RequestWriter {
     }
 }
 
-/// The fields of a request that belong to its tools, for one provider.
-///
-/// Created by [`Registry::request`](crate::Registry::request).
-///
-/// ```
-/// use serde_json::json;
-/// use tool_core::dialect::{OpenAiChat, ToolChoice};
-/// use tool_core::{Registry, tool, tools};
-///
-/// /// Adds two numbers.
-/// #[tool]
-/// fn add(a: i64, b: i64) -> i64 {
-///     a + b
-/// }
-///
-/// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let request = registry
-///     .request(&OpenAiChat::default())
-///     .choice(ToolChoice::tool("add"))
-///     .parallel(false)
-///     .build()?;
-/// let fields = json!(request.fields());
-/// assert_eq!(fields["tools"][0]["function"]["name"], "add");
-/// assert_eq!(fields["tool_choice"], json!({"type": "function", "function": {"name": "add"}}));
-/// assert_eq!(fields["parallel_tool_calls"], false);
-///
-/// // The body of the request, in which the tools are as the dialect wrote them.
-/// let body = request.body(json!({"model": "…", "messages": []}));
-/// assert!(body.contains(request.tools().as_str()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct ToolRequest {
-    tools: Rendered,
-    fields: RequestFields,
-    notes: Vec<String>,
-}
-
-impl ToolRequest {
-    /// Writes a request. The tools are those of the registry, sorted by name.
-    pub(crate) fn new(
-        dialect: &(impl Dialect + ?Sized),
-        tools: &[ToolEntry],
-        hosted: &[HostedTool],
-        options: &RequestOptions,
-    ) -> Result<ToolRequest, RequestError> {
-        let (tools, mut refused) = hosted_tool::accepted(dialect, tools);
-        let (hosted, refused_hosted) = hosted_tool::select(dialect, &tools, hosted);
-        refused.extend(refused_hosted);
-        let find = |name: &str| find(name, &tools, &hosted);
-        let choice = match &options.choice {
-            None => None,
-            Some(ToolChoice::Auto) => Some(Choice::Auto),
-            Some(ToolChoice::Required) => Some(Choice::Required),
-            Some(ToolChoice::None) => Some(Choice::None),
-            Some(ToolChoice::Tool(name)) => Some(Choice::Tool(find(name)?)),
-        };
-        let only = match &options.only {
-            None => None,
-            Some(names) if names.is_empty() => {
-                return Err(RequestError::new(
-                    "`only` has no names; to forbid calls, use `ToolChoice::None`",
-                ));
-            }
-            Some(names) => {
-                let mut only: Vec<NamedTool<'_>> = Vec::with_capacity(names.len());
-                for name in names {
-                    let tool = find(name)?;
-                    if !only.iter().any(|other| other.is_same(tool)) {
-                        only.push(tool);
-                    }
-                }
-                Some(only)
-            }
-        };
-        if let (Some(Choice::Tool(tool)), Some(only)) = (choice, &only)
-            && !only.iter().any(|other| other.is_same(tool))
-        {
-            let name = messages::name(tool.name());
-            return Err(RequestError::new(format!(
-                "the request requires a call of {name}, which is not among the tools of `only`"
-            )));
-        }
-        let answer_tool = options.answer.map(|format| format.tool());
-        if answer_tool.is_some() && find(answer::TOOL).is_ok() {
-            return Err(RequestError::new(format!(
-                "the name `{}` is reserved for the answer; rename the tool",
-                answer::TOOL
-            )));
-        }
-        let mut out = RequestWriter {
-            provider: dialect.provider(),
-            tools: None,
-            fields: RequestFields::default(),
-            notes: Vec::new(),
-            sent: None,
-        };
-        let parts = RequestParts {
-            tools: Cow::Borrowed(&tools),
-            hosted: Cow::Borrowed(&hosted),
-            choice,
-            only,
-            answer_tool: answer_tool.as_ref(),
-            options,
-        };
-        dialect.write_request(&parts, &mut out);
-        let json = out.tools.unwrap_or_else(|| "[]".to_owned());
-        let broken = match &out.sent {
-            Some((tools, hosted)) => dialect.broken_rules(tools, hosted),
-            None => dialect.broken_rules(&tools, &hosted),
-        };
-        Ok(ToolRequest {
-            tools: Rendered::from_parts(json, broken, refused),
-            fields: out.fields,
-            notes: out.notes,
-        })
-    }
-
-    /// Returns the tools, with the rules that they break and the tools that are left out.
-    pub fn tools(&self) -> &Rendered {
-        &self.tools
-    }
-
-    /// Returns the top-level fields of the request as JSON. Without tools, there is no field for them.
-    ///
-    /// The values keep the text that the dialect wrote. Those of a field that the application sets
-    /// too, such as `generationConfig` of Gemini, have to be merged; [`body`](ToolRequest::body) does
-    /// that.
-    pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
-        self.fields.top_level(self.tools.as_str())
-    }
-
-    /// Returns the headers that the request needs beyond those of every request, such as
-    /// `anthropic-beta`.
-    pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
-        self.fields.headers.iter()
-    }
-
-    /// Returns what the provider lacks, in words for the developer: settings that are left out, or
-    /// replaced by something else.
-    ///
-    /// ```
-    /// use tool_core::Registry;
-    /// use tool_core::dialect::Gemini;
-    ///
-    /// let request = Registry::new().request(&Gemini::default()).parallel(false).build()?;
-    /// assert_eq!(
-    ///     request.notes()[0],
-    ///     "Gemini has no setting that forbids several calls in a response; it is left out"
-    /// );
-    /// # Ok::<(), tool_core::dialect::RequestError>(())
-    /// ```
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// Returns the JSON text of a request's body: the application's fields, merged with those of the
-    /// tools. Objects are merged; of two other values, that of the application stays.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
-    ///
-    /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
-    /// assert_eq!(request.body(json!({"model": "…"})), r#"{"model":"…"}"#);
-    /// # Ok::<(), tool_core::dialect::RequestError>(())
-    /// ```
-    pub fn body(&self, own: impl Into<Value>) -> String {
-        self.fields.body(self.tools.as_str(), own.into())
-    }
-
-    /// Returns the tools and the other fields.
-    #[cfg(feature = "agent")]
-    pub(crate) fn into_parts(self) -> (Rendered, RequestFields) {
-        (self.tools, self.fields)
-    }
-}
-
-impl NamedTool<'_> {
-    /// Returns the name that the setting has.
-    fn name(&self) -> &str {
-        match self {
-            NamedTool::Function(tool) => &tool.name,
-            NamedTool::Hosted(tool) => hosted_tool::names(tool)
-                .first()
-                .copied()
-                .unwrap_or_default(),
-        }
-    }
-
-    fn is_same(self, other: NamedTool<'_>) -> bool {
-        match (self, other) {
-            (NamedTool::Function(one), NamedTool::Function(other)) => one.is_same(other),
-            (NamedTool::Hosted(one), NamedTool::Hosted(other)) => one == other,
-            _ => false,
-        }
-    }
-}
-
-/// Finds the tool that a setting names.
-fn find<'r>(
-    name: &str,
-    tools: &'r [ToolEntry],
-    hosted: &'r [HostedTool],
-) -> Result<NamedTool<'r>, RequestError> {
-    if let Ok(at) = tools.binary_search_by(|tool| (*tool.name).cmp(name)) {
-        return Ok(NamedTool::Function(&tools[at]));
-    }
-    if let Some(tool) = tools.iter().find(|tool| tool.source_name() == name) {
-        return Ok(NamedTool::Function(tool));
-    }
-    let is_named = |tool: &&HostedTool| hosted_tool::names(tool).contains(&name);
-    if let Some(tool) = hosted.iter().find(is_named) {
-        return Ok(NamedTool::Hosted(tool));
-    }
-    let functions = tools.iter().map(|tool| &*tool.name);
-    let hosted_names = hosted.iter().flat_map(hosted_tool::names);
-    let hint = match nearest(name, functions.chain(hosted_names)) {
-        Some(nearest) => format!("; did you mean {nearest}?"),
-        None => String::new(),
-    };
-    let name = messages::name(name);
-    Err(RequestError::new(format!(
-        "the request has no tool {name}{hint}"
-    )))
-}
-
 /// A path of keys in the body of a request.
 type FieldPath = &'static [&'static str];
 
@@ -710,14 +521,9 @@ impl Default for RequestFields {
 impl RequestFields {
     /// Returns all fields with their JSON texts.
     fn all<'f>(&'f self, tools: &'f str) -> Vec<Field<'f>> {
-        self.all_at(self.tools, tools)
-    }
-
-    /// Returns all fields, with the tools at this path.
-    pub(crate) fn all_at<'f>(&'f self, path: FieldPath, tools: &'f str) -> Vec<Field<'f>> {
         let others = self.others.iter();
         let others = others.map(|(path, json)| (*path, json.as_str()));
-        let tools = (tools != "[]").then_some((path, tools));
+        let tools = (tools != "[]").then_some((self.tools, tools));
         let all = tools.into_iter().chain(others);
         all.filter(|(path, _)| !path.is_empty()).collect()
     }
@@ -758,14 +564,13 @@ impl RequestFields {
     }
 
     /// Returns the headers.
-    #[cfg(feature = "agent")]
     pub(crate) fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
         self.headers.iter()
     }
 }
 
 /// A field of a request with its JSON text.
-pub(crate) type Field<'f> = (FieldPath, &'f str);
+type Field<'f> = (FieldPath, &'f str);
 
 /// Writes the members of an object: those of the application, merged with fields. `depth` is the number
 /// of keys in the paths that lead to the object.
@@ -787,12 +592,7 @@ fn below<'f>(fields: &[Field<'f>], key: &str, depth: usize) -> Vec<Field<'f>> {
 }
 
 /// Writes the members that the application sets.
-pub(crate) fn write_own(
-    own: &Map<String, Value>,
-    fields: &[Field<'_>],
-    depth: usize,
-    out: &mut JsonWriter,
-) {
+fn write_own(own: &Map<String, Value>, fields: &[Field<'_>], depth: usize, out: &mut JsonWriter) {
     for (key, value) in own {
         let same = below(fields, key, depth);
         match value {
@@ -808,7 +608,7 @@ pub(crate) fn write_own(
 }
 
 /// Writes the members that the application does not set.
-pub(crate) fn write_others(
+fn write_others(
     own: &Map<String, Value>,
     fields: &[Field<'_>],
     depth: usize,
@@ -855,43 +655,3 @@ impl Headers {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 }
-
-/// The settings of a request contradict each other or the tools.
-///
-/// ```
-/// use tool_core::dialect::{Anthropic, ToolChoice};
-/// use tool_core::{Registry, tool, tools};
-///
-/// /// Adds two numbers.
-/// #[tool]
-/// fn add(a: i64, b: i64) -> i64 {
-///     a + b
-/// }
-///
-/// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let dialect = Anthropic::default();
-/// let request = registry.request(&dialect).choice(ToolChoice::tool("ad"));
-/// let error = request.build().unwrap_err();
-/// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
-/// # Ok::<(), tool_core::RegistryError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestError {
-    message: String,
-}
-
-impl RequestError {
-    fn new(message: impl Into<String>) -> RequestError {
-        RequestError {
-            message: message.into(),
-        }
-    }
-}
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for RequestError {}

@@ -9,9 +9,9 @@ mod notes;
 
 use std::borrow::Cow;
 
-use crate::provider::dialect::JsonWriter;
 use crate::provider::reshape::notes::Notes;
 use crate::provider::subset::Subset;
+use crate::provider::writer::JsonWriter;
 use crate::schema::property::Members;
 use crate::schema::references::{Names, find};
 use crate::schema::{
@@ -183,32 +183,15 @@ impl Reshaper<'_> {
 
     fn integer(self, range: IntegerRange, or_null: bool, out: &mut JsonWriter) {
         self.write_type("integer", or_null, out);
-        let limits = [
-            ("minimum", range.shows_minimum, range.minimum),
-            ("maximum", range.shows_maximum, range.maximum),
-            ("multipleOf", range.multiple_of != 0, range.multiple_of),
-        ];
-        for (keyword, _, limit) in limits.iter().filter(|(_, is_set, _)| *is_set) {
-            self.keyword(keyword, &limit.to_string(), out);
+        for (keyword, limit) in range.limits().into_iter().flatten() {
+            self.keyword(keyword.name, &limit.to_string(), out);
         }
     }
 
     fn number(self, range: &NumberRange, or_null: bool, out: &mut JsonWriter) {
         self.write_type("number", or_null, out);
-        let bounds = [
-            (range.minimum, "minimum", "exclusiveMinimum"),
-            (range.maximum, "maximum", "exclusiveMaximum"),
-            (range.multiple_of, "multipleOf", "multipleOf"),
-        ];
-        for (bound, inclusive, exclusive) in bounds {
-            if let Some(bound) = bound {
-                let keyword = if bound.is_exclusive {
-                    exclusive
-                } else {
-                    inclusive
-                };
-                self.keyword(keyword, bound.json, out);
-            }
+        for (keyword, limit) in range.limits().into_iter().flatten() {
+            self.keyword(keyword.name, limit.json, out);
         }
     }
 
@@ -432,16 +415,12 @@ fn identifying_key(schemas: &[&'static Schema], at: usize) -> Option<usize> {
 
 /// Returns `true` if every provider accepts the schema as it is, strict modes aside. Most schemas
 /// are like that, and their text exists already.
-fn is_common(schema: &Schema) -> bool {
+pub(super) fn is_common(schema: &Schema) -> bool {
     match &schema.kind {
         Kind::Boolean => true,
-        Kind::Integer(range) => range.multiple_of == 0,
-        Kind::Number(range) => {
-            range.minimum.is_none() && range.maximum.is_none() && range.multiple_of.is_none()
-        }
-        Kind::String(rule) => {
-            rule.lengths.is_any() && rule.pattern.is_empty() && rule.format.is_empty()
-        }
+        Kind::Integer(range) => matches!(range.limits(), [.., None]),
+        Kind::Number(range) => range.is_any(),
+        Kind::String(rule) => rule.is_any(),
         Kind::Enum(strings) => !strings.is_tag,
         Kind::Array(rule) => rule.lengths.is_any() && !rule.is_unique && is_common(rule.items),
         Kind::Object(properties) => properties.iter().all(|property| {
@@ -449,74 +428,5 @@ fn is_common(schema: &Schema) -> bool {
             is_plain && !property.flat && is_common(property.schema)
         }),
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ToolType;
-    use crate::provider::{gemini, xai};
-
-    /// How hot.
-    #[derive(serde::Deserialize, ToolType)]
-    #[serde(rename_all = "lowercase")]
-    #[allow(dead_code)]
-    enum Heat {
-        /// It does not burn.
-        Mild,
-        /// It "burns".
-        Hot,
-    }
-
-    /// A dish.
-    #[derive(serde::Deserialize, ToolType)]
-    #[allow(dead_code)]
-    struct Dish {
-        /// Its name.
-        name: String,
-        heat: Heat,
-        /// How hot its sauce is.
-        heat_of_sauce: Option<Heat>,
-        tags: Vec<Option<u8>>,
-        sides: Vec<Dip>,
-        price: f64,
-        count: i8,
-        vegan: Option<bool>,
-    }
-
-    #[derive(serde::Deserialize, ToolType)]
-    #[allow(dead_code)]
-    struct Dip {
-        parts: Vec<Vec<String>>,
-        grams: u32,
-    }
-
-    #[derive(serde::Deserialize, ToolType)]
-    #[allow(dead_code)]
-    struct Sized {
-        #[param(length = 1..=4)]
-        name: String,
-    }
-
-    fn reshaped(schema: &Schema, subset: &Subset) -> serde_json::Value {
-        let mut out = JsonWriter::new();
-        write(schema, subset, &mut out);
-        serde_json::from_str(&out.into_string()).unwrap()
-    }
-
-    #[test]
-    fn common_schemas_are_not_rewritten() {
-        let list = Schema::array(Dip::SCHEMA);
-        for schema in [Heat::SCHEMA, Dip::SCHEMA, &list, <Vec<Vec<bool>>>::SCHEMA] {
-            assert!(is_common(schema));
-            let plain: serde_json::Value = serde_json::from_str(&schema.to_json()).unwrap();
-            assert_eq!(reshaped(schema, &gemini::JSON_SCHEMA), plain);
-            assert_eq!(reshaped(schema, &xai::SUBSET), plain);
-        }
-        // `null` in a list, and keywords that Gemini ignores.
-        assert!(!is_common(Dish::SCHEMA) && !is_common(Sized::SCHEMA));
-        let plain: serde_json::Value = serde_json::from_str(&Sized::SCHEMA.to_json()).unwrap();
-        assert_ne!(reshaped(Sized::SCHEMA, &gemini::JSON_SCHEMA), plain);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the calls in a provider's response.
+//! [`ResponseFormat`]: reads the calls in a provider's response.
 
 use std::error::Error;
 use std::fmt;
@@ -43,9 +43,7 @@ pub(crate) struct ResponseFormat {
     pub(crate) id_is_optional: bool,
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static str,
-    /// The path of the reason why the model stopped.
-    pub(crate) stop_reason: &'static str,
-    /// The reasons that mean that the model stopped in the middle of its output.
+    /// The reasons to stop that mean that the model stopped in the middle of its output.
     pub(crate) truncated: &'static [&'static str],
     /// The form of calls whose arguments are text, if there are any.
     pub(crate) custom: Option<&'static CustomCalls>,
@@ -90,23 +88,23 @@ impl ResponseFormat {
         items.first().ok_or_else(empty)
     }
 
-    /// Returns an array deeper inside. An absent one is empty.
+    /// Returns an array deeper inside, at this path. An absent one is empty.
     pub(crate) fn optional_array<'r>(
         &self,
-        value: &'r Value,
+        items: &'r Value,
         path: &str,
     ) -> Result<&'r [Value], ResponseError> {
-        match find(value, path) {
+        match items {
             Value::Array(items) => Ok(items),
             Value::Null => Ok(&[]),
             _ => Err(self.error(format_args!("`{path}` is not an array"))),
         }
     }
 
-    /// Returns the calls among `items`. `holder` is the part of the response with the stop reason.
+    /// Returns the calls among `items` of a response with this reason to stop.
     pub(crate) fn calls(
         &self,
-        holder: &Value,
+        stop: &Value,
         items: &[Value],
         is_call: impl Fn(&Value) -> bool,
     ) -> Result<Vec<ToolCall>, ResponseError> {
@@ -114,24 +112,20 @@ impl ResponseFormat {
         let calls = indexed.filter(|(_, item)| is_call(item));
         let calls = calls.map(|(index, item)| self.call(index, item));
         let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
-        let reason = find(holder, self.stop_reason).as_str();
-        let is_truncated = reason.is_some_and(|reason| self.truncated.contains(&reason));
         // Only the last item can be incomplete.
-        if let (true, Some(item), Some(call)) = (is_truncated, items.last(), calls.last_mut())
+        if let (Some(item), Some(call)) = (items.last(), calls.last_mut())
+            && self.is_truncated(stop)
             && is_call(item)
         {
-            call.is_truncated = match &call.arguments {
-                // Nothing shows where free-form text ends.
-                Arguments::Freeform(_) => true,
-                // Complete text is valid JSON.
-                Arguments::Text(text) => {
-                    text.trim_ascii().is_empty() || call.parse_error().is_some()
-                }
-                // The provider may have closed the incomplete value.
-                Arguments::Json(_) => true,
-            };
+            mark_truncated(call);
         }
         Ok(calls)
+    }
+
+    /// Returns `true` for a reason to stop in the middle of the output.
+    pub(crate) fn is_truncated(&self, stop: &Value) -> bool {
+        stop.as_str()
+            .is_some_and(|reason| self.truncated.contains(&reason))
     }
 
     /// Reads the call at `index`.
@@ -226,6 +220,31 @@ impl ResponseFormat {
     }
 }
 
+/// Marks the last call of a truncated response, unless its arguments show that they are complete.
+pub(crate) fn mark_truncated(call: &mut ToolCall) {
+    call.is_truncated = match &call.arguments {
+        // Nothing shows where free-form text ends.
+        Arguments::Freeform(_) => true,
+        // Complete text is valid JSON.
+        Arguments::Text(text) => text.trim_ascii().is_empty() || call.parse_error().is_some(),
+        // The provider may have closed the incomplete value.
+        Arguments::Json(_) => true,
+    };
+}
+
+/// Returns a string of a response.
+pub(crate) fn string(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Returns the message if its content is not empty: providers reject one that is.
+pub(crate) fn message_with(content: &Value, message: impl FnOnce() -> Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) if !parts.is_empty() => vec![message()],
+        _ => Vec::new(),
+    }
+}
+
 /// Returns `true` if the `type` of an item is `name`.
 pub(crate) fn is_type(item: &Value, name: &str) -> bool {
     item["type"] == name
@@ -236,13 +255,10 @@ pub(crate) fn is_type(item: &Value, name: &str) -> bool {
 pub(crate) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            // Gemini's reasoning is text, too.
-            let answer = parts.iter().filter(|part| part["thought"] != true);
-            answer
-                .filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()))
-                .collect()
-        }
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()))
+            .collect(),
         _ => String::new(),
     }
 }

@@ -1,15 +1,7 @@
 //! [`StreamReader`]: reads a streamed response event by event.
 //!
-//! Each format of a stream has its reader below, which its dialects construct. A reader collects the
-//! parts of the response and emits a call only once its arguments are complete.
-
-pub(crate) mod anthropic;
-pub(crate) mod bedrock;
-pub(crate) mod chat;
-pub(crate) mod cohere;
-pub(crate) mod gemini;
-pub(crate) mod messages;
-pub(crate) mod responses;
+//! Each format of a stream is a [`StreamFormat`], which its dialects construct. It collects the parts of
+//! the response and emits a call only once its arguments are complete.
 
 use std::fmt;
 
@@ -18,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
 use crate::provider::response::ResponseError;
+use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 
 /// Reads the events of one streamed response; see [`Dialect::stream`](crate::dialect::Dialect::stream).
@@ -52,9 +45,9 @@ use crate::provider::usage::Usage;
 ///         }
 ///     }
 /// }
-/// let response = reader.finish()?;
+/// let (turn, response) = reader.finish()?;
 /// assert_eq!(response["content"][0]["input"], json!({"day": "Monday"}));
-/// assert_eq!(dialect.calls(&response)?.len(), 1);
+/// assert_eq!((turn.calls.len(), turn.stop.as_deref()), (1, Some("tool_use")));
 /// # Ok::<(), tool_core::dialect::ResponseError>(())
 /// ```
 pub trait StreamReader: Send {
@@ -67,14 +60,17 @@ pub trait StreamReader: Send {
     /// this provider. The stream has failed then, and every later method returns the same error.
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
 
-    /// Returns the response as if it had not been streamed, for
-    /// [`Dialect::turn`](crate::dialect::Dialect::turn) and the other methods of the dialect. It
-    /// includes signatures, encrypted reasoning and usage.
+    /// Returns what the response says, and the response as if it had not been streamed, with its
+    /// signatures, encrypted reasoning and usage.
+    ///
+    /// The turn is the one that [`Dialect::read`](crate::dialect::Dialect::read) returns for the response,
+    /// but its calls are those that were emitted: their arguments may be the text that the model wrote,
+    /// where the response has a value, and text shows whether it is complete.
     ///
     /// # Errors
     ///
     /// Returns an error if the stream failed or ended before the response did.
-    fn finish(self: Box<Self>) -> Result<Value, ResponseError>;
+    fn finish(self: Box<Self>) -> Result<(Turn, Value), ResponseError>;
 }
 
 /// A part of a streamed response.
@@ -153,16 +149,21 @@ impl fmt::Debug for StreamEvent {
 /// One format of a stream.
 pub(crate) trait StreamFormat: Send {
     /// Reads an event. After an error, no other method is called.
-    fn read(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ResponseError>;
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError>;
 
     /// Returns the response, or an error that says what is missing.
     fn response(self) -> Result<Value, ResponseError>;
 }
 
-/// Creates the reader of a format.
-pub(crate) fn reader(format: impl StreamFormat + 'static) -> Box<dyn StreamReader> {
+/// Creates the reader of a format. `outline` returns the turn of a response without its calls.
+pub(crate) fn reader(
+    format: impl StreamFormat + 'static,
+    outline: fn(&Value) -> Turn,
+) -> Box<dyn StreamReader> {
     Box::new(Reader {
         format,
+        outline,
+        out: Output::default(),
         error: None,
     })
 }
@@ -170,6 +171,8 @@ pub(crate) fn reader(format: impl StreamFormat + 'static) -> Box<dyn StreamReade
 /// A reader that repeats its first error.
 struct Reader<F> {
     format: F,
+    outline: fn(&Value) -> Turn,
+    out: Output,
     error: Option<ResponseError>,
 }
 
@@ -178,9 +181,8 @@ impl<F: StreamFormat> StreamReader for Reader<F> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let mut out = Vec::new();
-        match self.format.read(event, &mut out) {
-            Ok(()) => Ok(out),
+        match self.format.read(event, &mut self.out) {
+            Ok(()) => Ok(std::mem::take(&mut self.out.events)),
             Err(error) => {
                 self.error = Some(error.clone());
                 Err(error)
@@ -188,11 +190,18 @@ impl<F: StreamFormat> StreamReader for Reader<F> {
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<Value, ResponseError> {
-        match self.error {
-            Some(error) => Err(error),
-            None => self.format.response(),
+    fn finish(mut self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
+        let response = self.format.response()?;
+        self.out.calls.sort_by_key(|(place, _)| *place);
+        let calls = self.out.calls.into_iter().map(|(_, call)| call).collect();
+        let turn = Turn {
+            calls,
+            ..(self.outline)(&response)
+        };
+        Ok((turn, response))
     }
 }
 
@@ -200,7 +209,7 @@ impl<F: StreamFormat> StreamReader for Reader<F> {
 pub(crate) struct Unsupported;
 
 impl StreamFormat for Unsupported {
-    fn read(&mut self, _: &Value, _: &mut Vec<StreamEvent>) -> Result<(), ResponseError> {
+    fn read(&mut self, _: &Value, _: &mut Output) -> Result<(), ResponseError> {
         Err(ResponseError::new(
             "this dialect can't read streams; implement `Dialect::stream`, or request a response \
              that is not streamed",
@@ -219,20 +228,80 @@ pub(crate) fn broken_off(state: &str) -> ResponseError {
     ))
 }
 
-/// The calls of a response whose items follow one another.
+/// What a reader emits, and the calls so far.
 #[derive(Default)]
-pub(crate) struct Calls {
+pub(crate) struct Output {
+    /// Those of the current event.
+    events: Vec<StreamEvent>,
+    /// The emitted calls, each with its place in the response.
+    calls: Vec<(usize, ToolCall)>,
     started: usize,
     /// An ended call whose arguments may turn out to be truncated.
-    held: Option<ToolCall>,
+    held: Option<(usize, ToolCall)>,
 }
 
-impl Calls {
+impl Output {
+    /// Emits an event.
+    pub(crate) fn push(&mut self, event: StreamEvent) {
+        self.events.push(event);
+    }
+
+    /// Emits a piece of the text, unless it is empty.
+    pub(crate) fn text(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.push(StreamEvent::Text(piece.to_owned()));
+        }
+    }
+
+    /// Emits a piece of the reasoning, unless it is empty.
+    pub(crate) fn reasoning(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.push(StreamEvent::Reasoning(piece.to_owned()));
+        }
+    }
+
+    /// Emits the text and the reasoning in a part or its update.
+    pub(crate) fn part(&mut self, part: &Value) {
+        self.text(part["text"].as_str().unwrap_or_default());
+        self.reasoning(part["thinking"].as_str().unwrap_or_default());
+    }
+
+    /// Emits a piece of a call's arguments, unless it is empty.
+    pub(crate) fn arguments(&mut self, index: usize, piece: impl Into<String>) {
+        let piece = piece.into();
+        if !piece.is_empty() {
+            self.push(StreamEvent::Arguments { index, piece });
+        }
+    }
+
+    /// Emits a piece of the text of a free-form call, unless it is empty.
+    pub(crate) fn freeform(&mut self, index: usize, piece: impl Into<String>) {
+        let piece = piece.into();
+        if !piece.is_empty() {
+            self.push(StreamEvent::Freeform { index, piece });
+        }
+    }
+
+    /// Emits the usage, if there is any.
+    pub(crate) fn usage(&mut self, usage: Option<Usage>) {
+        self.events.extend(usage.map(StreamEvent::Usage));
+    }
+
+    /// Emits the reason to stop.
+    pub(crate) fn stop(&mut self, reason: &str) {
+        self.push(StreamEvent::Stop(reason.to_owned()));
+    }
+
+    /// Emits the type of something unknown.
+    pub(crate) fn unknown(&mut self, kind: &str) {
+        self.push(StreamEvent::Unknown(kind.to_owned()));
+    }
+
     /// Counts a call and emits its start. Returns its position.
-    pub(crate) fn start(&mut self, call: &ToolCall, out: &mut Vec<StreamEvent>) -> usize {
+    pub(crate) fn start(&mut self, call: &ToolCall) -> usize {
         let index = self.started;
         self.started += 1;
-        out.push(StreamEvent::CallStarted {
+        self.push(StreamEvent::CallStarted {
             index,
             id: call.id.clone(),
             name: call.name.clone(),
@@ -240,32 +309,41 @@ impl Calls {
         index
     }
 
+    /// Emits a complete call, which has this place in the response.
+    pub(crate) fn call(&mut self, place: usize, call: ToolCall) {
+        self.push(StreamEvent::Call(call.clone()));
+        self.calls.push((place, call));
+    }
+
     /// Emits a call that has ended, or holds it until it is certain that it was not truncated.
-    pub(crate) fn end(&mut self, call: ToolCall, out: &mut Vec<StreamEvent>) {
-        self.release(out);
+    pub(crate) fn end(&mut self, place: usize, call: ToolCall) {
+        self.release();
         if is_complete(&call.arguments) {
-            out.push(StreamEvent::Call(call));
+            self.call(place, call);
         } else {
-            self.held = Some(call);
+            self.held = Some((place, call));
         }
     }
 
     /// Holds a call whose arguments don't show that they are complete.
-    pub(crate) fn hold(&mut self, call: ToolCall, out: &mut Vec<StreamEvent>) {
-        self.release(out);
-        self.held = Some(call);
+    pub(crate) fn hold(&mut self, place: usize, call: ToolCall) {
+        self.release();
+        self.held = Some((place, call));
     }
 
     /// Emits the held call, because another item follows it.
-    pub(crate) fn release(&mut self, out: &mut Vec<StreamEvent>) {
-        out.extend(self.held.take().map(StreamEvent::Call));
+    pub(crate) fn release(&mut self) {
+        if let Some((place, call)) = self.held.take() {
+            self.call(place, call);
+        }
     }
 
     /// Emits the held call, which was the last item of the response.
-    pub(crate) fn stop(&mut self, is_truncated: bool, out: &mut Vec<StreamEvent>) {
-        let held = self.held.take();
-        let marked = held.map(|call| if is_truncated { call.truncated() } else { call });
-        out.extend(marked.map(StreamEvent::Call));
+    pub(crate) fn release_last(&mut self, is_truncated: bool) {
+        if let (true, Some((_, call))) = (is_truncated, &mut self.held) {
+            call.is_truncated = true;
+        }
+        self.release();
     }
 }
 
@@ -277,22 +355,6 @@ pub(crate) fn is_complete(arguments: &Arguments) -> bool {
                 && serde_json::from_str::<IgnoredAny>(text).is_ok()
         }
         Arguments::Json(_) | Arguments::Freeform(_) => false,
-    }
-}
-
-/// Returns the arguments as the value of a response. Text that is not an object can't be sent back as
-/// it is, and must not look like a call without arguments. Anthropic asks to wrap it under this key
-/// (its guide "Fine-grained tool streaming", 2025-05).
-pub(crate) fn arguments_value(text: &str) -> Value {
-    if text.trim_ascii().is_empty() {
-        return Value::Object(Map::new());
-    }
-    match serde_json::from_str(text) {
-        Ok(object @ Value::Object(_)) => object,
-        _ => {
-            let member = ("INVALID_JSON".to_owned(), Value::from(text));
-            Value::Object(Map::from_iter([member]))
-        }
     }
 }
 

@@ -1,114 +1,28 @@
 //! xAI's chat completions.
 
+pub(super) mod profile;
+
 use serde_json::Value;
 
-use crate::call::{ToolCall, ToolResult};
+use self::profile::{IMAGES, SUBSET};
+use crate::call::ToolResult;
 use crate::content::{Content, Image};
+use crate::provider::chat::stream::Chunks;
 use crate::provider::chat::{self, ChatRequest};
-use crate::provider::dialect::{Dialect, JsonWriter, NameRules, RequestParts, RequestWriter};
+use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::{self, HostedTool};
-#[cfg(feature = "http")]
-use crate::provider::http_api::{self, HttpApi};
-use crate::provider::media::{self, Accepts, OmittedPart, Unwritable};
-use crate::provider::profile::{Construct, Profile};
+use crate::provider::http_api::HttpApi;
+use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat};
-use crate::provider::rules::{BrokenRule, Rule, Source, Target, broken};
-use crate::provider::stream::{self, StreamReader};
-use crate::provider::subset::{Subset, is_anchored, is_simple};
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::Dialect;
+use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-const GUIDE: Source = Source::new("docs.x.ai, \"Structured Outputs\"", "2026");
-const SUPPORTED: Rule = Rule::list(
-    "xai.supported",
-    &[
-        "string", "number", "integer", "boolean", "null", "enum", "const", "array", "object",
-        "anyOf", "$ref", "$defs",
-    ],
-    GUIDE,
-);
-
-pub(crate) const REJECTED: Rule = Rule::list(
-    "xai.rejected",
-    &["minContains", "maxContains", "items as an array"],
-    GUIDE,
-);
-
-const FORMATS: Rule = Rule::list(
-    "xai.formats",
-    &[
-        "date",
-        "time",
-        "date-time",
-        "email",
-        "uuid",
-        "ipv4",
-        "ipv6",
-        "uri",
-    ],
-    GUIDE,
-);
-
-const KEYWORDS: Rule = Rule::list(
-    "xai.keywords",
-    &[
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "minProperties",
-        "maxProperties",
-        "pattern",
-        "format",
-        "const",
-        "prefixItems",
-        "additionalProperties",
-    ],
-    GUIDE,
-);
-
-const IMAGE_TYPES: Rule = Rule::list(
-    "xai.image_types",
-    &["image/jpeg", "image/png"],
-    Source::new("docs.x.ai, \"Image Understanding\"", "2026"),
-);
-const IMAGE_BYTES: Rule = Rule::limit(
-    "xai.image_max_bytes",
-    20 << 20,
-    Source::new("docs.x.ai, \"Image Understanding\"", "2026"),
-);
-
-const IMAGES: Accepts = Accepts {
-    size: Some(&IMAGE_BYTES),
-    schemes: media::WEB,
-    ..Accepts::types(&IMAGE_TYPES)
-};
-
-pub(crate) const PROFILE: Profile = Profile {
-    name: "xAI",
-    title: "xAI",
-    rules: &[
-        &SUPPORTED,
-        &REJECTED,
-        &FORMATS,
-        &KEYWORDS,
-        &IMAGE_TYPES,
-        &IMAGE_BYTES,
-    ],
-    rejected: &[(Construct::Recursion, &SUPPORTED)],
-    ..Profile::EMPTY
-};
-
-pub(crate) const SUBSET: Subset = Subset {
-    keywords: &[&KEYWORDS],
-    formats: Some(&FORMATS),
-    pattern: |pattern| is_simple(pattern) && is_anchored(pattern),
-    ..Subset::BASE
-};
 
 #[cfg(feature = "docs")]
 pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("xAI", &XAi {})];
@@ -148,6 +62,14 @@ const FORMAT: ResponseFormat = ResponseFormat {
     ..chat::FORMAT
 };
 
+const HTTP_API: HttpApi = HttpApi {
+    // Usage is always in the last chunk of a stream.
+    key_variables: &["XAI_API_KEY"],
+    max_tokens: &["max_completion_tokens"],
+    imitated_max_tokens: Some(&["max_tokens"]),
+    ..HttpApi::new("xAI", "https://api.x.ai/v1")
+};
+
 impl Dialect for XAi {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         chat::write_tools(tools, hosted, out, |tool, out| {
@@ -181,34 +103,23 @@ impl Dialect for XAi {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules::COMMON;
-        RULES.problem(tool)
+        NameRules::COMMON.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
         "chat completions of xAI"
     }
 
-    #[cfg(feature = "http")]
     fn http_api(&self) -> Option<&'static HttpApi> {
-        Some(&http_api::XAI)
+        Some(&HTTP_API)
     }
 
-    fn calls(&self, response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
-        chat::calls(&FORMAT, response)
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        chat::read(&FORMAT, response)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        let calls = |response: &Value| chat::calls(&FORMAT, response);
-        stream::reader(stream::chat::Chunks::new(&FORMAT, calls))
-    }
-
-    fn turn(&self, response: &Value) -> Vec<Value> {
-        chat::turn(response)
-    }
-
-    fn text(&self, response: &Value) -> String {
-        chat::text(response)
+        reader(Chunks::new(&FORMAT), chat::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

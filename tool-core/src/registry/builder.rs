@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hooks::{Gate, HookCall};
+use super::observe::{CallRecord, Observer};
 use super::policy::Policy;
 use super::{Registry, RegistryError, Snapshot, linked};
 use crate::call::ToolResult;
@@ -15,8 +16,6 @@ use crate::call::context::{Need, Shared};
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
-#[cfg(feature = "metrics")]
-use crate::telemetry::Durations;
 use crate::tool::{LiveTool, ToolEntry, Toolset};
 
 /// Collects the tools and settings of a [`Registry`].
@@ -217,8 +216,7 @@ impl RegistryBuilder {
         let value: Shared = Arc::new(Guarded::new(value));
         let group = prefix.trim_end_matches(['_', '-']);
         let group: Option<Arc<str>> = (!group.is_empty()).then(|| group.into());
-        let more = T::MORE.iter().copied().flatten();
-        let tools = T::TOOLS.iter().chain(more).map(|tool| {
+        let tools = T::TOOLS.iter().copied().flatten().map(|tool| {
             let mut tool = LiveTool {
                 receiver: Some(value.clone()),
                 group: group.clone(),
@@ -475,22 +473,39 @@ impl RegistryBuilder {
         self
     }
 
-    /// Records the duration of each call, in seconds, in the histogram `gen_ai.execute_tool.duration` of a meter,
-    /// with the boundaries and the attributes of OpenTelemetry's conventions: `gen_ai.tool.name`,
-    /// `gen_ai.tool.type` and, if the call failed, `error.type`. A call whose future is dropped counts as
-    /// `cancelled`. Calls of unknown tools are not counted.
+    /// Adds a function that sees each call when it has ended: the tool, whether it failed, and how long it
+    /// took. It runs on the thread of the call and should return quickly. Its panics are caught. Several
+    /// functions run in order.
+    ///
+    /// Use it for metrics: the recipe `metrics` of the cookbook records a histogram of OpenTelemetry. A call of an unknown
+    /// tool is not observed, because the model made up its name.
     ///
     /// ```
-    /// use opentelemetry::global;
-    /// use tool_core::Registry;
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
     ///
-    /// // After the application has set its meter provider.
-    /// let registry = Registry::builder().linked().metrics(&global::meter("my-app")).build()?;
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let failures = Arc::new(Mutex::new(Vec::new()));
+    /// let sink = failures.clone();
+    /// let registry = Registry::builder()
+    ///     .tools(tools![add])
+    ///     .observe(move |record| sink.lock().unwrap().extend(record.error))
+    ///     .build()?;
+    /// registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#));
+    /// registry.call_blocking(ToolCall::new("call_2", "add", r#"{"a":2}"#));
+    /// assert_eq!(*failures.lock().unwrap(), [ToolErrorKind::InvalidArguments]);
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    #[cfg(feature = "metrics")]
-    pub fn metrics(mut self, meter: &opentelemetry::metrics::Meter) -> Self {
-        self.policy.telemetry.durations = Some(Durations::new(meter));
+    pub fn observe(mut self, observer: impl Fn(&CallRecord<'_>) + Send + Sync + 'static) -> Self {
+        let observer = Guarded::new(observer);
+        let observer: Observer = Arc::new(move |record| observer(record));
+        let observers = self.policy.observers.get_or_insert_default();
+        Arc::make_mut(observers).push(observer);
         self
     }
 }

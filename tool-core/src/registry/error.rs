@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::provider::rules::BrokenRule;
 use crate::runtime::HAS_CLOCK;
-use crate::spec::Location;
+use crate::spec::{Location, ToolSpec};
 
 /// Why a registry could not be built or changed: several tools have the same name, a tool needs
 /// something that the registry does not have, or the tools together exceed a limit of a provider
@@ -14,7 +14,7 @@ use crate::spec::Location;
 #[derive(Clone, Default)]
 pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
-    pub(super) problems: Vec<ToolProblem>,
+    problems: Vec<ToolProblem>,
     pub(super) broken: Vec<BrokenRule>,
 }
 
@@ -44,6 +44,16 @@ impl RegistryError {
         self.duplicates.iter().map(|duplicate| &*duplicate.name)
     }
 
+    /// Adds a problem of a tool.
+    pub(super) fn add(&mut self, kind: ProblemKind, tool: &ToolSpec, detail: &str) {
+        self.problems.push(ToolProblem {
+            kind,
+            tool: tool.name.to_string(),
+            location: tool.location,
+            detail: detail.to_owned(),
+        });
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.duplicates.is_empty() && self.problems.is_empty() && self.broken.is_empty()
     }
@@ -57,12 +67,12 @@ pub(super) struct Duplicate {
 
 /// A problem of one tool.
 #[derive(Clone, Debug)]
-pub(super) struct ToolProblem {
-    pub(super) kind: ProblemKind,
-    pub(super) tool: String,
-    pub(super) location: Location,
+struct ToolProblem {
+    kind: ProblemKind,
+    tool: String,
+    location: Location,
     /// The type of the context value, or the reason for the runtime; empty for a name.
-    pub(super) detail: String,
+    detail: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

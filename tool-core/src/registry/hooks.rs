@@ -74,7 +74,7 @@ impl Gate {
 
     /// Holds the call until somebody decides on it. They see the reason.
     ///
-    /// A `run::Run` (feature `agent`) keeps the call for hours or days, in another process too, goes on
+    /// A `Run` of the crate `tool-agent` keeps the call for hours or days, in another process too, goes on
     /// with the other calls, and then waits. A call without a run ends with an error of the kind
     /// [`Held`](crate::ToolErrorKind::Held); call it again with the
     /// [decision](crate::ToolCall::decided).

@@ -1,10 +1,10 @@
 //! [`Policy`]: the settings that apply to all calls of a registry.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::hooks::{AfterHook, BeforeHook};
+use super::observe::Observers;
 use crate::call::boundary::Guarded;
 use crate::call::context::{Need, TypeMap};
 use crate::call::error::ToolError;
@@ -34,6 +34,7 @@ pub(super) struct Policy {
     pub(super) after: Vec<AfterHook>,
     pub(super) map_error: Option<MapError>,
     pub(super) telemetry: Settings,
+    pub(super) observers: Option<Observers>,
     /// The rules that defer tools.
     pub(super) defer: Vec<DeferRule>,
     pub(super) group_descriptions: Vec<(String, Arc<str>)>,
@@ -66,6 +67,7 @@ impl Policy {
             && self.before.is_empty()
             && self.after.is_empty()
             && self.map_error.is_none()
+            && self.observers.is_none()
             && !is_limited
     }
 }
@@ -77,11 +79,5 @@ impl<R: Runtime> Runtime for Guarded<R> {
 
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
         (**self).spawn_blocking(job)
-    }
-}
-
-impl fmt::Debug for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Policy").finish_non_exhaustive()
     }
 }

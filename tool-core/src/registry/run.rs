@@ -12,6 +12,7 @@ use futures_util::future::{Either, select};
 
 use super::hooks::{Gate, HookCall};
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
+use super::observe::Timer;
 use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Registry, Snapshot};
@@ -60,7 +61,8 @@ pub(super) enum CallPath {
 /// Returns the shortest path for a call.
 #[inline]
 pub(super) fn call_path(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> CallPath {
-    let is_plain = inner.is_plain && call.extensions.is_none() && !call.is_truncated;
+    let is_plain =
+        inner.is_plain && call.extensions.is_none() && call.origin.is_none() && !call.is_truncated;
     match tool.invoke() {
         Invoke::Sync(invoke) if is_plain => CallPath::Sync(invoke),
         Invoke::Async(invoke) if is_plain && inner.policy.timeout_of(tool).is_none() => {
@@ -117,6 +119,7 @@ pub(super) fn run_full(
     call: ToolCall,
 ) -> impl Future<Output = ToolResult> + Send + use<> {
     let telemetry = Telemetry::new(&call, Some(&tool), &inner.policy.telemetry);
+    let timer = Timer::start(inner.policy.observers.as_ref(), &tool);
     let parent = call.extensions.as_ref();
     let parent = parent.and_then(|extensions| extensions.parent.as_ref());
     let depth = parent.map_or(0, |parent| parent.depth).max(depth()) + 1;
@@ -131,6 +134,9 @@ pub(super) fn run_full(
             let failed = to_result(head.call, Vec::new(), failure, None);
             without_hooks(&inner.policy, failed.with_origin(head.origin))
         });
+        if let Some(timer) = timer {
+            timer.finish(&result);
+        }
         telemetry.finish(&result);
         result
     })
@@ -180,14 +186,8 @@ pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -
     not_run(inner, call, error)
 }
 
-/// Answers a call whose preparation panicked.
-#[cfg(feature = "agent")]
-pub(super) fn panicked(inner: &Inner, call: ToolCall, panic: String) -> ToolResult {
-    let error = ToolError::panicked(&call.name, panic);
-    not_run(inner, call, error)
-}
-
-fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
+/// Answers a call that does not run.
+pub(super) fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
     let telemetry = Telemetry::new(&call, None, &inner.policy.telemetry);
     let result = ToolResult::of_error(call.head(), error);
     let result = without_hooks(&inner.policy, result);

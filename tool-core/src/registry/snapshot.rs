@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use super::deferred::{self, RESERVED};
-use super::error::{Duplicate, ProblemKind, RegistryError, ToolProblem};
+use super::error::{Duplicate, ProblemKind, RegistryError};
 use super::name_hash::NameHash;
 use super::policy::Policy;
 use super::search::SearchIndex;
@@ -182,13 +182,9 @@ fn check_reserved_names(tools: &[ToolEntry], error: &mut RegistryError) {
         let names = [&*tool.name, tool.source_name()];
         names.iter().any(|name| RESERVED.contains(name))
     };
-    let problems = tools.iter().filter(is_reserved).map(|tool| ToolProblem {
-        kind: ProblemKind::Reserved,
-        tool: tool.name.to_string(),
-        location: tool.location,
-        detail: String::new(),
-    });
-    error.problems.extend(problems);
+    for tool in tools.iter().filter(is_reserved) {
+        error.add(ProblemKind::Reserved, tool, "");
+    }
 }
 
 /// Renames tools whose valid names are equal, while the names they are made from differ: each name
@@ -226,14 +222,7 @@ fn with_distinct_names(mut tools: Vec<ToolEntry>) -> Vec<ToolEntry> {
 
 /// Adds the problems of one tool.
 fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryError) {
-    let mut add = |kind, detail: &str| {
-        error.problems.push(ToolProblem {
-            kind,
-            tool: tool.name.to_string(),
-            location: tool.location,
-            detail: detail.to_owned(),
-        });
-    };
+    let mut add = |kind, detail: &str| error.add(kind, tool, detail);
     // The macro has checked the names of static tools, and dialects leave out dynamic ones.
     if tool.is_live() && !tool.is_dynamic() && !is_tool_name(&tool.name) {
         add(ProblemKind::Name, "");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use super::HAS_THREADS;
+use super::{HAS_THREADS, NoRuntime};
 
 struct Unpark {
     thread: Thread,
@@ -27,9 +27,19 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the current thread. Without threads, drops a future that waits for something
-/// else, since nothing could wake it, and returns the other value.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>, or: impl FnOnce() -> T) -> T {
+/// Runs a future on the current thread, for programs without an async runtime.
+///
+/// Blocking a thread of an async runtime can deadlock, and futures that need its timers or I/O must run inside
+/// it.
+///
+/// ```
+/// assert_eq!(tool_core::runtime::block_on(async { 2 + 3 }), Ok(5));
+/// ```
+///
+/// # Errors
+///
+/// Returns an error on a platform without threads, if the future has to wait: nothing could wake it.
+pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, NoRuntime> {
     let mut future = pin!(future);
     let unpark = Arc::new(Unpark {
         thread: thread::current(),
@@ -39,11 +49,11 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>, or: impl FnOnce() -> 
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
+            return Ok(value);
         }
         while !unpark.is_woken.swap(false, Ordering::Acquire) {
             if !HAS_THREADS {
-                return or();
+                return Err(NoRuntime);
             }
             thread::park();
         }
@@ -77,21 +87,19 @@ mod tests {
         let outer = poll_fn(|context| {
             polls += 1;
             if polls == 1 {
-                block_on(wake(context.waker()), || unreachable!());
+                block_on(wake(context.waker())).unwrap();
                 return Poll::Pending;
             }
             Poll::Ready(())
         });
-        block_on(outer, || unreachable!());
+        block_on(outer).unwrap();
         assert_eq!(polls, 2);
     }
 
     #[cfg(target_family = "wasm")]
     #[test]
     fn a_future_that_nothing_can_wake_is_dropped() {
-        assert!(!block_on(
-            async { poll_fn(|_| Poll::Pending).await },
-            || false
-        ));
+        let waiting = poll_fn(|_| Poll::<()>::Pending);
+        assert_eq!(block_on(waiting), Err(NoRuntime));
     }
 }

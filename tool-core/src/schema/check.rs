@@ -6,103 +6,8 @@
 use super::flatten::{nth, others};
 use super::{ExtraForms, Kind, Property, Schema, Text};
 
-/// A literal in the source: a default or an example.
-pub enum Literal {
-    /// `true` or `false`.
-    Boolean(bool),
-    /// An integer of up to 128 bits.
-    Integer(i128),
-    /// Any other number.
-    Number(f64),
-    /// A string and its number of characters.
-    String(&'static str, usize),
-    /// A list.
-    Array(&'static [Literal]),
-}
-
-/// Checks that `literal` matches `schema`. The macro checks patterns, since it sees both.
-///
-/// # Panics
-///
-/// Panics with `message` if it does not match.
-pub const fn fits(schema: &Schema, literal: &Literal, message: &str) {
-    if !accepts(schema, literal) {
-        panic!("{}", message);
-    }
-}
-
-const fn accepts(schema: &Schema, literal: &Literal) -> bool {
-    match (&schema.kind, literal) {
-        (Kind::Any, _) | (Kind::Boolean, Literal::Boolean(_)) => true,
-        (Kind::Nullable(inner), _) => accepts(inner, literal),
-        (Kind::AnyOf(schemas), _) => {
-            let mut at = 0;
-            while at < schemas.len() {
-                if accepts(schemas[at], literal) {
-                    return true;
-                }
-                at += 1;
-            }
-            false
-        }
-        (Kind::Integer(range), Literal::Integer(number)) => {
-            range.minimum <= *number
-                && *number <= range.maximum
-                && (range.multiple_of == 0 || *number % range.multiple_of == 0)
-        }
-        #[allow(clippy::cast_precision_loss, reason = "the bounds are floats too")]
-        (Kind::Number(_), Literal::Integer(number)) => accepts_number(schema, *number as f64),
-        (Kind::Number(_), Literal::Number(number)) => accepts_number(schema, *number),
-        (Kind::String(rule), Literal::String(_, length)) => rule.lengths.accepts(*length),
-        (Kind::Enum(strings), Literal::String(text, _)) => contains(strings.values, text),
-        (Kind::Array(rule), Literal::Array(items)) => {
-            let mut at = 0;
-            while at < items.len() {
-                if !accepts(rule.items, &items[at]) {
-                    return false;
-                }
-                at += 1;
-            }
-            rule.lengths.accepts(items.len())
-        }
-        (Kind::Tuple(schemas), Literal::Array(items)) => {
-            let mut at = 0;
-            while at < items.len() && at < schemas.len() {
-                if !accepts(schemas[at], &items[at]) {
-                    return false;
-                }
-                at += 1;
-            }
-            items.len() == schemas.len()
-        }
-        _ => false,
-    }
-}
-
-const fn accepts_number(schema: &Schema, number: f64) -> bool {
-    let Kind::Number(range) = schema.kind else {
-        return false;
-    };
-    if let Some(bound) = range.minimum
-        && bound.is_above(number)
-    {
-        return false;
-    }
-    if let Some(bound) = range.maximum
-        && bound.is_below(number)
-    {
-        return false;
-    }
-    if let Some(step) = range.multiple_of
-        && number % step.value != 0.0
-    {
-        return false;
-    }
-    -range.magnitude <= number && number <= range.magnitude
-}
-
 /// Returns `true` if some value equals `text`.
-const fn contains(values: &[Text], text: &str) -> bool {
+pub(super) const fn contains(values: &[Text], text: &str) -> bool {
     let mut at = 0;
     while at < values.len() {
         if same(values[at].as_str(), text) {
@@ -474,15 +379,15 @@ const fn find_named(
 }
 
 // The JSON types; constants because `==` of an enum is not constant.
-const ANY: u8 = 0;
-const NULL: u8 = 1;
-const BOOLEAN: u8 = 2;
-const NUMBER: u8 = 3;
-const STRING: u8 = 4;
-const ARRAY: u8 = 5;
-const OBJECT: u8 = 6;
+pub(super) const ANY: u8 = 0;
+pub(super) const NULL: u8 = 1;
+pub(super) const BOOLEAN: u8 = 2;
+pub(super) const NUMBER: u8 = 3;
+pub(super) const STRING: u8 = 4;
+pub(super) const ARRAY: u8 = 5;
+pub(super) const OBJECT: u8 = 6;
 
-const fn json_type(schema: &Schema) -> u8 {
+pub(super) const fn json_type(schema: &Schema) -> u8 {
     match schema.kind {
         Kind::Null => NULL,
         Kind::Boolean => BOOLEAN,

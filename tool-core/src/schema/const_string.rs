@@ -76,6 +76,18 @@ impl<const N: usize> ConstString<N> {
     }
 }
 
+/// Returns the number of characters of a string.
+pub(crate) const fn count_characters(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut count, mut at) = (0, 0);
+    while at < bytes.len() {
+        // All bytes but those that continue a character.
+        count += (bytes[at] & 0xC0 != 0x80) as usize;
+        at += 1;
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,10 +26,49 @@ pub(crate) fn push(out: &mut String, shown: impl Display) {
     write!(out, "{shown}").expect("writing to a string does not fail");
 }
 
+/// What is said of a schema that accepts everything, or takes too long to describe.
+pub(crate) const ANY: &str = "any JSON value";
+
+/// What one description may take. Recursive unions are exponentially long.
+pub(crate) struct Budget {
+    /// The depth that is left, references included.
+    depth: usize,
+    schemas: usize,
+}
+
+impl Budget {
+    pub(crate) fn new() -> Budget {
+        Budget {
+            depth: 16,
+            schemas: 200,
+        }
+    }
+
+    /// Describes one more schema; `None` if the budget is used up.
+    pub(crate) fn spend<T>(&mut self, describe: impl FnOnce(&mut Budget) -> T) -> Option<T> {
+        self.schemas = self.schemas.checked_sub(1)?;
+        self.depth = self.depth.checked_sub(1)?;
+        let described = describe(self);
+        self.depth += 1;
+        Some(described)
+    }
+}
+
 /// Appends what `schema` expects, to follow "expected".
 pub(crate) fn expected(out: &mut String, schema: &Schema) {
+    describe(out, schema, &mut Budget::new());
+}
+
+fn describe(out: &mut String, schema: &Schema, budget: &mut Budget) {
+    let described = budget.spend(|budget| described(out, schema, budget));
+    if described.is_none() {
+        out.push_str(ANY);
+    }
+}
+
+fn described(out: &mut String, schema: &Schema, budget: &mut Budget) {
     match &schema.kind {
-        Kind::Any => out.push_str("any JSON value"),
+        Kind::Any => out.push_str(ANY),
         Kind::Null => out.push_str("null"),
         Kind::Boolean => out.push_str("true or false"),
         Kind::Integer(range) => integer(out, range),
@@ -43,16 +82,16 @@ pub(crate) fn expected(out: &mut String, schema: &Schema) {
         Kind::AnyOf(schemas) => {
             let each = schemas
                 .iter()
-                .map(|schema| text(|out| expected(out, schema)));
+                .map(|schema| text(|out| describe(out, schema, budget)));
             let mut each: Vec<_> = each.collect();
             each.dedup();
             one_of(out, each.iter(), None);
         }
         Kind::Nullable(inner) => {
-            expected(out, inner);
+            describe(out, inner, budget);
             out.push_str(" or null");
         }
-        Kind::Reference(reference) => expected(out, (reference.target)()),
+        Kind::Reference(reference) => describe(out, (reference.target)(), budget),
     }
 }
 
@@ -96,7 +135,8 @@ pub(crate) fn pattern(out: &mut String, pattern: &str) {
 
 fn number(out: &mut String, range: &NumberRange) {
     let end = |bound: Option<Bound>| bound.map(|bound| (bound.json, bound.is_exclusive));
-    let step = range.multiple_of.map(|step| step.json);
+    let [.., step] = range.limits();
+    let step = step.map(|(_, step)| step.json);
     number_between(out, end(range.minimum), end(range.maximum), step);
 }
 
@@ -135,8 +175,8 @@ pub(crate) fn integer(out: &mut String, range: &IntegerRange) {
         (false, true) => push(out, format_args!(" of at most {maximum}")),
         (false, false) => {}
     }
-    if range.multiple_of != 0 {
-        push(out, format_args!(", a multiple of {}", range.multiple_of));
+    if let [.., Some((keyword, step))] = range.limits() {
+        push(out, format_args!(", {} {step}", keyword.phrase));
     }
 }
 
@@ -267,4 +307,21 @@ pub(crate) fn affects_layout(character: char) -> bool {
             character,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_a_budget() {
+        let mut schema: &'static Schema = &Schema::NULL;
+        for _ in 0..40 {
+            let both = Box::leak(Box::new([schema, &Schema::BOOLEAN, schema]));
+            schema = Box::leak(Box::new(Schema::of(Kind::AnyOf(both))));
+        }
+        let described = text(|out| expected(out, schema));
+        assert!(described.contains(ANY), "{described}");
+        assert!(described.len() < 10_000, "{described}");
+    }
 }

@@ -51,80 +51,154 @@ pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
 
 /// Writes an integer without fraction and exponent.
 fn expanded(text: &str) -> Option<String> {
-    let Decimal {
-        sign,
-        digits,
-        exponent,
-    } = Decimal::parse(text)?;
-    if digits.is_empty() {
+    let number = Decimal::parse(text);
+    if number.digits == 0 {
         return Some("0".into());
     }
-    if exponent < 0 {
-        return None;
-    }
     // 40 digits exceed every integer type; more would only cost memory.
-    let zeros = usize::try_from(exponent.min(40)).ok()?;
+    let zeros = usize::try_from(number.last.min(40)).ok()?;
+    let sign = if number.is_negative { "-" } else { "" };
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_matches('0');
     Some(format!("{sign}{digits}{}", "0".repeat(zeros)))
 }
 
 /// Returns `true` if `number` is an exact multiple of `step`. Numbers of more than about 38 digits
 /// are compared as floats.
+#[cfg(feature = "docs")]
 pub(crate) fn is_multiple(number: &str, step: &str) -> bool {
-    let (Some(number_digits), Some(step_digits)) = (Decimal::parse(number), Decimal::parse(step))
-    else {
-        return false;
-    };
-    let exponent = number_digits.exponent.min(step_digits.exponent);
-    match (number_digits.scaled(exponent), step_digits.scaled(exponent)) {
-        (Some(number), Some(step)) if step != 0 => number % step == 0,
-        _ => match (number.parse::<f64>(), step.parse::<f64>()) {
-            (Ok(number), Ok(step)) => number % step == 0.0,
-            _ => false,
-        },
-    }
+    let exact = Decimal::parse(number).is_multiple_of(&Decimal::parse(step));
+    exact.unwrap_or_else(|| match (number.parse::<f64>(), step.parse::<f64>()) {
+        (Ok(number), Ok(step)) => number % step == 0.0,
+        _ => false,
+    })
 }
 
-/// Digits without leading and trailing zeros, times a power of ten.
-struct Decimal<'t> {
-    sign: &'t str,
-    digits: String,
+/// Digits without trailing zeros, times a power of ten.
+#[derive(Clone, Copy)]
+pub(crate) struct Decimal {
+    is_negative: bool,
+    digits: u128,
     exponent: i64,
+    /// The place of the last digit other than zero, as a power of ten. It differs from the exponent if
+    /// further digits were dropped, because they don't fit.
+    last: i64,
 }
 
-impl<'t> Decimal<'t> {
-    fn parse(text: &'t str) -> Option<Decimal<'t>> {
-        let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let sign = &text[..text.len() - unsigned.len()];
-        let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-        // An exponent that does not fit exceeds every range.
-        let least = if exponent.starts_with('-') {
-            -99_999
-        } else {
-            99_999
-        };
-        let exponent = exponent
-            .parse::<i64>()
-            .unwrap_or(least)
-            .clamp(-99_999, 99_999);
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = format!("{whole}{fraction}");
-        let digits = all.trim_end_matches('0');
-        let dropped = i64::try_from(all.len() - digits.len()).ok()?;
-        Some(Decimal {
-            sign,
-            digits: digits.trim_start_matches('0').to_owned(),
-            exponent: exponent - i64::try_from(fraction.len()).ok()? + dropped,
-        })
+impl Decimal {
+    /// Parses a JSON number. Constants parse many, so it calls few functions.
+    #[allow(clippy::cast_lossless, reason = "`From` is not constant")]
+    pub(crate) const fn parse(text: &str) -> Decimal {
+        let (text, length) = (text.as_bytes(), size_of_val(text));
+        let (mut digits, mut exponent, mut at) = (0, 0, 0);
+        // The digits that don't fit, and the zeros at the end.
+        let (mut dropped, mut zeros) = (0, 0);
+        let mut is_fraction = false;
+        while at < length {
+            match text[at] {
+                digit @ b'0'..=b'9' => {
+                    if dropped == 0 && digits <= (u128::MAX - 9) / 10 {
+                        digits = digits * 10 + (digit - b'0') as u128;
+                    } else {
+                        dropped += 1;
+                    }
+                    zeros = if digit == b'0' { zeros + 1 } else { 0 };
+                    exponent -= is_fraction as i64;
+                }
+                b'.' => is_fraction = true,
+                b'e' | b'E' => {
+                    exponent += self::exponent(text, at + 1);
+                    break;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        let last = exponent + zeros;
+        exponent += dropped;
+        while digits != 0 && digits % 10 == 0 {
+            digits /= 10;
+            exponent += 1;
+        }
+        Decimal {
+            is_negative: length > 0 && text[0] == b'-',
+            digits,
+            exponent,
+            last,
+        }
     }
 
-    /// Returns the number as a multiple of a lower power of ten.
-    fn scaled(&self, exponent: i64) -> Option<i128> {
-        if self.digits.is_empty() {
-            return Some(0);
+    /// Returns the number if it is an integer, limited to 128 bits.
+    #[allow(clippy::cast_possible_wrap, reason = "limited before")]
+    pub(crate) const fn whole(&self) -> Option<i128> {
+        if self.last < 0 && self.digits != 0 {
+            return None;
         }
-        let shift = u32::try_from(self.exponent - exponent).ok()?;
-        let factor = 10_i128.checked_pow(shift)?;
-        self.digits.parse::<i128>().ok()?.checked_mul(factor)
+        Some(
+            match (shifted(self.digits, self.exponent), self.is_negative) {
+                (Some(digits), false) if digits <= i128::MAX as u128 => digits as i128,
+                (Some(digits), true) if digits <= i128::MAX as u128 => -(digits as i128),
+                (_, false) => i128::MAX,
+                (_, true) => i128::MIN,
+            },
+        )
+    }
+
+    /// Returns `true` if both are the same number, as far as their digits fit.
+    pub(crate) const fn is_same(&self, other: &Decimal) -> bool {
+        self.digits == other.digits
+            && (self.digits == 0
+                || self.exponent == other.exponent && self.is_negative == other.is_negative)
+    }
+
+    /// Returns `true` for a multiple, or `None` if that takes more than 128 bits to compute.
+    pub(crate) const fn is_multiple_of(&self, step: &Decimal) -> Option<bool> {
+        let lower = if self.exponent < step.exponent {
+            self.exponent
+        } else {
+            step.exponent
+        };
+        let number = shifted(self.digits, self.exponent - lower);
+        match (number, shifted(step.digits, step.exponent - lower)) {
+            (Some(number), Some(step)) if step != 0 && self.last == self.exponent => {
+                Some(number % step == 0)
+            }
+            (Some(0), _) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+/// Appends zeros, if the number then still fits.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "limited before"
+)]
+const fn shifted(digits: u128, zeros: i64) -> Option<u128> {
+    match zeros {
+        0 => Some(digits),
+        _ if digits == 0 => Some(0),
+        1..=38 => digits.checked_mul(10_u128.pow(zeros as u32)),
+        _ => None,
+    }
+}
+
+/// Parses the exponent of a number, limited to what no range contains.
+#[allow(clippy::cast_lossless, reason = "`From` is not constant")]
+const fn exponent(text: &[u8], start: usize) -> i64 {
+    let (mut exponent, mut at) = (0, start);
+    while at < text.len() {
+        if text[at].is_ascii_digit() && exponent < 100_000 {
+            exponent = exponent * 10 + (text[at] - b'0') as i64;
+        }
+        at += 1;
+    }
+    if start < text.len() && text[start] == b'-' {
+        -exponent
+    } else {
+        exponent
     }
 }
 
@@ -157,6 +231,35 @@ mod tests {
     }
 
     #[test]
+    fn integers_beyond_128_bits_are_their_limits() {
+        for (text, whole) in [
+            ("-200e-1", Some(-20)),
+            ("1e-9", None),
+            ("1e99", Some(i128::MAX)),
+            ("-1e99", Some(i128::MIN)),
+            ("340282366920938463463374607431768211456.0", Some(i128::MAX)),
+            ("340282366920938463463374607431768211456.5", None),
+        ] {
+            assert_eq!(Decimal::parse(text).whole(), whole, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_in_decimal() {
+        for (left, right, expected) in [
+            ("1", "1.0", true),
+            ("-0", "0.000", true),
+            ("2e1", "20", true),
+            ("-2", "2", false),
+            ("0.3", "0.30000000000000000001", false),
+        ] {
+            let [left, right] = [left, right].map(Decimal::parse);
+            assert_eq!(left.is_same(&right), expected);
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "docs")]
     fn multiples_are_exact_where_floats_are_not() {
         for (number, step) in [
             ("0.3", "0.1"),

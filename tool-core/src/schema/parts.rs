@@ -1,6 +1,7 @@
 //! The parts of a schema: texts, bounds and the rules of each kind of node.
 
 use crate::schema::Schema;
+use crate::schema::numbers::Decimal;
 
 /// Text in a schema, in plain form and escaped for JSON.
 ///
@@ -67,6 +68,47 @@ impl Text {
     }
 }
 
+/// A keyword of JSON Schema that limits numbers: everything that the crate writes about it.
+#[derive(Debug)]
+pub(crate) struct NumberKeyword {
+    pub(crate) name: &'static str,
+    /// What a message says before its value.
+    pub(crate) phrase: &'static str,
+    /// What a violation says between the number and the value.
+    pub(crate) relation: &'static str,
+}
+
+impl NumberKeyword {
+    const MINIMUM: &NumberKeyword = &NumberKeyword {
+        name: "minimum",
+        phrase: "at least",
+        relation: "below the minimum",
+    };
+    const EXCLUSIVE_MINIMUM: &NumberKeyword = &NumberKeyword {
+        name: "exclusiveMinimum",
+        phrase: "above",
+        relation: "not above",
+    };
+    const MAXIMUM: &NumberKeyword = &NumberKeyword {
+        name: "maximum",
+        phrase: "at most",
+        relation: "above the maximum",
+    };
+    const EXCLUSIVE_MAXIMUM: &NumberKeyword = &NumberKeyword {
+        name: "exclusiveMaximum",
+        phrase: "below",
+        relation: "not below",
+    };
+    const MULTIPLE_OF: &NumberKeyword = &NumberKeyword {
+        name: "multipleOf",
+        phrase: "a multiple of",
+        relation: "not a multiple of",
+    };
+}
+
+/// A keyword with its value.
+pub(crate) type Limit<T> = Option<(&'static NumberKeyword, T)>;
+
 /// The integers that a node accepts.
 ///
 /// A limit of `i128::MIN` or `i128::MAX` means unbounded.
@@ -93,6 +135,57 @@ impl IntegerRange {
             multiple_of: 0,
         }
     }
+
+    /// Returns what the schema shows, in this order: the minimum, the maximum, the step. What
+    /// writes schemas or describes them at run time reads the limits here.
+    pub(crate) const fn limits(&self) -> [Limit<i128>; 3] {
+        let mut limits = [None; 3];
+        if self.shows_minimum {
+            limits[0] = Some((NumberKeyword::MINIMUM, self.minimum));
+        }
+        if self.shows_maximum {
+            limits[1] = Some((NumberKeyword::MAXIMUM, self.maximum));
+        }
+        if self.multiple_of != 0 {
+            limits[2] = Some((NumberKeyword::MULTIPLE_OF, self.multiple_of));
+        }
+        limits
+    }
+
+    /// Returns the limits that a number violates: one of the ends, and the step.
+    #[inline]
+    pub(crate) const fn violated(&self, number: i128) -> [Limit<i128>; 2] {
+        let mut violated = [None; 2];
+        if number < self.minimum {
+            violated[0] = Some((NumberKeyword::MINIMUM, self.minimum));
+        } else if number > self.maximum {
+            violated[0] = Some((NumberKeyword::MAXIMUM, self.maximum));
+        }
+        if self.multiple_of != 0 && number % self.multiple_of != 0 {
+            violated[1] = Some((NumberKeyword::MULTIPLE_OF, self.multiple_of));
+        }
+        violated
+    }
+
+    /// Returns the range without the limits of some keywords, by name.
+    pub(crate) fn without(self, is_removed: impl Fn(&str) -> bool) -> IntegerRange {
+        let [minimum, maximum, step] = self
+            .limits()
+            .map(|limit| limit.filter(|(keyword, _)| !is_removed(keyword.name)));
+        IntegerRange {
+            shows_minimum: minimum.is_some(),
+            shows_maximum: maximum.is_some(),
+            multiple_of: step.map_or(0, |(_, step)| step),
+            ..self
+        }
+    }
+
+    /// Returns `true` if both accept the same integers.
+    pub(crate) const fn is_same(&self, other: &IntegerRange) -> bool {
+        self.minimum == other.minimum
+            && self.maximum == other.maximum
+            && self.multiple_of == other.multiple_of
+    }
 }
 
 /// The numbers that a node accepts.
@@ -115,6 +208,70 @@ impl NumberRange {
             magnitude,
         }
     }
+
+    /// Returns `true` if the schema shows no limit.
+    #[inline]
+    pub(crate) const fn is_any(&self) -> bool {
+        self.minimum.is_none() && self.maximum.is_none() && self.multiple_of.is_none()
+    }
+
+    /// Returns what the schema shows, in this order: the minimum, the maximum, the step. What
+    /// writes schemas or describes them at run time reads the limits here.
+    pub(crate) const fn limits(&self) -> [Limit<Bound>; 3] {
+        let mut limits = [None; 3];
+        if let Some(bound) = self.minimum {
+            limits[0] = Some((bound.minimum_keyword(), bound));
+        }
+        if let Some(bound) = self.maximum {
+            limits[1] = Some((bound.maximum_keyword(), bound));
+        }
+        if let Some(step) = self.multiple_of {
+            limits[2] = Some((NumberKeyword::MULTIPLE_OF, step));
+        }
+        limits
+    }
+
+    /// Returns the limits that a number violates, which is given as JSON too: one of the ends, and the
+    /// step.
+    #[inline]
+    pub(crate) const fn violated(&self, number: f64, json: &str) -> [Limit<Bound>; 2] {
+        let mut violated = [None; 2];
+        if let Some(bound) = self.minimum
+            && bound.is_above(number)
+        {
+            violated[0] = Some((bound.minimum_keyword(), bound));
+        } else if let Some(bound) = self.maximum
+            && bound.is_below(number)
+        {
+            violated[0] = Some((bound.maximum_keyword(), bound));
+        }
+        if let Some(step) = self.multiple_of {
+            let is_multiple = match Decimal::parse(json).is_multiple_of(&Decimal::parse(step.json))
+            {
+                Some(is_multiple) => is_multiple,
+                None => number % step.value == 0.0,
+            };
+            if !is_multiple {
+                violated[1] = Some((NumberKeyword::MULTIPLE_OF, step));
+            }
+        }
+        violated
+    }
+
+    /// Returns the range without the limits of some keywords, by name.
+    pub(crate) fn without(self, is_removed: impl Fn(&str) -> bool) -> NumberRange {
+        let rest = |limit: Limit<Bound>| {
+            let rest = limit.filter(|(keyword, _)| !is_removed(keyword.name));
+            rest.map(|(_, bound)| bound)
+        };
+        let [minimum, maximum, multiple_of] = self.limits().map(rest);
+        NumberRange {
+            minimum,
+            maximum,
+            multiple_of,
+            ..self
+        }
+    }
 }
 
 /// One end of a range of numbers, as a value and as JSON text.
@@ -128,13 +285,29 @@ pub struct Bound {
 
 impl Bound {
     /// Returns `true` if `number` violates this minimum.
-    pub(crate) const fn is_above(&self, number: f64) -> bool {
+    const fn is_above(&self, number: f64) -> bool {
         number < self.value || self.is_exclusive && number <= self.value
     }
 
     /// Returns `true` if `number` violates this maximum.
-    pub(crate) const fn is_below(&self, number: f64) -> bool {
+    const fn is_below(&self, number: f64) -> bool {
         number > self.value || self.is_exclusive && number >= self.value
+    }
+
+    const fn minimum_keyword(&self) -> &'static NumberKeyword {
+        if self.is_exclusive {
+            NumberKeyword::EXCLUSIVE_MINIMUM
+        } else {
+            NumberKeyword::MINIMUM
+        }
+    }
+
+    const fn maximum_keyword(&self) -> &'static NumberKeyword {
+        if self.is_exclusive {
+            NumberKeyword::EXCLUSIVE_MAXIMUM
+        } else {
+            NumberKeyword::MAXIMUM
+        }
     }
 }
 
@@ -189,6 +362,11 @@ impl StringRule {
         regex: "",
         format: "",
     };
+
+    /// Returns `true` if every string is accepted.
+    pub(crate) const fn is_any(&self) -> bool {
+        self.lengths.is_any() && self.pattern.is_empty() && self.format.is_empty()
+    }
 }
 
 /// The strings of an enum.
@@ -321,4 +499,42 @@ impl MapRule {
 pub struct Reference {
     pub(crate) name: &'static str,
     pub(crate) target: fn() -> &'static Schema,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Kind;
+    use crate::schema::constrain::bound;
+
+    #[test]
+    fn a_schema_shows_its_limits() {
+        let integers = IntegerRange {
+            multiple_of: 3,
+            ..IntegerRange::between(1, 9)
+        };
+        let limits = integers.limits().map(|limit| limit.expect("a limit"));
+        let limits = limits.map(|(keyword, limit)| format!(",\"{}\":{limit}", keyword.name));
+        assert_eq!(
+            Schema::of(Kind::Integer(integers)).to_json(),
+            format!("{{\"type\":\"integer\"{}}}", limits.concat())
+        );
+        for is_exclusive in [false, true] {
+            let numbers = NumberRange {
+                minimum: Some(bound(0.5, "0.5", is_exclusive)),
+                maximum: Some(bound(9.5, "9.5", is_exclusive)),
+                multiple_of: Some(bound(0.1, "0.1", false)),
+                ..NumberRange::up_to(f64::MAX)
+            };
+            let limits = numbers.limits().map(|limit| limit.expect("a limit"));
+            let limits =
+                limits.map(|(keyword, limit)| format!(",\"{}\":{}", keyword.name, limit.json));
+            assert_eq!(
+                Schema::of(Kind::Number(numbers)).to_json(),
+                format!("{{\"type\":\"number\"{}}}", limits.concat())
+            );
+            assert!(numbers.without(|_| true).is_any());
+            assert_eq!(numbers.without(|_| false), numbers);
+        }
+    }
 }

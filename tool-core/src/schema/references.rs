@@ -146,11 +146,7 @@ const fn is_same_schema(left: &Schema, right: &Schema, direction: Direction) -> 
         | (Kind::AnyOf(_), Kind::AnyOf(_))
         | (Kind::Tuple(_), Kind::Tuple(_))
         | (Kind::Nullable(_), Kind::Nullable(_)) => true,
-        (Kind::Integer(left), Kind::Integer(right)) => {
-            left.minimum == right.minimum
-                && left.maximum == right.maximum
-                && left.multiple_of == right.multiple_of
-        }
+        (Kind::Integer(left), Kind::Integer(right)) => left.is_same(right),
         (Kind::Number(left), Kind::Number(right)) => {
             left.minimum.is_some() == right.minimum.is_some()
                 && left.maximum.is_some() == right.maximum.is_some()

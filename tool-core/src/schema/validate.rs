@@ -18,15 +18,16 @@ use serde::de::IgnoredAny;
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
 pub(crate) use self::distinct::duplicate_item;
 use self::distinct::{TooComplex, duplicate};
-use self::path::Path;
-pub(crate) use self::path::path_at;
+pub(crate) use self::path::{Path, path_at};
 pub(crate) use self::results::validate_result;
 use self::text::Rewrite;
 use self::unions::may_be_kind;
+use super::const_string::count_characters;
 use super::cursor::Cursor;
 use super::decode_check::{DecodeCheckFn, rejection};
 use super::messages::{did_you_mean, expected, integer_in_full, push, shorten, unknown};
-use super::numbers::{EXACT_IN_FLOAT, is_multiple, values_round, whole_number};
+use super::numbers::{EXACT_IN_FLOAT, values_round, whole_number};
+use super::parts::NumberKeyword;
 use super::property::Members;
 use super::sets::{BitSet, KeySet};
 use super::violation::{Coercion, Violation, Violations};
@@ -294,32 +295,19 @@ impl<'t> Validator<'t> {
             }
         };
         let text = start.text_to(&self.cursor);
-        let side = if number < range.minimum {
-            Some(("below the minimum", range.minimum))
-        } else if number > range.maximum {
-            Some(("above the maximum", range.maximum))
-        } else {
-            None
-        };
-        if let Some((relation, limit)) = side {
-            self.report_limit(text, relation, itoa::Buffer::new().format(limit), path);
-        }
-        let step = range.multiple_of;
-        if step != 0 && number % step != 0 {
-            // Beyond 128 bits `number` is only a placeholder.
-            if side.is_none() || !matches!(number, i128::MIN | i128::MAX) {
-                self.report_limit(
-                    text,
-                    "not a multiple of",
-                    itoa::Buffer::new().format(step),
-                    path,
-                );
-            }
-        } else if let (None, Cow::Owned(digits)) = (side, digits) {
+        let [end, mut step] = range.violated(number);
+        if let ([None, None], Cow::Owned(digits)) = ([end, step], digits) {
             if self.is_rounded && number.unsigned_abs() >= EXACT_IN_FLOAT && values_round() {
                 return self.report_rounded(text, path);
             }
-            self.rewrite_since(start.position(), &digits);
+            return self.rewrite_since(start.position(), &digits);
+        }
+        // Beyond 128 bits `number` is only a placeholder.
+        if end.is_some() && matches!(number, i128::MIN | i128::MAX) {
+            step = None;
+        }
+        for (keyword, limit) in [end, step].into_iter().flatten() {
+            self.report_limit(text, keyword, itoa::Buffer::new().format(limit), path);
         }
     }
 
@@ -348,38 +336,17 @@ impl<'t> Validator<'t> {
                 push(out, format_args!("{} is out of range", shorten(text)));
             });
         };
-        if let Some(bound) = range.minimum
-            && bound.is_above(number)
-        {
-            let relation = if bound.is_exclusive {
-                "not above"
-            } else {
-                "below the minimum"
-            };
-            self.report_limit(text, relation, bound.json, path);
-        } else if let Some(bound) = range.maximum
-            && bound.is_below(number)
-        {
-            let relation = if bound.is_exclusive {
-                "not below"
-            } else {
-                "above the maximum"
-            };
-            self.report_limit(text, relation, bound.json, path);
-        }
-        if let Some(step) = range.multiple_of
-            && !is_multiple(text, step.json)
-        {
-            self.report_limit(text, "not a multiple of", step.json, path);
+        for (keyword, limit) in range.violated(number, text).into_iter().flatten() {
+            self.report_limit(text, keyword, limit.json, path);
         }
     }
 
     /// Reports a number that violates a limit.
-    fn report_limit(&mut self, text: &str, relation: &str, limit: &str, path: &Path<'_>) {
+    fn report_limit(&mut self, text: &str, keyword: &NumberKeyword, limit: &str, path: &Path<'_>) {
         self.report(path, |out| {
             out.push_str(&shorten(text));
             out.push_str(" is ");
-            out.push_str(relation);
+            out.push_str(keyword.relation);
             out.push(' ');
             out.push_str(limit);
         });
@@ -738,30 +705,42 @@ fn write_same_key(out: &mut String, value: &str) {
     );
 }
 
-/// Returns `true` if `key` matches the schema of a map's keys.
-fn is_key(keys: &Schema, key: &str) -> bool {
+/// Returns `true` if `key` matches the schema of a map's keys, which is not an enum.
+pub(super) const fn is_key(keys: &Schema, key: &str) -> bool {
     match keys.kind {
         Kind::Integer(range) => {
             is_integer(key)
-                && match key.parse() {
+                && match i128::from_str_radix(key, 10) {
                     Ok(number) => range.minimum <= number && number <= range.maximum,
                     // `i128::MAX` stands for the maximum of `u128`.
                     Err(_) => {
                         range.minimum >= 0
                             && range.maximum == i128::MAX
-                            && key.parse::<u128>().is_ok()
+                            && u128::from_str_radix(key, 10).is_ok()
                     }
                 }
         }
-        Kind::String(rule) => rule.lengths.is_any() || rule.lengths.accepts(key.chars().count()),
+        Kind::String(rule) => rule.lengths.is_any() || rule.lengths.accepts(count_characters(key)),
         _ => true,
     }
 }
 
 /// Returns `true` if a key is an integer as serde reads it: no plus sign and no leading zeros.
-fn is_integer(key: &str) -> bool {
-    let digits = key.strip_prefix('-').unwrap_or(key);
-    digits == "0" && digits == key
-        || digits.bytes().all(|byte| byte.is_ascii_digit())
-            && digits.bytes().next().is_some_and(|byte| byte != b'0')
+const fn is_integer(key: &str) -> bool {
+    let key = key.as_bytes();
+    let digits = match key {
+        [b'-', digits @ ..] => digits,
+        digits => digits,
+    };
+    match digits {
+        [] => false,
+        [b'0', ..] => key.len() == 1,
+        _ => {
+            let mut at = 0;
+            while at < digits.len() && digits[at].is_ascii_digit() {
+                at += 1;
+            }
+            at == digits.len()
+        }
+    }
 }

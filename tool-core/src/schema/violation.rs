@@ -11,9 +11,9 @@ const LISTED: usize = 20;
 
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
-    feature = "agent",
+    feature = "serde",
     serde(from = "SavedViolation", into = "SavedViolation")
 )]
 pub struct Violation {
@@ -87,21 +87,21 @@ impl fmt::Debug for Violation {
 }
 
 /// The parts of a saved [`Violation`].
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 struct SavedViolation {
     path: String,
     message: String,
 }
 
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 impl From<SavedViolation> for Violation {
     fn from(saved: SavedViolation) -> Violation {
         Violation::new(saved.path, |out| out.push_str(&saved.message))
     }
 }
 
-#[cfg(feature = "agent")]
+#[cfg(feature = "serde")]
 impl From<Violation> for SavedViolation {
     fn from(violation: Violation) -> SavedViolation {
         SavedViolation {
@@ -192,7 +192,7 @@ pub(crate) struct Mark(usize, usize);
 
 /// A value in the arguments that a lenient registry converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "agent", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Coercion {
     path: String,
     got: String,

@@ -7,7 +7,7 @@ use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::spec::ToolSpec;
 use crate::telemetry::Settings;
 
-pub(super) struct CallLog(Scope);
+pub(crate) struct Telemetry(Scope);
 
 #[derive(Clone)]
 pub(crate) struct Scope;
@@ -18,20 +18,20 @@ impl Scope {
     }
 }
 
-impl CallLog {
-    pub(super) fn new(_: &ToolCall, _: Option<&ToolSpec>, _: &Settings) -> CallLog {
-        CallLog(Scope)
+impl Telemetry {
+    pub(crate) fn new(_: &ToolCall, _: Option<&ToolSpec>, _: &Settings) -> Telemetry {
+        Telemetry(Scope)
     }
 
-    pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         run()
     }
 
-    pub(super) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> Scope {
         self.0.clone()
     }
 
-    pub(super) fn finish(self, _result: &ToolResult) {}
+    pub(crate) fn finish(self, _result: &ToolResult) {}
 }
 
 pub(crate) fn rendered(_: &Rendered) {}

@@ -17,7 +17,7 @@ use tracing::{Level, Span};
 use super::Settings;
 use super::secrets::{self, Secrets};
 
-use crate::call::boundary::{Guarded, OPERATOR_TEXT, catch, displayed, sources};
+use crate::call::boundary::{Guarded, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::truncate::truncate;
 use crate::call::{ToolCall, ToolResult, TraceContext};
@@ -30,7 +30,7 @@ use crate::spec::ToolSpec;
 pub(crate) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
 
 /// The log of one call; empty if no subscriber is interested.
-pub(super) struct CallLog(Guarded<Box<ActiveSpan>>);
+pub(crate) struct Telemetry(Guarded<Box<ActiveSpan>>);
 
 /// The span of a call, for use elsewhere.
 pub(crate) struct Scope(Guarded<Span>);
@@ -79,27 +79,27 @@ fn in_span<T>(span: &Span, run: impl FnOnce() -> T) -> T {
     value
 }
 
-impl CallLog {
+impl Telemetry {
     #[inline]
-    pub(super) fn new(call: &ToolCall, tool: Option<&ToolSpec>, settings: &Settings) -> CallLog {
+    pub(crate) fn new(call: &ToolCall, tool: Option<&ToolSpec>, settings: &Settings) -> Telemetry {
         // One check instead of three, for a program without a subscriber.
         if LevelFilter::current() == LevelFilter::OFF {
-            return CallLog(Guarded::none());
+            return Telemetry(None.into());
         }
         let active = catch(|| ActiveSpan::new(call, tool, settings));
-        CallLog(active.ok().flatten().into())
+        Telemetry(active.ok().flatten().into())
     }
 
     /// Runs a sync tool inside the span.
     #[inline]
-    pub(super) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         match self.0.get() {
             Some(active) => in_span(&active.span, run),
             None => run(),
         }
     }
 
-    pub(super) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> Scope {
         let span = self
             .0
             .get()
@@ -109,7 +109,7 @@ impl CallLog {
 
     /// Emits the event of the result.
     #[inline]
-    pub(super) fn finish(self, result: &ToolResult) {
+    pub(crate) fn finish(self, result: &ToolResult) {
         if self.0.get().is_some() {
             finish(self, result);
         } else {
@@ -120,7 +120,7 @@ impl CallLog {
 }
 
 #[cold]
-fn finish(log: CallLog, result: &ToolResult) {
+fn finish(log: Telemetry, result: &ToolResult) {
     if let Some(active) = log.0.get() {
         let _ = catch(|| active.finish(result));
     }
@@ -383,7 +383,7 @@ fn causes(error: &ToolError) -> Option<String> {
         causes.push(error.detail().to_owned());
     }
     for cause in sources(error) {
-        let text = displayed(cause, OPERATOR_TEXT);
+        let text = displayed(cause);
         // The message, or the cause before, may already contain this one.
         let before = causes.last().map_or(error.original_message(), |text| text);
         if !before.contains(&text) {

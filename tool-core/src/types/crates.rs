@@ -10,15 +10,15 @@ use crate::types::borrow::BorrowArg;
 // They would accept the bytes of a string too, which validation rejects.
 // A feature is on each item, and not on the macro, so that rustdoc shows it.
 schemas! {
-    #[cfg(feature = "bytes")]
+    #[cfg(feature = "bytes1")]
     bytes::Bytes => Schema::array(u8::SCHEMA).with_several_forms();
-    #[cfg(feature = "bytes")]
+    #[cfg(feature = "bytes1")]
     bytes::BytesMut => Schema::array(u8::SCHEMA).with_several_forms();
 }
 
 // It would also read a number, but through an `f64`, which loses digits; validation rejects that. The
 // crate's feature `serde-float`, which writes it as a number, is not supported: a result is validated.
-#[cfg(feature = "rust_decimal")]
+#[cfg(feature = "rust_decimal1")]
 impl ToolType for rust_decimal::Decimal {
     const SCHEMA: &'static Schema = &with_decode_check(
         described_string("Decimal number as a string, such as 12.50.").with_several_forms(),
@@ -27,44 +27,51 @@ impl ToolType for rust_decimal::Decimal {
 }
 
 schemas! {
-    #[cfg(feature = "semver")]
+    #[cfg(feature = "semver1")]
     semver::Version => described_string("Semantic version, such as 1.4.0-beta.2.");
-    #[cfg(feature = "semver")]
+    #[cfg(feature = "semver1")]
     semver::VersionReq => described_string("Requirement on a semantic version, such as ^1.2 or >=1.2, <3.");
-    #[cfg(feature = "semver")]
+    #[cfg(feature = "semver1")]
     semver::Comparator => described_string("Single requirement on a semantic version, such as ^1.2.");
 }
 
 // The format `uri` allows URIs that the URL standard rejects, such as `http://a:99999/`.
 schemas! {
-    #[cfg(feature = "url")]
+    #[cfg(feature = "url2")]
     url::Url => described_string("Absolute URL, such as https://example.com/path.");
 }
 
 schemas! {
-    #[cfg(feature = "uuid")]
+    #[cfg(feature = "uuid1")]
     uuid::Uuid => Schema::format("uuid");
 }
 
-macro_rules! strings {
-    ($($feature:literal $type:ty;)*) => {$(
-        #[cfg(feature = $feature)]
-        impl ToolType for $type {
-            const SCHEMA: &'static Schema = &Schema::STRING;
-            const EXACT: bool = true;
-            const WRITES: u8 = WRITES_EXACTLY;
-        }
-    )*};
+impls! {
+    #[cfg(feature = "camino1")]
+    [] camino::Utf8Path => &Schema::STRING, true, WRITES_EXACTLY;
+    #[cfg(feature = "camino1")]
+    [] camino::Utf8PathBuf => &Schema::STRING, true, WRITES_EXACTLY;
+    #[cfg(feature = "camino1")]
+    [] Box<camino::Utf8Path> => &Schema::STRING, true, WRITES_EXACTLY;
+    #[cfg(feature = "smol_str03")]
+    [] smol_str::SmolStr => &Schema::STRING, true, WRITES_EXACTLY;
+    // serde writes it as an object with one key.
+    #[cfg(feature = "either1")]
+    [L: ToolType, R: ToolType] either::Either<L, R> => &Schema::any_of(const {
+        &[
+            &Schema::object(const { &[side("Left", L::SCHEMA)] }),
+            &Schema::object(const { &[side("Right", R::SCHEMA)] }),
+        ]
+    }), false, L::WRITES & R::WRITES;
+    // Maps are not exact, because serde lets a later duplicate key replace an earlier one.
+    #[cfg(feature = "indexmap2")]
+    [K: ToolType, V: ToolType, S] indexmap::IndexMap<K, V, S>
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+    #[cfg(feature = "indexmap2")]
+    [T: ToolType, S] indexmap::IndexSet<T, S> => &Schema::set(T::SCHEMA), T::EXACT, T::WRITES;
 }
 
-strings! {
-    "camino" camino::Utf8Path;
-    "camino" camino::Utf8PathBuf;
-    "camino" Box<camino::Utf8Path>;
-    "smol_str" smol_str::SmolStr;
-}
-
-#[cfg(feature = "camino")]
+#[cfg(feature = "camino1")]
 impl BorrowArg for camino::Utf8Path {
     type Owned<'de> = camino::Utf8PathBuf;
 
@@ -73,22 +80,8 @@ impl BorrowArg for camino::Utf8Path {
     }
 }
 
-// serde writes it as an object with one key.
-#[cfg(feature = "either")]
-impl<L: ToolType, R: ToolType> ToolType for either::Either<L, R> {
-    const SCHEMA: &'static Schema = &Schema::any_of(
-        const {
-            &[
-                &Schema::object(const { &[side("Left", L::SCHEMA)] }),
-                &Schema::object(const { &[side("Right", R::SCHEMA)] }),
-            ]
-        },
-    );
-    const WRITES: u8 = L::WRITES & R::WRITES;
-}
-
 /// The value of a side, which is required even if it may be `null`.
-#[cfg(feature = "either")]
+#[cfg(feature = "either1")]
 const fn side(name: &'static str, schema: &'static Schema) -> Property {
     Property {
         schema,
@@ -96,18 +89,4 @@ const fn side(name: &'static str, schema: &'static Schema) -> Property {
         nullable: false,
         ..Property::new(Text::new(name), Text::EMPTY, schema)
     }
-}
-
-// Maps are not exact, because serde lets a later duplicate key replace an earlier one.
-#[cfg(feature = "indexmap")]
-impl<K: ToolType, V: ToolType, S> ToolType for indexmap::IndexMap<K, V, S> {
-    const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
-    const WRITES: u8 = K::WRITES & V::WRITES;
-}
-
-#[cfg(feature = "indexmap")]
-impl<T: ToolType, S> ToolType for indexmap::IndexSet<T, S> {
-    const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
-    const EXACT: bool = T::EXACT;
-    const WRITES: u8 = T::WRITES;
 }

@@ -14,25 +14,15 @@ use std::time::{Duration, SystemTime};
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, Text};
 use crate::types::{MapKey, ToolType, WRITES_EXACTLY, WRITES_NULLS, described_string};
 
-/// Types for which serde accepts exactly what the schema describes.
-macro_rules! scalars {
-    ($($type:ty => $schema:expr;)*) => {$(
-        impl ToolType for $type {
-            const SCHEMA: &'static Schema = &$schema;
-            const EXACT: bool = true;
-            const WRITES: u8 = WRITES_EXACTLY;
-        }
-    )*};
-}
-
-scalars! {
-    bool => Schema::BOOLEAN;
-    char => Schema::string(Lengths::exactly(1));
-    str => Schema::STRING;
-    String => Schema::STRING;
-    Box<str> => Schema::STRING;
-    &'static str => Schema::STRING;
-    Cow<'_, str> => Schema::STRING;
+impls! {
+    [] bool => &Schema::BOOLEAN, true, WRITES_EXACTLY;
+    [] char => &Schema::string(Lengths::exactly(1)), true, WRITES_EXACTLY;
+    [] str => &Schema::STRING, true, WRITES_EXACTLY;
+    [] String => &Schema::STRING, true, WRITES_EXACTLY;
+    [] Box<str> => &Schema::STRING, true, WRITES_EXACTLY;
+    [] &'static str => &Schema::STRING, true, WRITES_EXACTLY;
+    [] Cow<'_, str> => &Schema::STRING, true, WRITES_EXACTLY;
+    [] () => &Schema::NULL, true, WRITES_EXACTLY;
 }
 
 impl MapKey for bool {}
@@ -40,24 +30,6 @@ impl MapKey for char {}
 impl MapKey for String {}
 impl MapKey for Box<str> {}
 impl MapKey for Cow<'_, str> {}
-
-impl ToolType for f64 {
-    const SCHEMA: &'static Schema = &Schema::NUMBER;
-    const EXACT: bool = true;
-    const WRITES: u8 = WRITES_NULLS;
-}
-
-/// The least number that rounds to infinity as an `f32`: half a step above `f32::MAX`.
-const ABOVE_F32: f64 = 3.402_823_567_797_336_6e38;
-
-// serde reads a number that is too big for an `f32` as infinity. Numbers that round to `f32::MAX` are
-// fine: it is itself written as 3.4028235e38, which is slightly greater.
-impl ToolType for f32 {
-    const SCHEMA: &'static Schema = &Schema::of(Kind::Number(NumberRange::up_to(f64::from_bits(
-        ABOVE_F32.to_bits() - 1,
-    ))));
-    const WRITES: u8 = WRITES_NULLS;
-}
 
 const fn integer(minimum: i128, maximum: i128, shows_minimum: bool, shows_maximum: bool) -> Schema {
     Schema::of(Kind::Integer(IntegerRange {
@@ -71,26 +43,13 @@ const fn integer(minimum: i128, maximum: i128, shows_minimum: bool, shows_maximu
 /// below 2^31 would be noise.
 macro_rules! integers {
     ($($type:ty: $minimum:expr, $maximum:expr, shows $shows_minimum:expr, $shows_maximum:expr;)*) => {$(
-        scalars! {
-            $type => integer($minimum, $maximum, $shows_minimum, $shows_maximum);
-        }
-
         impl MapKey for $type {}
 
-        impl ToolType for Wrapping<$type> {
-            const SCHEMA: &'static Schema = <$type>::SCHEMA;
-            const EXACT: bool = true;
-            const WRITES: u8 = WRITES_EXACTLY;
-        }
-
-        // Not exact: serde saturates a number that is out of range.
-        impl ToolType for Saturating<$type> {
-            const SCHEMA: &'static Schema = <$type>::SCHEMA;
-            const WRITES: u8 = WRITES_EXACTLY;
-        }
-
-        impl ToolType for NonZero<$type> {
-            const SCHEMA: &'static Schema = {
+        impls! {
+            [] $type => &integer($minimum, $maximum, $shows_minimum, $shows_maximum), true, WRITES_EXACTLY;
+            // Not exact: serde saturates a number that is out of range.
+            [] Saturating<$type> => <$type>::SCHEMA, false, WRITES_EXACTLY;
+            [] NonZero<$type> => {
                 const POSITIVE: &Schema = &integer(1, $maximum, true, $shows_maximum);
                 const NEGATIVE: &Schema = &integer($minimum, -1, $shows_minimum, true);
                 if $minimum == 0 {
@@ -98,9 +57,7 @@ macro_rules! integers {
                 } else {
                     &Schema::any_of(&[POSITIVE, NEGATIVE])
                 }
-            };
-            const EXACT: bool = true;
-            const WRITES: u8 = WRITES_EXACTLY;
+            }, true, WRITES_EXACTLY;
         }
     )*};
 }
@@ -134,114 +91,55 @@ schemas! {
     SocketAddr => described_string("IP address and port, such as 127.0.0.1:8080 or [::1]:8080.");
 }
 
-impl ToolType for serde_json::Number {
-    const SCHEMA: &'static Schema = &Schema::NUMBER;
-}
+/// The least number that rounds to infinity as an `f32`: half a step above `f32::MAX`.
+const ABOVE_F32: f64 = 3.402_823_567_797_336_6e38;
 
-impl ToolType for serde_json::Value {
-    const SCHEMA: &'static Schema = &Schema::ANY;
-    const WRITES: u8 = WRITES_EXACTLY;
-}
+/// The greatest number of an `f32`.
+const GREATEST_F32: f64 = f64::from_bits(ABOVE_F32.to_bits() - 1);
 
-impl ToolType for serde_json::Map<String, serde_json::Value> {
-    const SCHEMA: &'static Schema = &Schema::map(&Schema::ANY);
-    const WRITES: u8 = WRITES_EXACTLY;
-}
-
-impl<T: ToolType> ToolType for Option<T> {
-    const SCHEMA: &'static Schema = match T::SCHEMA.kind {
+// serde reads a number that is too big for an `f32` as infinity. Numbers that round to `f32::MAX` are
+// fine: it is itself written as 3.4028235e38, which is slightly greater.
+//
+// Maps are not exact, because serde lets a later duplicate key replace an earlier one.
+impls! {
+    [] f64 => &Schema::NUMBER, true, WRITES_NULLS;
+    [] f32 => &Schema::of(Kind::Number(NumberRange::up_to(GREATEST_F32))), false, WRITES_NULLS;
+    [] serde_json::Number => &Schema::NUMBER, false, 0;
+    [] serde_json::Value => &Schema::ANY, false, WRITES_EXACTLY;
+    [] serde_json::Map<String, serde_json::Value> => &Schema::map(&Schema::ANY), false, WRITES_EXACTLY;
+    [T: ?Sized] PhantomData<T> => &Schema::NULL, true, WRITES_EXACTLY;
+    [T: ToolType] Option<T> => match T::SCHEMA.kind {
         Kind::Nullable(_) => T::SCHEMA,
         _ => const { &Schema::nullable(T::SCHEMA) },
-    };
-    const EXACT: bool = T::EXACT;
-    const WRITES: u8 = T::WRITES;
-}
-
-macro_rules! sequences {
-    ($(<$($parameter:ident),*> $type:ty),* $(,)?) => {$(
-        impl<T: ToolType $(, $parameter)*> ToolType for $type {
-            const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
-            const EXACT: bool = T::EXACT;
-            const WRITES: u8 = T::WRITES;
-        }
-    )*};
-}
-
-sequences! {
-    <> Vec<T>,
-    <> [T],
-    <> Box<[T]>,
-    <> VecDeque<T>,
-    <> LinkedList<T>,
-    <> BinaryHeap<T>,
-}
-
-// A set accepts duplicate items, since nothing is lost, unless it has a minimum length.
-macro_rules! sets {
-    ($(<$($parameter:ident),*> $type:ty),* $(,)?) => {$(
-        impl<T: ToolType $(, $parameter)*> ToolType for $type {
-            const SCHEMA: &'static Schema = &Schema::set(T::SCHEMA);
-            const EXACT: bool = T::EXACT;
-        }
-    )*};
-}
-
-sets! {
-    <> BTreeSet<T>,
-    <S> HashSet<T, S>,
-}
-
-impl<T: ToolType + Clone> ToolType for Cow<'_, [T]> {
-    const SCHEMA: &'static Schema = &Schema::array(T::SCHEMA);
-    const EXACT: bool = T::EXACT;
-    const WRITES: u8 = T::WRITES;
-}
-
-impl<T: ToolType, const N: usize> ToolType for [T; N] {
-    const SCHEMA: &'static Schema = &Schema::array_of(T::SCHEMA, Lengths::exactly(N));
-    const EXACT: bool = T::EXACT;
-    const WRITES: u8 = T::WRITES;
-}
-
-// Maps are not exact, because serde lets a later duplicate key replace an earlier one.
-impl<K: MapKey, V: ToolType, S> ToolType for HashMap<K, V, S> {
-    const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
-    const WRITES: u8 = K::WRITES & V::WRITES;
-}
-
-impl<K: MapKey, V: ToolType> ToolType for BTreeMap<K, V> {
-    const SCHEMA: &'static Schema = &Schema::map_of(K::SCHEMA, V::SCHEMA);
-    const WRITES: u8 = K::WRITES & V::WRITES;
-}
-
-macro_rules! pointers {
-    ($($type:ty),*) => {$(
-        impl<T: ToolType + ?Sized> ToolType for $type {
-            const SCHEMA: &'static Schema = T::SCHEMA;
-            const EXACT: bool = T::EXACT;
-            const WRITES: u8 = T::WRITES;
-        }
-    )*};
-}
-
-pointers!(Rc<T>, Arc<T>);
-
-impl<T: ToolType> ToolType for Box<T> {
-    const SCHEMA: &'static Schema = T::SCHEMA;
-    const EXACT: bool = T::EXACT;
-    const WRITES: u8 = T::WRITES;
-}
-
-impl ToolType for () {
-    const SCHEMA: &'static Schema = &Schema::NULL;
-    const EXACT: bool = true;
-    const WRITES: u8 = WRITES_EXACTLY;
-}
-
-impl<T: ?Sized> ToolType for PhantomData<T> {
-    const SCHEMA: &'static Schema = &Schema::NULL;
-    const EXACT: bool = true;
-    const WRITES: u8 = WRITES_EXACTLY;
+    }, T::EXACT, T::WRITES;
+    [T: ToolType + ?Sized] Rc<T> => T::SCHEMA, T::EXACT, T::WRITES;
+    [T: ToolType + ?Sized] Arc<T> => T::SCHEMA, T::EXACT, T::WRITES;
+    [T: ToolType] Wrapping<T> => T::SCHEMA, T::EXACT, T::WRITES;
+    [T: ToolType] Box<T> => T::SCHEMA, T::EXACT, T::WRITES;
+    [T: ToolType] Vec<T> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType] [T] => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType] Box<[T]> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType + Clone] Cow<'_, [T]> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType] VecDeque<T> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType] LinkedList<T> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType] BinaryHeap<T> => &Schema::array(T::SCHEMA), T::EXACT, T::WRITES;
+    [T: ToolType, const N: usize] [T; N]
+        => &Schema::array_of(T::SCHEMA, Lengths::exactly(N)), T::EXACT, T::WRITES;
+    [T: ToolType] BTreeSet<T> => &Schema::set(T::SCHEMA), T::EXACT, 0;
+    [T: ToolType, S] HashSet<T, S> => &Schema::set(T::SCHEMA), T::EXACT, 0;
+    [K: MapKey, V: ToolType] BTreeMap<K, V>
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+    [K: MapKey, V: ToolType, S] HashMap<K, V, S>
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+    [] Duration => &Schema::object(&[
+        member("secs", "Whole seconds.", u64::SCHEMA),
+        // serde carries over nanoseconds beyond a second, which may overflow.
+        member("nanos", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+    ]), false, WRITES_EXACTLY;
+    [] SystemTime => &Schema::object(&[
+        member("secs_since_epoch", "Whole seconds since 1970-01-01T00:00:00Z.", u64::SCHEMA),
+        member("nanos_since_epoch", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+    ]), false, WRITES_EXACTLY;
 }
 
 macro_rules! tuples {
@@ -271,35 +169,6 @@ const fn member(
     schema: &'static Schema,
 ) -> Property {
     Property::new(Text::new(name), Text::new(description), schema)
-}
-
-impl ToolType for Duration {
-    const SCHEMA: &'static Schema = &Schema::object(&[
-        member("secs", "Whole seconds.", u64::SCHEMA),
-        // serde carries over nanoseconds beyond a second, which may overflow.
-        member(
-            "nanos",
-            "Nanoseconds beyond them.",
-            &Schema::integer(0, 999_999_999),
-        ),
-    ]);
-    const WRITES: u8 = WRITES_EXACTLY;
-}
-
-impl ToolType for SystemTime {
-    const SCHEMA: &'static Schema = &Schema::object(&[
-        member(
-            "secs_since_epoch",
-            "Whole seconds since 1970-01-01T00:00:00Z.",
-            u64::SCHEMA,
-        ),
-        member(
-            "nanos_since_epoch",
-            "Nanoseconds beyond them.",
-            &Schema::integer(0, 999_999_999),
-        ),
-    ]);
-    const WRITES: u8 = WRITES_EXACTLY;
 }
 
 macro_rules! ranges {

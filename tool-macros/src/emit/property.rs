@@ -168,7 +168,7 @@ impl Member<'_> {
             self.key,
         ));
         quote_spanned! {span=>
-            const _: () = __tool_core::check::fits(#schema, &#constant, #message);
+            const _: () = __tool_core::examples::fits(#schema, &#constant, #message);
         }
     }
 

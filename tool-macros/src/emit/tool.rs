@@ -10,7 +10,7 @@ use super::{block, commas, description, invoke, with_cfgs};
 use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
 use crate::model::freeform::Grammar;
-use crate::model::tool::{Parameter, Tool, Toolset, WhenAbsent};
+use crate::model::tool::{Example, Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
 use crate::util::site::{Code, Trees, code, site, string, trees, trees_at};
@@ -56,17 +56,17 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
 //                 impl Tool for __tool_handler; constants; fn __tool_invoke
 //                 entry::<__tool_handler>()
 //             };
-//             impl FirstBlock<…> for Home { const TOOLS: &'static [&'static StaticTool] = &[__TOOL_0]; }
+//             impl …block_2<1> for Home { const BLOCKS: … = &[&[__TOOL_0]]; }
 //         };
 //
 // Input:  impl<T: Backend> Home<T> { #[tool] fn set(&self, …) { … } }
 // Output: const _: () = {
-//             impl<T: Backend> FirstBlock<…> for Home<T> where Home<T>: Send + Sync + 'static {
-//                 const TOOLS: &'static [&'static StaticTool] = &[{
+//             impl<T: Backend> …block_2<1> for Home<T> where Home<T>: Send + Sync + 'static {
+//                 const BLOCKS: … = &[&[{
 //                     struct __tool_handler<T>(PhantomData<T>);
 //                     impl<T: Backend> Tool for __tool_handler<Home<T>> where …; fn __tool_invoke<T: Backend>
 //                     entry::<__tool_handler<Home<T>>>()
-//                 }];
+//                 }]];
 //             }
 //         };
 pub(crate) fn toolset(set: &Toolset) -> TokenStream {
@@ -109,7 +109,7 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
             )
         })
         .unzip();
-    let implementation = toolset_implementation(set, &code!(&[#(#entries),*]), true);
+    let implementation = toolset_implementation(set, &code!(&[#(#entries),*]));
     let items = code! {
         #[allow(unused_imports)]
         use __tool_core::autoref_fallbacks::*;
@@ -128,54 +128,27 @@ fn is_generic(generics: &Generics) -> bool {
 /// The implementation for a toolset that has errors. Without it, every use of the toolset would be
 /// another error.
 pub(crate) fn toolset_fallback(set: &Toolset) -> TokenStream {
-    let implementation = toolset_implementation(set, &code!(&[]), false);
+    let implementation = toolset_implementation(set, &code!(&[]));
     block(&set.krate, &set.cfgs, implementation).into()
 }
 
-// Input:  #[toolset] impl Home
-// Output: impl FirstBlock<…> for Home { const TOOLS: … }
-//
 // Input:  #[toolset(blocks = 2)] impl Home
-// Output: impl FirstBlock<…> for Home { const TOOLS: …; const MORE: … = &[<Home as FurtherBlock<2>>::TOOLS]; }
+// Output: impl …block_2<1> for Home { const BLOCKS: … = &[&[…], <Home as …block_2<2>>::BLOCKS[0]]; }
 //         impl ListsBlock<2> for Home {}
 //
 // Input:  #[toolset(block = 2)] impl Home
-// Output: impl FurtherBlock<2> for Home { const TOOLS: …; const LISTED: () = { listed::<Home, 2>() }; }
-fn toolset_implementation(set: &Toolset, tools: &TokenStream, is_checked: bool) -> TokenStream {
-    let Toolset {
-        ty,
-        number,
-        further,
-        ..
-    } = set;
+// Output: impl …block_2<2> for Home { const BLOCKS: … = &[&[…]]; }
+fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
+    let (ty, further) = (&set.ty, &set.further);
     let (parameters, _, conditions) = set.generics.split_for_impl();
-    let (block, more) = if let Some(number) = number {
-        let listed = is_checked.then(|| code!(__tool_core::listed::<#ty, #number>()));
-        (
-            code!(FurtherBlock<#number>),
-            Some(code!(const LISTED: () = { #listed };)),
-        )
-    } else {
-        let more = (!further.is_empty()).then(|| {
-            code! {
-                const MORE: &'static [&'static [&'static __tool_core::StaticTool]] =
-                    &[#(<#ty as __tool_core::FurtherBlock<#further>>::TOOLS),*];
-            }
-        });
-        (
-            code!(
-                FirstBlock<
-                    __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2,
-                >
-            ),
-            more,
-        )
-    };
+    let block = code!(__tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2);
+    let number = set.number.as_ref();
+    let number = number.map_or_else(|| code!(1), ToTokens::to_token_stream);
     code! {
         #[automatically_derived]
-        impl #parameters __tool_core::#block for #ty #conditions {
-            const TOOLS: &'static [&'static __tool_core::StaticTool] = #tools;
-            #more
+        impl #parameters #block<#number> for #ty #conditions {
+            const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] =
+                &[#tools #(, <#ty as #block<#further>>::BLOCKS[0])*];
         }
         #(impl #parameters __tool_core::ListsBlock<#further> for #ty #conditions {})*
     }
@@ -262,26 +235,35 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
 }
 
 // Input:  #[tool(example = r#"{"city":"Lisbon"}"#)] fn f(city: &str)
-// Output: const _: () = examples::check("f", <f as Tool>::SOURCE.parameters, "{\"city\":\"Lisbon\"}");
+// Output: const _: () = examples::check(
+//             "f",
+//             <f as Tool>::SOURCE.parameters,
+//             &Literal::Object("{…}", &[("city", Literal::String("Lisbon", 6))]),
+//         );
 //
 // A constant for each, so that one build shows the errors of all. A constant cannot be generic.
 fn examples(tool: &Tool, handler: &impl ToTokens) -> TokenStream {
-    if tool.examples.is_empty() || has_generics(tool) {
+    if has_generics(tool) {
         return TokenStream::new();
     }
-    let name = string(&value(&tool.name));
-    let checks = tool.examples.iter().map(|example| {
-        let text = string(&example.text);
-        // With this span, an error underlines the example.
-        quote_spanned! {example.literal.span()=>
-            const _: () = __tool_core::examples::check(
-                #name,
-                <#handler as __tool_core::Tool>::SOURCE.parameters,
-                #text,
-            );
-        }
+    let constants = tool.examples.iter().map(|example| {
+        let check = example_check(tool, example, handler);
+        quote_spanned!(example.literal.span()=> const _: () = #check;)
     });
-    checks.collect()
+    constants.collect()
+}
+
+fn example_check(tool: &Tool, example: &Example, handler: &impl ToTokens) -> TokenStream {
+    let name = string(&value(&tool.name));
+    let literal = example.arguments.constant();
+    // With this span, an error underlines the example.
+    quote_spanned! {example.literal.span()=>
+        __tool_core::examples::check(
+            #name,
+            <#handler as __tool_core::Tool>::SOURCE.parameters,
+            &#literal,
+        )
+    }
 }
 
 fn has_generics(tool: &Tool) -> bool {
@@ -300,16 +282,13 @@ fn example_texts(tool: &Tool) -> Option<TokenStream> {
     if !has_generics(tool) {
         return Some(code!(examples: __tool_core::Cow::Borrowed(#list),));
     }
-    let name = string(&value(&tool.name));
-    let checked = quote_spanned! {tool.examples[0].literal.span()=>
-        __tool_core::examples::checked(
-            #name,
-            <Self as __tool_core::Tool>::SOURCE.parameters,
-            &[#(#texts),*],
-            #list,
-        )
-    };
-    Some(code!(examples: __tool_core::Cow::Borrowed(#checked),))
+    let handler = code!(Self);
+    let checks = tool.examples.iter();
+    let checks = checks.map(|example| example_check(tool, example, &handler));
+    Some(code!(examples: __tool_core::Cow::Borrowed({
+        #(#checks;)*
+        #list
+    }),))
 }
 
 // Input:  /// Weather forecast.

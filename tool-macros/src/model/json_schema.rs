@@ -3,15 +3,13 @@
 //! It becomes the same constant data as the schema of a type, and is enforced in the same way. A
 //! keyword that can't be enforced is an error.
 
-pub(crate) mod json;
-
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::LitStr;
 
-use self::json::Json;
 use super::constraints::Constraint;
 use crate::util::errors::Errors;
+use crate::util::json::{self, Json};
 use crate::util::pattern::translate;
 use crate::util::site::string;
 use crate::util::tokens::{bound, maximum, option, respanned, text};

@@ -12,7 +12,6 @@ use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
 use super::freeform::Freeform;
-use super::json_schema::json::{self, Json};
 use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
 use super::{Krate, krate};
 use crate::attr::{
@@ -21,6 +20,7 @@ use crate::attr::{
 use crate::util::docs;
 use crate::util::errors::Errors;
 use crate::util::grammar::tag_error;
+use crate::util::json::{self, Json};
 use crate::util::literal::{Literal, Text};
 use crate::util::names::plain;
 use crate::util::site::{Trees, site};
@@ -77,8 +77,8 @@ pub(crate) struct Tool {
 /// `example = r#"{…}"#`
 pub(crate) struct Example {
     pub(crate) literal: LitStr,
-    /// The arguments, each with its key.
-    pub(crate) arguments: Vec<(String, Json)>,
+    /// The arguments, an object.
+    pub(crate) arguments: Json,
     /// Their JSON text, without white space.
     pub(crate) text: String,
 }
@@ -310,15 +310,16 @@ impl Toolset {
         let mut keys = keys;
         let krate = krate(&mut keys, errors);
         let has_no_number = !keys.has_similar("block") && !keys.has_similar("blocks");
-        let number = block_number(&mut keys, "block", errors);
-        let last = block_number(&mut keys, "blocks", errors);
+        let numbers = ["block", "blocks"].map(|name| block_number(&mut keys, name, errors));
+        let is_valid = numbers.iter().all(Result::is_ok);
+        let [number, last] = numbers.map(Result::unwrap_or_default);
         if let (Some(number), Some(_)) = (&number, &last) {
             errors.at(
                 number,
                 "only the first block of a type has `blocks`, and it has no `block`; remove one",
             );
         }
-        let is_numbered = has_no_number || number.is_some() != last.is_some();
+        let is_numbered = has_no_number || is_valid && number.is_some() != last.is_some();
         keys.finish(errors);
         let generics = owned_generics(block);
         let mut tools = Vec::new();
@@ -358,8 +359,14 @@ impl Toolset {
 const MAX_BLOCKS: u32 = 100;
 
 /// `block = 2` or `blocks = 2`
-fn block_number(keys: &mut Keys, name: &'static str, errors: &mut Errors) -> Option<LitInt> {
-    let tokens = keys.tokens(name, "2", errors)?;
+fn block_number(
+    keys: &mut Keys,
+    name: &'static str,
+    errors: &mut Errors,
+) -> Result<Option<LitInt>, ()> {
+    let Some(tokens) = keys.tokens(name, "2", errors) else {
+        return Ok(None);
+    };
     let number = syn::parse2::<LitInt>(tokens.clone()).ok();
     let number = number.filter(|number| {
         let value = number.base10_parse::<u32>();
@@ -371,7 +378,7 @@ fn block_number(keys: &mut Keys, name: &'static str, errors: &mut Errors) -> Opt
             format!("`{name}` must be a number from 2 to {MAX_BLOCKS}; write `{name} = 2`"),
         );
     }
-    number
+    number.map(Some).ok_or(())
 }
 
 /// 2 and so on, up to this number, with its span.
@@ -467,7 +474,7 @@ fn examples(keys: &mut Keys, errors: &mut Errors) -> Vec<Example> {
             Ok(Json::Object(_)) if examples.iter().any(|other| other.text == text) => {
                 errors.at(&literal, "duplicate example; remove one of the two");
             }
-            Ok(Json::Object(arguments)) => examples.push(Example {
+            Ok(arguments @ Json::Object(_)) => examples.push(Example {
                 literal,
                 arguments,
                 text,

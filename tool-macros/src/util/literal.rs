@@ -6,9 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token, bracketed, token};
 
-use super::json::escape;
-use super::site::{code, string};
-use super::tokens::respanned;
+use super::json::Json;
 
 /// A name: a string literal, or the text of an identifier.
 #[derive(Clone)]
@@ -82,43 +80,21 @@ impl Literal {
 
     /// Returns its JSON text.
     pub(crate) fn json(&self) -> String {
-        match self {
-            Literal::Boolean(truth) => truth.to_string(),
-            Literal::Integer(number) => number.to_string(),
-            Literal::Number(number) => number.to_string(),
-            Literal::String(text) => format!("\"{}\"", escape(text)),
-            Literal::Array(items) => {
-                let items: Vec<_> = items.iter().map(Literal::json).collect();
-                format!("[{}]", items.join(","))
-            }
-        }
+        self.to_json().text()
     }
 
-    // Input:  [1, "a"]
-    // Output: Literal::Array(&[Literal::Integer(1), Literal::String("a", 1)])
+    /// Returns the code of it as constant data.
     pub(crate) fn constant(&self) -> TokenStream {
-        let path = code!(__tool_core::Literal);
+        self.to_json().constant()
+    }
+
+    fn to_json(&self) -> Json {
         match self {
-            Literal::Boolean(truth) => {
-                let truth = respanned(truth);
-                code!(#path::Boolean(#truth))
-            }
-            Literal::Integer(number) => {
-                let number = respanned(number);
-                code!(#path::Integer(#number))
-            }
-            Literal::Number(number) => {
-                let number = respanned(number);
-                code!(#path::Number(#number))
-            }
-            Literal::String(text) => {
-                let (length, text) = (respanned(text.chars().count()), string(text));
-                code!(#path::String(#text, #length))
-            }
-            Literal::Array(items) => {
-                let items = items.iter().map(Literal::constant);
-                code!(#path::Array(&[#(#items),*]))
-            }
+            Literal::Boolean(truth) => Json::Boolean(*truth),
+            Literal::Integer(number) => Json::Number(number.to_string()),
+            Literal::Number(number) => Json::Number(number.to_string()),
+            Literal::String(text) => Json::String(text.clone()),
+            Literal::Array(items) => Json::Array(items.iter().map(Literal::to_json).collect()),
         }
     }
 }
@@ -140,6 +116,9 @@ fn literal(input: ParseStream<'_>) -> syn::Result<Literal> {
         }
         Lit::Float(number) => {
             let magnitude: f64 = number.base10_parse()?;
+            if magnitude.is_infinite() {
+                return Err(input.error("too large"));
+            }
             Ok(Literal::Number(if minus { -magnitude } else { magnitude }))
         }
         Lit::Str(text) if !minus => Ok(Literal::String(text.value())),

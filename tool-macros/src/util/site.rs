@@ -151,29 +151,23 @@ impl Code for TokenTree {
     }
 }
 
-impl Code for Ident {
-    fn append_to(self, trees: &mut Trees) {
-        trees.0.push(self.into());
-    }
-}
-
 impl Code for &Ident {
     fn append_to(self, trees: &mut Trees) {
-        trees.0.push(self.clone().into());
+        self.clone().append_to(trees);
     }
 }
 
-impl Code for Literal {
-    fn append_to(self, trees: &mut Trees) {
-        trees.0.push(self.into());
-    }
+macro_rules! single_trees {
+    ($($tree:ident)*) => {$(
+        impl Code for $tree {
+            fn append_to(self, trees: &mut Trees) {
+                trees.0.push(self.into());
+            }
+        }
+    )*};
 }
 
-impl Code for Group {
-    fn append_to(self, trees: &mut Trees) {
-        trees.0.push(self.into());
-    }
-}
+single_trees!(Ident Literal Group);
 
 impl<C: Code> Code for Option<C> {
     fn append_to(self, trees: &mut Trees) {

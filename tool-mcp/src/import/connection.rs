@@ -45,6 +45,18 @@ pub(super) enum Source {
     Http(super::http::Endpoint),
 }
 
+impl Source {
+    /// Lets a command write to the standard error of this process.
+    pub(super) fn inherit_stderr(&mut self) {
+        if let Source::Command {
+            inherits_stderr, ..
+        } = self
+        {
+            *inherits_stderr = true;
+        }
+    }
+}
+
 /// Opens a stream to a server.
 pub(super) type Connect = Box<dyn Fn() -> BoxFuture<io::Result<Box<dyn Stream>>> + Send + Sync>;
 
@@ -212,10 +224,6 @@ impl Opener {
     ) -> Result<Connection, ImportError> {
         let in_flight = Arc::new(InFlight::default());
         let max = settings.max_message;
-        let lines = |read, write| {
-            let read = LineWatch::new(read, in_flight.clone(), max);
-            AsyncRwTransport::new_client(read, write).with_max_line_length(max)
-        };
         match &self.source {
             Source::Command {
                 command,
@@ -233,11 +241,7 @@ impl Opener {
                     let text = secrets.redact(format!("can't start `{program}`: {error}"));
                     ImportError::new(ImportErrorKind::Start, text)
                 })?;
-                let transport = AsyncRwTransport::new_client(
-                    LineWatch::new(stdout, in_flight.clone(), max),
-                    stdin,
-                )
-                .with_max_line_length(max);
+                let transport = lines(stdout, stdin, &in_flight, max);
                 match connect(transport, in_flight, settings, mode, secrets).await {
                     Ok(mut connection) => {
                         connection.process = Some(process);
@@ -255,7 +259,14 @@ impl Opener {
                     ImportError::new(ImportErrorKind::Start, text)
                 })?;
                 let (read, write) = tokio::io::split(stream);
-                connect(lines(read, write), in_flight, settings, mode, secrets).await
+                connect(
+                    lines(read, write, &in_flight, max),
+                    in_flight,
+                    settings,
+                    mode,
+                    secrets,
+                )
+                .await
             }
             #[cfg(feature = "client-http")]
             Source::Http(endpoint) => {
@@ -266,6 +277,17 @@ impl Opener {
             }
         }
     }
+}
+
+/// Reads and writes messages as lines.
+fn lines<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'static>(
+    read: R,
+    write: W,
+    in_flight: &Arc<InFlight>,
+    max: usize,
+) -> impl Transport<RoleClient> + 'static {
+    let read = LineWatch::new(read, in_flight.clone(), max);
+    AsyncRwTransport::new_client(read, write).with_max_line_length(max)
 }
 
 /// Does the handshake.

@@ -63,12 +63,7 @@ impl Program {
     }
 
     pub(crate) fn inherit_stderr(&mut self) {
-        if let Source::Command {
-            inherits_stderr, ..
-        } = &mut self.opener.source
-        {
-            *inherits_stderr = true;
-        }
+        self.opener.source.inherit_stderr();
     }
 
     pub(crate) fn set_start_timeout(&mut self, time: Duration) {

@@ -1,7 +1,6 @@
 //! Lists the tools of a server, which may be any number.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 
 use rmcp::model::{
     ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult,
@@ -18,6 +17,7 @@ use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
 use super::{RefusedTool, Settings};
+use crate::hex;
 
 /// More pages than this are not read, even if they are empty.
 const MAX_PAGES: usize = 1000;
@@ -197,9 +197,5 @@ fn size(value: &Value) -> usize {
 
 /// Returns the SHA-256 of bytes, as `sha256:` and hexadecimal digits.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    let mut text = String::from("sha256:");
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, BufReader};
@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::secrets::Secrets;
+use crate::lock;
 
 /// A running server. Dropping it kills the process, and those that it started.
 pub(super) struct Process {
@@ -165,10 +166,6 @@ impl LastLines {
         });
         lines.collect::<Vec<_>>().join("\n")
     }
-}
-
-fn lock(lines: &Mutex<LastLines>) -> MutexGuard<'_, LastLines> {
-    lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads until the end, so that the process never waits for its standard error.

@@ -12,6 +12,7 @@ use super::listing::{Listed, Listing};
 use super::pins::{Pin, Pins};
 use super::secrets::shorten;
 use super::{HeldTool, ImportError, ImportErrorKind, RefusedTool, Report, Shared, TakenTool};
+use crate::lock;
 
 /// The tools of a server, as last listed.
 pub(super) struct Toolbox {
@@ -172,7 +173,7 @@ impl Shared {
         registry: &Registry,
         new: &HashMap<String, ToolEntry>,
     ) -> Result<(), tool_core::RegistryError> {
-        let Some(old) = self.owned().clone() else {
+        let Some(old) = lock(&self.owned).clone() else {
             return Ok(());
         };
         let is_kept = |entry: &ToolEntry, others: &HashMap<String, ToolEntry>, name: &str| {
@@ -191,7 +192,7 @@ impl Shared {
             // Not under the lock: the listeners of the registry may close the import.
             registry.exchange(&removed, added.iter().cloned())?;
         }
-        let mut owned = self.owned();
+        let mut owned = lock(&self.owned);
         match &mut *owned {
             Some(owned) => owned.clone_from(new),
             None => {
@@ -206,7 +207,7 @@ impl Shared {
 
     /// Removes the tools of the import from the registry, for good.
     pub(super) fn remove_tools(&self) {
-        let owned = self.owned().take();
+        let owned = lock(&self.owned).take();
         if let Some(owned) = owned {
             let tools: Vec<_> = owned.into_values().collect();
             // A subset of valid tools is valid, so this never fails.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use rmcp::RoleClient;
@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tool_core::{CallContext, Progress};
 
 use super::secrets::shorten;
+use crate::lock;
 
 /// Requests of a server that are not answered yet. Further ones are dropped.
 const MAX_PEER_REQUESTS: usize = 64;
@@ -112,12 +113,8 @@ impl Request {
 }
 
 impl InFlight {
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, id: RequestId, token: Option<ProgressToken>, request: &Arc<Request>) {
-        let mut requests = self.lock();
+        let mut requests = lock(&self.requests);
         if let Some(token) = token {
             requests.by_token.insert(token, request.clone());
         }
@@ -125,19 +122,19 @@ impl InFlight {
     }
 
     pub(super) fn remove(&self, id: &RequestId, token: &ProgressToken) {
-        let mut requests = self.lock();
+        let mut requests = lock(&self.requests);
         requests.by_id.remove(id);
         requests.by_token.remove(token);
     }
 
     /// Returns the call with this id.
     pub(super) fn get(&self, id: &RequestId) -> Option<Arc<Request>> {
-        self.lock().by_id.get(id).cloned()
+        lock(&self.requests).by_id.get(id).cloned()
     }
 
     /// Returns the calls that are running.
     pub(super) fn calls(&self) -> Vec<Arc<Request>> {
-        let requests = self.lock();
+        let requests = lock(&self.requests);
         let calls = requests
             .by_id
             .values()
@@ -155,11 +152,11 @@ impl InFlight {
                 }
             }
             JsonRpcMessage::Response(sent) => {
-                self.lock().from_peer.remove(&sent.id);
+                lock(&self.requests).from_peer.remove(&sent.id);
             }
             JsonRpcMessage::Error(sent) => {
                 if let Some(id) = &sent.id {
-                    self.lock().from_peer.remove(id);
+                    lock(&self.requests).from_peer.remove(id);
                 }
             }
             JsonRpcMessage::Notification(_) => {}
@@ -171,14 +168,17 @@ impl InFlight {
     fn passes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         match message {
             JsonRpcMessage::Request(received) => {
-                let mut requests = self.lock();
+                let mut requests = lock(&self.requests);
                 requests.from_peer.len() < MAX_PEER_REQUESTS
                     && requests.from_peer.insert(received.id.clone())
             }
             JsonRpcMessage::Notification(received) => match &received.notification {
                 ServerNotification::ProgressNotification(progress) => {
                     let progress = &progress.params;
-                    let request = self.lock().by_token.get(&progress.progress_token).cloned();
+                    let request = lock(&self.requests)
+                        .by_token
+                        .get(&progress.progress_token)
+                        .cloned();
                     if let Some(request) = request {
                         let mut report = Progress::new(progress.progress);
                         report.total = progress.total;
@@ -195,7 +195,7 @@ impl InFlight {
                 }
                 ServerNotification::CancelledNotification(cancelled) => {
                     if let Some(id) = &cancelled.params.request_id {
-                        self.lock().from_peer.remove(id);
+                        lock(&self.requests).from_peer.remove(id);
                     }
                     true
                 }

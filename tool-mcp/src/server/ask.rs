@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::Peer;
 use rmcp::model::{
@@ -19,6 +19,7 @@ use tool_core::{BoxFuture, Decision, Hold};
 
 use super::request::has_connection;
 use super::state::{State, digest};
+use crate::lock;
 
 /// How the user of a call is asked.
 enum Way {
@@ -93,7 +94,7 @@ impl Asker {
 
     /// Adds what the client sends with a call that is made again. Ignores answers to what was not asked.
     pub(super) fn resume(&self, state: State, responses: Option<InputResponses>) {
-        let mut notes = self.notes();
+        let mut notes = lock(&self.notes);
         notes.answers = state.answers;
         notes.kept = state.kept;
         for (key, response) in responses.unwrap_or_default() {
@@ -105,10 +106,6 @@ impl Asker {
         }
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Resolves when a question ends the call.
     pub(super) async fn suspended(&self) {
         self.suspend.notified().await;
@@ -116,7 +113,7 @@ impl Asker {
 
     /// Returns the questions that end the call, and the state for the next.
     pub(super) fn take_questions(&self) -> (InputRequests, State) {
-        let mut notes = self.notes();
+        let mut notes = lock(&self.notes);
         let pending = std::mem::take(&mut notes.pending);
         let state = State {
             asked: pending.keys().cloned().collect(),
@@ -188,17 +185,17 @@ impl Elicitor for ToolElicitor {
     }
 
     fn keep(&self, key: &str, json: String) {
-        self.0.notes().kept.insert(key.to_owned(), json);
+        lock(&self.0.notes).kept.insert(key.to_owned(), json);
     }
 
     fn kept(&self, key: &str) -> Option<String> {
-        self.0.notes().kept.get(key).cloned()
+        lock(&self.0.notes).kept.get(key).cloned()
     }
 }
 
 impl Asker {
     async fn elicit(&self, key: &str, request: ElicitRequest) -> Result<Elicited, ElicitError> {
-        let earlier = self.notes().answers.get(key).cloned();
+        let earlier = lock(&self.notes).answers.get(key).cloned();
         if let Some(answer) = earlier {
             return read(answer);
         }
@@ -214,14 +211,16 @@ impl Asker {
             }
             Way::Result => {
                 let request = InputRequest::Elicitation(WireRequest::new(params));
-                self.notes().pending.insert(key.to_owned(), request);
+                lock(&self.notes).pending.insert(key.to_owned(), request);
                 self.suspend.notify_one();
                 // The call is dropped.
                 std::future::pending().await
             }
             Way::None(reason) => return Err(ElicitError::unsupported(*reason)),
         };
-        self.notes().answers.insert(key.to_owned(), answer.clone());
+        lock(&self.notes)
+            .answers
+            .insert(key.to_owned(), answer.clone());
         read(answer)
     }
 }

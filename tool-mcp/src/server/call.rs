@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
-    ErrorCode, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    RequestMetaObject,
+    ErrorCode, InputRequiredResult, ProgressNotificationParam, ProgressToken, RequestMetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer};
@@ -23,9 +22,10 @@ use tool_core::{
 use super::Core;
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
-use super::request::{Request, UserId};
+use super::request::{Request, UserId, is_modern};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
+use crate::lock;
 
 /// An error that a tool returns to end its call with an error of the protocol, in place of a result that the
 /// model reads.
@@ -73,12 +73,8 @@ impl fmt::Display for ProtocolError {
 
 impl Error for ProtocolError {}
 
-/// The end of a call.
-pub(super) enum Finished {
-    Result(Box<CallToolResult>),
-    /// An error of the protocol.
-    Error(ErrorData),
-}
+/// The result of a call, or an error of the protocol.
+pub(super) type Finished = Result<Box<CallToolResult>, ErrorData>;
 
 impl Core {
     pub(super) async fn call(
@@ -90,9 +86,7 @@ impl Core {
             return Err(self.unknown_tool(&request.name));
         };
         let asks = tool.has_context() || self.registry.has_before_hooks();
-        let is_modern = context
-            .protocol_version()
-            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let is_modern = is_modern(&context);
         let arguments = match (context.extensions.remove(), request.arguments.take()) {
             (Some(RawArguments(text)), _) => Arguments::from(text),
             (None, Some(arguments)) => Arguments::from(arguments),
@@ -128,10 +122,8 @@ impl Core {
                 let result = self.registry.call(call).await;
                 finished(result, None)
             };
-            return match until_end(running, progress, &context).await? {
-                Finished::Result(result) => Ok(CallToolResponse::Complete(*result)),
-                Finished::Error(error) => Err(error),
-            };
+            let result = until_end(running, progress, &context).await??;
+            return Ok(CallToolResponse::Complete(*result));
         }
         let asker = Arc::new(Asker::new(&context, is_modern));
         let binding = || {
@@ -150,8 +142,7 @@ impl Core {
             }
         };
         match until_end(running, progress, &context).await? {
-            Some(Finished::Result(result)) => Ok(CallToolResponse::Complete(*result)),
-            Some(Finished::Error(error)) => Err(error),
+            Some(finished) => Ok(CallToolResponse::Complete(*finished?)),
             None => {
                 let (questions, state) = asker.take_questions();
                 let state = self.states.seal(state, &binding())?;
@@ -307,12 +298,8 @@ struct Queue {
 }
 
 impl Reports {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn push(&self, progress: &Progress) {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         // The progress must increase (2026-07-28, `basic/utilities/progress`).
         let increases = queue.done.is_none_or(|done| progress.done > done);
         if !progress.done.is_finite() || !increases || queue.is_closed {
@@ -328,7 +315,7 @@ impl Reports {
     }
 
     fn close(&self) {
-        self.lock().is_closed = true;
+        lock(&self.queue).is_closed = true;
         self.changed.notify_one();
     }
 
@@ -336,7 +323,7 @@ impl Reports {
     async fn send_to(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
         loop {
             let (next, is_closed) = {
-                let mut queue = self.lock();
+                let mut queue = lock(&self.queue);
                 (queue.waiting.pop_front(), queue.is_closed)
             };
             match next {
@@ -358,17 +345,17 @@ impl Reports {
 fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
     if let Some(error) = result.error() {
         if let Some(error) = protocol_error(error) {
-            return Finished::Error(error);
+            return Err(error);
         }
         if asker.is_some_and(|asker| asker.lacks_capability()) {
-            return Finished::Error(ErrorData::missing_required_client_capability(
+            return Err(ErrorData::missing_required_client_capability(
                 ClientCapabilities::builder().enable_elicitation().build(),
             ));
         }
         let text = ContentBlock::text(error.message());
-        return Finished::Result(Box::new(CallToolResult::error(vec![text])));
+        return Ok(Box::new(CallToolResult::error(vec![text])));
     }
-    Finished::Result(Box::new(if result.parts().is_empty() {
+    Ok(Box::new(if result.parts().is_empty() {
         let structured = result.structured();
         let text = result.into_result().unwrap_or_default();
         let mut wire = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -419,7 +406,7 @@ mod tests {
             reports.push(&Progress::new(f64::from(done)));
         }
         reports.push(&Progress::new(9.0));
-        let queue = reports.lock();
+        let queue = lock(&reports.queue);
         assert_eq!(queue.waiting.len(), WAITING);
         assert_eq!(queue.waiting.front(), Some(&Progress::new(1.0)));
         assert_eq!(queue.waiting.back(), Some(&Progress::new(10_000.0)));

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use super::Core;
 use super::list::cached;
+use super::request::is_modern;
 
 /// A handler without resources, prompts and the like.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,10 +145,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         let list = core.list.get(&core.registry, *core.changes.borrow());
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
         let page = list.page(cursor, core.options.page_size)?;
-        let is_modern = context
-            .protocol_version()
-            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        Ok(if is_modern {
+        Ok(if is_modern(&context) {
             cached(page, core.options.cache_for)
         } else {
             page

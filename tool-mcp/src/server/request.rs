@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, RoleServer};
 
 /// A request of a client, as [`Server::identity`](crate::Server::identity) sees it.
@@ -59,9 +60,7 @@ impl<'r> Request<'r> {
     /// Returns the token of the `Authorization` header, if that has the scheme `Bearer`.
     #[cfg(feature = "server-http")]
     pub fn bearer(&self) -> Option<&str> {
-        let (scheme, token) = self.header("authorization")?.split_once(' ')?;
-        let token = token.trim();
-        (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+        bearer(&self.http()?.headers)
     }
 
     /// Returns a value that a layer of the HTTP server attached to the request.
@@ -80,7 +79,10 @@ impl<'r> Request<'r> {
 
     /// Returns `true` if the request came over HTTP.
     pub fn is_http(&self) -> bool {
-        self.context().is_none_or(is_http)
+        #[cfg(feature = "server-http")]
+        return self.http().is_some();
+        #[cfg(not(feature = "server-http"))]
+        false
     }
 }
 
@@ -95,14 +97,19 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-pub(super) fn is_http(context: &RequestContext<RoleServer>) -> bool {
-    #[cfg(feature = "server-http")]
-    return context.extensions.get::<::http::request::Parts>().is_some();
-    #[cfg(not(feature = "server-http"))]
-    {
-        let _ = context;
-        false
-    }
+/// Returns the token of the `Authorization` header, if that has the scheme `Bearer`.
+#[cfg(feature = "server-http")]
+pub(super) fn bearer(headers: &::http::HeaderMap) -> Option<&str> {
+    let header = headers.get(::http::header::AUTHORIZATION)?;
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Returns `true` for a client of version 2026-07-28 of the protocol or of a later one.
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 /// Returns `true` if requests can be made to the client: it is on the other end of a stream, or has a session.

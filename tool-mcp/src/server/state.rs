@@ -1,7 +1,7 @@
 //! `requestState`: what a call must know when it is made again.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tool_core::Arguments;
 
-use crate::sorted_json;
+use crate::lock;
+use crate::{hex, sorted_json};
 
 /// The most states that are remembered as used.
 const REMEMBERED: usize = 100_000;
@@ -74,7 +75,7 @@ impl StateCodec {
                 invalid()
             })?;
         let now = Instant::now();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = lock(&self.used);
         while let Some((expiry, _)) = used.order.front()
             && (*expiry <= now || used.order.len() >= REMEMBERED)
         {
@@ -130,10 +131,6 @@ fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has random numbers");
     bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

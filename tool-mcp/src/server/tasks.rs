@@ -1,7 +1,7 @@
 //! Calls that continue after their response.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
@@ -14,8 +14,9 @@ use tool_core::ToolCall;
 
 use super::Core;
 use super::ask::Asker;
-use super::call::{Finished, run_call};
+use super::call::run_call;
 use super::request::UserId;
+use crate::lock;
 
 /// The most tasks that run at a time.
 const RUNNING: usize = 10_000;
@@ -71,7 +72,7 @@ impl TaskStore {
             Box::pin(run_task(core, call, task, capabilities))
         });
         let now = Instant::now();
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = lock(&self.owners);
         if owners.len() == owners.capacity() {
             owners.retain(|_, owner| owner.expiry > now);
         }
@@ -83,7 +84,7 @@ impl TaskStore {
 
     /// Checks that a task belongs to a user. Otherwise it is unknown.
     fn check(&self, id: &str, user: Option<&UserId>) -> Result<(), ErrorData> {
-        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let owners = lock(&self.owners);
         match owners.get(id) {
             Some(owner) if owner.user.as_ref() == user => Ok(()),
             _ => Err(ErrorData::invalid_params("unknown task", None)),
@@ -128,8 +129,5 @@ async fn run_task(
         finished = run_call(&core, call, &asker) => finished,
         () = task.cancelled() => return Err(TaskExit::Cancelled),
     };
-    match finished {
-        Finished::Result(result) => Ok(*result),
-        Finished::Error(error) => Err(TaskExit::Error(error)),
-    }
+    finished.map(|result| *result).map_err(TaskExit::Error)
 }

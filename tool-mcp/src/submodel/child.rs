@@ -10,8 +10,8 @@ use futures_util::StreamExt;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Notify, oneshot};
-use tool_core::agent::{Agent, Event};
-use tool_core::run::{Run, RunOutcome};
+use tool_agent::run::{Run, RunOutcome};
+use tool_agent::{Agent, Event};
 use tool_core::{CallContext, Decision, Progress, Registry, toolset};
 
 use super::{Answer, VARIABLE, truncated};
@@ -54,7 +54,7 @@ pub(super) fn inherited_levels() -> Option<u32> {
 /// Panics outside of a runtime of tokio.
 ///
 /// ```no_run
-/// # async fn serve(agent: tool_core::agent::Agent) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn serve(agent: tool_agent::Agent) -> Result<(), Box<dyn std::error::Error>> {
 /// use tool_mcp::submodel;
 ///
 /// if submodel::is_helper() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::Map;
@@ -14,6 +14,7 @@ use tool_core::{CallContext, CancellationToken, Progress};
 use super::child::inherited_levels;
 use super::{ASK, Answer, Closed, Listed, NOTE, Question, State, VARIABLE, truncated};
 use crate::import::direct::{AbortOnDrop, CallFailure, Connected, Program};
+use crate::lock;
 
 pub(super) struct Helpers {
     pub(super) program: Program,
@@ -112,10 +113,6 @@ impl Helpers {
         }
         let missing = "helper models need a runtime of tokio: create them in one";
         self.runtime.get().ok_or_else(|| missing.into())
-    }
-
-    fn named(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Helper>>> {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks questions. Dropping the future cancels them.
@@ -225,7 +222,7 @@ impl Helpers {
 
     /// Returns the helper of this name, which is added if there is none.
     fn helper(&self, name: &str) -> Result<Arc<Helper>, String> {
-        let mut named = self.named();
+        let mut named = lock(&self.named);
         if let Some(helper) = named.get(name) {
             return Ok(helper.clone());
         }
@@ -357,7 +354,7 @@ impl Helpers {
                 Ok(_) => State::Ended,
             },
         };
-        self.named().iter().map(listed).collect()
+        lock(&self.named).iter().map(listed).collect()
     }
 
     pub(super) async fn close(self: Arc<Self>, names: Vec<String>) -> Result<Closed, String> {
@@ -366,7 +363,7 @@ impl Helpers {
             let mut closed = Closed::default();
             let mut ending = JoinSet::new();
             for name in names {
-                let Some(helper) = self.named().remove(&name) else {
+                let Some(helper) = lock(&self.named).remove(&name) else {
                     closed.unknown.push(name);
                     continue;
                 };

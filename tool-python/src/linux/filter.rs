@@ -41,12 +41,7 @@ enum Only {
 }
 
 const fn free(name: &'static str, x86_64: i64, aarch64: i64) -> Call {
-    Call {
-        name,
-        x86_64,
-        aarch64,
-        only: Only::Always,
-    }
+    only(name, x86_64, aarch64, Only::Always)
 }
 
 const fn only(name: &'static str, x86_64: i64, aarch64: i64, only: Only) -> Call {

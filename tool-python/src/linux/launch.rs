@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::{Arc, OnceLock, PoisonError, Weak, mpsc};
+use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::Shared;
 use super::disk::{CACHE, RunFolder};
-use crate::Error;
+use crate::{Error, lock};
 
 /// A Python library on a slow disk takes seconds to load the first time.
 const START: Duration = Duration::from_secs(20);
@@ -95,13 +95,12 @@ pub(super) fn refill(shared: &Arc<Shared>) {
         let Some(shared) = shared.upgrade() else {
             return;
         };
-        let lock = || shared.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock().len() >= shared.policy.pool {
+        if lock(&shared.ready).len() >= shared.policy.pool {
             return;
         }
         // If it fails, the next run starts its own and reports why.
         if let Ok(process) = spawn(&shared) {
-            lock().push_back(process);
+            lock(&shared.ready).push_back(process);
         }
     });
 }
@@ -172,17 +171,18 @@ pub(super) fn frame_length(bytes: usize) -> [u8; 4] {
 
 /// The fields that `boot.py` reads: a count, then each after its length.
 fn fields(fields: &[Vec<u8>]) -> Vec<u8> {
-    let length = |bytes: usize| {
-        u32::try_from(bytes)
-            .expect("orders are short")
-            .to_le_bytes()
-    };
-    let mut text = length(fields.len()).to_vec();
+    let mut text = frame_length(fields.len()).to_vec();
     for field in fields {
-        text.extend(length(field.len()));
+        text.extend(frame_length(field.len()));
         text.extend(field);
     }
     text
+}
+
+/// Returns a limit of a process, which can't be above the limit of this one.
+pub(super) fn lowered(resource: Resource, most: u64) -> u64 {
+    let own = rustix::process::getrlimit(resource).maximum;
+    own.unwrap_or(u64::MAX).min(most)
 }
 
 impl Process {
@@ -197,10 +197,7 @@ impl Process {
             (Resource::Stack, 8 << 20),
         ] {
             // A limit of this program that is lower stays.
-            let most = rustix::process::getrlimit(resource)
-                .maximum
-                .unwrap_or(u64::MAX)
-                .min(most);
+            let most = lowered(resource, most);
             prlimit(
                 Some(self.pid),
                 resource,

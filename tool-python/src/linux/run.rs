@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -14,9 +14,9 @@ use rustix::process::{PidfdFlags, Resource, pidfd_open};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::launch::{Process, frame_length};
+use super::launch::{Process, frame_length, lowered};
 use crate::host::Answers;
-use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools, Value};
+use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools, Value, lock};
 
 /// Time between two measurements of disk, threads and processor time.
 const TICK: Duration = Duration::from_millis(20);
@@ -79,10 +79,6 @@ struct State {
 }
 
 impl Outbox {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wake(&self) {
         // Fails if the counter is full, and then the thread wakes anyway.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
@@ -100,7 +96,7 @@ impl Answers for Outbox {
             }
         }
         .expect("writing to a string succeeds");
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         // Lengths are 32 bits.
         if text.len() > UNREAD {
             text = format!("{{\"id\":{id},\"error\":\"the result is too long\"}}");
@@ -113,7 +109,7 @@ impl Answers for Outbox {
     }
 
     fn hold(&self, held: bool) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.held = if held {
             state.held + 1
         } else {
@@ -157,16 +153,10 @@ pub(super) fn run(
     // In seconds, behind the measured one.
     let cpu = limits.cpu.as_secs().saturating_add(2);
     // A limit of this program that is lower stays.
-    let lower = |resource, most: u64| {
-        rustix::process::getrlimit(resource)
-            .maximum
-            .unwrap_or(u64::MAX)
-            .min(most)
-    };
     let rlimits = [
-        (RLIMIT_CPU, lower(Resource::Cpu, cpu)),
-        (RLIMIT_FSIZE, lower(Resource::Fsize, limits.disk)),
-        (RLIMIT_AS, lower(Resource::As, limits.memory)),
+        (RLIMIT_CPU, lowered(Resource::Cpu, cpu)),
+        (RLIMIT_FSIZE, lowered(Resource::Fsize, limits.disk)),
+        (RLIMIT_AS, lowered(Resource::As, limits.memory)),
     ];
     let order = Order {
         code,
@@ -265,7 +255,7 @@ impl Run<'_> {
                 return Ok(Some(EndedBy::Stopped));
             }
             let (pending, held) = {
-                let mut state = self.outbox.state();
+                let mut state = lock(&self.outbox.state);
                 self.outgoing.append(&mut state.bytes);
                 (state.pending, state.held > 0)
             };
@@ -437,7 +427,7 @@ impl Run<'_> {
                     return Err(EndedBy::Calls);
                 }
                 self.calls += 1;
-                self.outbox.state().pending += 1;
+                lock(&self.outbox.state).pending += 1;
                 let answers: Arc<dyn Answers> = self.outbox.clone();
                 self.tools.call(HostCall {
                     id,

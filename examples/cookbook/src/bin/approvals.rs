@@ -15,10 +15,10 @@ use std::env;
 use std::error::Error;
 
 use serde_json::{Value, json};
-use tool_core::agent::Agent;
+use tool_agent::Agent;
+use tool_agent::run::{FileJournal, Run, RunOutcome};
+use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::OpenAiChat;
-use tool_core::run::{FileJournal, Run, RunOutcome};
-use tool_core::testing::ScriptedModel;
 use tool_core::{Decision, Gate, Registry, tool};
 
 /// Orders an article.

@@ -50,12 +50,12 @@ async fn ask(
             .tools(typed_tools.clone())
             .build()?;
         let response = json!(client.chat().create(request).await?);
-        let calls = dialect.calls(&response)?;
-        if calls.is_empty() {
-            return Ok(dialect.text(&response));
+        let turn = dialect.read(&response)?;
+        if turn.calls.is_empty() {
+            return Ok(turn.text);
         }
-        let results = tools.call_all(calls).await;
-        for message in dialect.follow_up(&response, &results) {
+        let results = tools.call_all(turn.calls.clone()).await;
+        for message in dialect.follow_up(&turn, &results) {
             messages.push(from_value(message)?);
         }
     }

@@ -18,7 +18,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::{StatusCode, header, request::Parts};
 use axum::routing::post;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, ModelError, Request};
+use tool_agent::Agent;
+use tool_agent::model::{ModelError, Request};
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, RegistryError, toolset};
 

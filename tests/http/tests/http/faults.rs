@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, AgentError, HttpModel, ModelError, ModelErrorKind, Response};
+use tool_agent::model::{HttpModel, ModelError, ModelErrorKind, Response};
+use tool_agent::run::{Run, Step};
+use tool_agent::{Agent, AgentError};
 use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat};
-use tool_core::run::{Run, RunError, Step};
 
 use crate::recorded::anthropic;
 use crate::server::{
@@ -484,7 +485,7 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
     for count in 1..case.stream.len() - 1 {
         let error = breaks(events(&case.stream[..count], 1000, true));
         assert!(
-            matches!(&error, AgentError::Run(RunError::Response(_))),
+            matches!(&error, AgentError::Response(_)),
             "{count}: {error:?}"
         );
     }

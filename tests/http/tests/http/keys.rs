@@ -4,7 +4,7 @@ use std::env;
 use std::process::Command;
 
 use serde_json::json;
-use tool_core::agent::{HttpModel, ModelError, ModelErrorKind};
+use tool_agent::model::{HttpModel, ModelError, ModelErrorKind};
 use tool_core::dialect::{Bedrock, Cohere, Dialect, OpenAiChat};
 
 use crate::server::{Server, json};

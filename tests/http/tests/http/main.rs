@@ -13,7 +13,7 @@ use std::error::Error;
 use std::fmt::Debug;
 use std::sync::{Mutex, Once, PoisonError};
 
-use tool_core::agent::{HttpModel, ModelError, Request, Response};
+use tool_agent::model::{HttpModel, ModelError, Request, Response};
 use tool_core::dialect::Dialect;
 use tool_core::{Registry, tool, tools};
 
@@ -39,10 +39,10 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Asks for a response with one message.
 pub(crate) fn ask(dialect: &dyn Dialect, model: &HttpModel) -> Result<Response, ModelError> {
-    use tool_core::agent::Model;
+    use tool_agent::model::Model;
     keep_logs();
     let messages = vec![dialect.user_message("What is 2 + 3?")];
-    let request = Request::new(messages, registry().render(dialect));
+    let request = Request::new(messages, registry().request(dialect).build().unwrap());
     block_on(model.ask(request))
 }
 

@@ -2,12 +2,13 @@
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tool_agent::model::{HttpModel, Response};
+use tool_agent::run::{Run, RunOutcome};
+use tool_agent::{Agent, Event};
 use tool_core::HostedTool;
-use tool_core::agent::{Agent, Event, HttpModel, Response};
 use tool_core::dialect::{
     Anthropic, Bedrock, Dialect, Gemini, OpenAiChat, OpenAiResponses, ToolChoice,
 };
-use tool_core::run::{Run, RunOutcome};
 
 use crate::recorded::{Case, cases};
 use crate::server::{Received, Server, events, json};
@@ -367,11 +368,12 @@ fn the_system_prompt_is_read_for_every_request_and_an_empty_one_omitted() {
 
 #[test]
 fn a_request_without_tools_has_no_tools_field() {
-    use tool_core::agent::{Model, Request};
+    use tool_agent::model::{Model, Request};
     for case in cases() {
         let server = Server::start([json(&case.response)]);
         let model = model(&case, &server);
-        let tools = tool_core::Registry::new().render(&case.dialect);
+        let registry = tool_core::Registry::new();
+        let tools = registry.request(&case.dialect).build().unwrap();
         block_on(model.ask(Request::new(Vec::new(), tools))).unwrap();
         let body = &server.received()[0].body;
         assert!(body.get("tools").is_none(), "{}", case.name);

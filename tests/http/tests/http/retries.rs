@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_core::agent::{
-    Agent, AgentError, HttpModel, ModelErrorKind, ModelService, Retry, ServiceModel,
-};
+use tool_agent::model::{HttpModel, ModelErrorKind, ModelService, Retry, ServiceModel};
+use tool_agent::run::{Run, RunOutcome};
+use tool_agent::{Agent, AgentError};
 use tool_core::dialect::OpenAiChat;
-use tool_core::run::{Run, RunOutcome};
 use tower::ServiceBuilder;
 
 use crate::server::{Answer, JSON, Server, events, json, status};

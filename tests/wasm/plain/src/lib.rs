@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use serde_json::{Value, json};
-use tool_core::agent::{Agent, Model, ModelFuture, Request};
+use tool_agent::Agent;
+use tool_agent::model::{Model, ModelFuture, Request};
 use tool_core::dialect::OpenAiResponses;
 use tool_core::{Registry, ToolCall, tool, tools};
 use toolbox as _;

@@ -2,7 +2,7 @@
 
 use super::{ANYTHING, Comparison, Effect};
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::without_annotations;
+use crate::ordered_json::keywords::{Drafts, without_annotations};
 
 /// The keywords of an object's properties.
 struct Object<'s> {
@@ -41,7 +41,7 @@ impl<'s> Object<'s> {
 impl<'s> Comparison<'s> {
     pub(super) fn properties(&mut self, old: &'s Json, new: &'s Json, path: &str) {
         let (old, new) = (Object::new(old), Object::new(new));
-        let renamed = renamed(&old, &new);
+        let renamed = renamed(&old, &new, self.drafts);
         for (key, schema) in old.properties {
             let place = format!("{path}.{key}");
             match new.get(key) {
@@ -131,12 +131,15 @@ impl<'s> Comparison<'s> {
 
 /// Finds renamed properties: a removed and an added one that are equal to each other and to no
 /// other.
-fn renamed<'s>(old: &Object<'s>, new: &Object<'s>) -> Vec<(&'s str, &'s str)> {
+fn renamed<'s>(old: &Object<'s>, new: &Object<'s>, drafts: Drafts) -> Vec<(&'s str, &'s str)> {
     let only_in = |one: &Object<'s>, other: &Object<'s>| -> Vec<(&'s str, (bool, Json))> {
         let only = one.properties.iter();
         let only = only.filter(|(key, _)| other.get(key).is_none());
-        only.map(|(key, schema)| (&**key, (one.requires(key), without_annotations(schema))))
-            .collect()
+        let only = only.map(|(key, schema)| {
+            let compared = without_annotations(schema, drafts);
+            (&**key, (one.requires(key), compared))
+        });
+        only.collect()
     };
     let (removed, added) = (only_in(old, new), only_in(new, old));
     let renamed = removed.iter().filter_map(|(from, property)| {

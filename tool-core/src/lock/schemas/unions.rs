@@ -4,13 +4,13 @@ use std::slice;
 
 use super::{Comparison, Effect, resolve};
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{is_annotation, without_annotations};
+use crate::ordered_json::keywords::{Drafts, is_annotation, without_annotations};
 
 impl<'s> Comparison<'s> {
     /// Compares two schemas if at least one is only a union; the other counts as a union of one.
     /// Returns `false` if neither is.
     pub(super) fn union(&mut self, old: &'s Json, new: &'s Json, path: &str) -> bool {
-        let (old_union, new_union) = (union(old), union(new));
+        let (old_union, new_union) = (union(old, self.drafts), union(new, self.drafts));
         if old_union.is_none() && new_union.is_none() {
             match (old.get("anyOf"), new.get("anyOf")) {
                 (None, None) => {}
@@ -61,8 +61,10 @@ impl<'s> Comparison<'s> {
                 format!("{path}({name})")
             }
         };
-        let is_equal =
-            |left: &Json, right: &Json| without_annotations(left) == without_annotations(right);
+        let drafts = self.drafts;
+        let is_equal = |left: &Json, right: &Json| {
+            without_annotations(left, drafts) == without_annotations(right, drafts)
+        };
         // Pair equal variants first, then those with the same label, then the only ones.
         for round in 0..3 {
             removed.retain(|(name, schema)| {
@@ -100,10 +102,10 @@ impl<'s> Comparison<'s> {
 }
 
 /// The variants of a schema that is only a union.
-fn union(schema: &Json) -> Option<&[Json]> {
+fn union(schema: &Json, drafts: Drafts) -> Option<&[Json]> {
     let mut members = schema.members().iter();
     let allowed = ["anyOf", "$defs", "definitions", "$schema", "$id"];
-    let is_union = members.all(|(key, _)| allowed.contains(&&**key) || is_annotation(key));
+    let is_union = members.all(|(key, _)| allowed.contains(&&**key) || is_annotation(key, drafts));
     let union = schema.get("anyOf").filter(|_| is_union)?;
     Some(union.items())
 }

@@ -1,8 +1,10 @@
 //! Writes the portable schema of a dynamic tool in the subset of a provider.
 
+use crate::dynamic::expected;
 use crate::ordered_json::Json;
-use crate::provider::dialect::JsonWriter;
+use crate::ordered_json::keywords::Keyword;
 use crate::provider::subset::Subset;
+use crate::provider::writer::JsonWriter;
 
 /// The maximum number of references to inline.
 const MAX_INLINED: usize = 500;
@@ -39,6 +41,7 @@ impl<'s> Reducer<'s> {
         let mut out = Vec::new();
         let mut description = None;
         let mut sentences = Vec::new();
+        let mut rest = Vec::new();
         for (keyword, value) in schema.members() {
             let value = match (&**keyword, value) {
                 ("description", value) => {
@@ -49,17 +52,6 @@ impl<'s> Reducer<'s> {
                 ("$ref", Json::String(reference)) if !subset.accepts("$ref") => {
                     return self.inlined(reference);
                 }
-                ("properties" | "$defs", Json::Object(members)) => {
-                    let members = members.iter();
-                    let members = members.map(|(key, schema)| (key.clone(), self.schema(schema)));
-                    Json::Object(members.collect())
-                }
-                ("anyOf" | "prefixItems", Json::Array(items))
-                    if keyword == "anyOf" || subset.accepts(keyword) =>
-                {
-                    Json::Array(items.iter().map(|item| self.schema(item)).collect())
-                }
-                ("items" | "additionalProperties", Json::Object(_)) => self.schema(value),
                 ("enum", Json::Array(values))
                     if values.iter().any(|value| value.as_str().is_none()) =>
                 {
@@ -67,27 +59,35 @@ impl<'s> Reducer<'s> {
                     sentences.push(format!("Must be {}.", values.join(" or ")));
                     continue;
                 }
-                (
-                    "type" | "$ref" | "required" | "items" | "additionalProperties" | "enum",
-                    value,
-                ) => value.clone(),
-                (_, value) if is_accepted(keyword, value, subset) => value.clone(),
-                ("prefixItems", _) => continue,
-                (keyword, value) => {
-                    sentences.push(sentence(keyword, value));
-                    continue;
-                }
+                (name, value) => match Keyword::of(name) {
+                    Some(row) if is_accepted(name, value, subset) => {
+                        row.map(value, &mut |inner| self.schema(inner), &str::to_owned)
+                    }
+                    row => {
+                        match row.and_then(|row| row.sentence(value)) {
+                            Some(sentence) => sentences.push(sentence),
+                            None => rest.push((keyword.clone(), value.clone())),
+                        }
+                        continue;
+                    }
+                },
             };
             out.push((keyword.clone(), value));
+        }
+        let phrase = |rest| expected::typed(type_name(schema), &Json::Object(rest));
+        let (expected, any) = (phrase(rest), phrase(Vec::new()));
+        if expected != any {
+            sentences.insert(0, format!("Must be {expected}."));
         }
         // Some providers close objects by default.
         if has_type(schema, "object") && schema.get("additionalProperties").is_none() {
             out.push(("additionalProperties".into(), Json::Boolean(true)));
         }
-        let parts = description.into_iter().map(str::to_owned).chain(sentences);
-        let text: Vec<_> = parts.collect();
-        if !text.is_empty() {
-            out.push(("description".into(), Json::String(text.join("\n"))));
+        let text = sentences.join(" ");
+        let parts = description.into_iter().chain([&*text]);
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        if !parts.is_empty() {
+            out.push(("description".into(), Json::String(parts.join("\n"))));
         }
         Json::Object(out)
     }
@@ -116,39 +116,22 @@ fn has_type(schema: &Json, name: &str) -> bool {
     schema.get_str("type") == Some(name)
 }
 
+/// The type of a schema, `null` aside.
+fn type_name(schema: &Json) -> &str {
+    let names = schema.get_items("type").first();
+    let name = schema.get_str("type").or(names.and_then(Json::as_str));
+    name.unwrap_or_default()
+}
+
 fn is_accepted(keyword: &str, value: &Json, subset: &Subset) -> bool {
     match (keyword, value) {
+        ("type" | "enum" | "properties" | "required" | "additionalProperties", _) => true,
+        ("items" | "anyOf" | "$ref" | "$defs", _) => true,
         ("pattern", Json::String(pattern)) => subset.accepts_pattern(pattern),
         ("format", Json::String(format)) => subset.accepts_format(format),
         ("minItems", Json::Number(length)) => length
             .parse()
             .is_ok_and(|length| subset.accepts_length(keyword, length)),
         _ => subset.accepts(keyword),
-    }
-}
-
-/// Returns what a keyword says.
-fn sentence(keyword: &str, value: &Json) -> String {
-    let value = match value {
-        Json::String(text) if keyword != "default" => text.clone(),
-        value => value.to_string(),
-    };
-    match keyword {
-        "default" => format!("Default: {value}."),
-        "pattern" => format!("Must match the pattern {value}."),
-        "format" => format!("Must be in {value} format."),
-        "minimum" => format!("Must be at least {value}."),
-        "maximum" => format!("Must be at most {value}."),
-        "exclusiveMinimum" => format!("Must be above {value}."),
-        "exclusiveMaximum" => format!("Must be below {value}."),
-        "multipleOf" => format!("Must be a multiple of {value}."),
-        "minLength" => format!("At least {value} characters."),
-        "maxLength" => format!("At most {value} characters."),
-        "minItems" => format!("At least {value} items."),
-        "maxItems" => format!("At most {value} items."),
-        "minProperties" => format!("At least {value} members."),
-        "maxProperties" => format!("At most {value} members."),
-        "uniqueItems" => "No item may occur twice.".into(),
-        _ => format!("{keyword}: {value}."),
     }
 }

@@ -1,12 +1,9 @@
 //! [`Notes`]: the description of a schema, and what no keyword of the subset expresses.
 
-use crate::provider::dialect::JsonWriter;
 use crate::provider::subset::Subset;
+use crate::provider::writer::JsonWriter;
 use crate::schema::messages::{expected, text};
-use crate::schema::{
-    ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, NumberRange, Property, Schema,
-    StringRule, Text,
-};
+use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema, StringRule, Text};
 
 /// The annotations of a schema.
 #[derive(Default)]
@@ -96,8 +93,15 @@ fn meanings(schema: &Schema) -> &'static str {
 fn sentences(schema: &Schema, subset: &Subset) -> Vec<String> {
     match schema.kind {
         Kind::Nullable(inner) => sentences(inner, subset),
-        Kind::Integer(range) => must_be(integer(range, subset)),
-        Kind::Number(range) => must_be(number(range, subset)),
+        Kind::Integer(range) => {
+            let rest = range.without(|keyword| subset.accepts(keyword));
+            let is_any = rest.limits().iter().all(Option::is_none);
+            must_be((!is_any).then_some(Kind::Integer(rest)))
+        }
+        Kind::Number(range) => {
+            let rest = range.without(|keyword| subset.accepts(keyword));
+            must_be((!rest.is_any()).then_some(Kind::Number(rest)))
+        }
         Kind::String(rule) => must_be(string(rule, subset)),
         Kind::Array(rule) => array(rule, subset),
         Kind::Tuple(schemas) if !subset.accepts("prefixItems") => vec![tuple(schemas)],
@@ -116,42 +120,6 @@ fn must_be(rest: Option<Kind>) -> Vec<String> {
     rest.map(sentence).into_iter().collect()
 }
 
-fn integer(range: IntegerRange, subset: &Subset) -> Option<Kind> {
-    let rest = IntegerRange {
-        shows_minimum: range.shows_minimum && !subset.accepts("minimum"),
-        shows_maximum: range.shows_maximum && !subset.accepts("maximum"),
-        multiple_of: if subset.accepts("multipleOf") {
-            0
-        } else {
-            range.multiple_of
-        },
-        ..range
-    };
-    let is_any = !rest.shows_minimum && !rest.shows_maximum && rest.multiple_of == 0;
-    (!is_any).then_some(Kind::Integer(rest))
-}
-
-fn number(range: NumberRange, subset: &Subset) -> Option<Kind> {
-    let unexpressed = |bound: Option<Bound>, inclusive, exclusive| {
-        bound.filter(|bound| {
-            !subset.accepts(if bound.is_exclusive {
-                exclusive
-            } else {
-                inclusive
-            })
-        })
-    };
-    let rest = NumberRange {
-        minimum: unexpressed(range.minimum, "minimum", "exclusiveMinimum"),
-        maximum: unexpressed(range.maximum, "maximum", "exclusiveMaximum"),
-        multiple_of: unexpressed(range.multiple_of, "multipleOf", "multipleOf"),
-        ..range
-    };
-    let ends = [rest.minimum, rest.maximum, rest.multiple_of];
-    let is_any = ends.iter().all(Option::is_none);
-    (!is_any).then_some(Kind::Number(rest))
-}
-
 fn string(rule: StringRule, subset: &Subset) -> Option<Kind> {
     let mut rest = StringRule {
         lengths: unexpressed(rule.lengths, subset, "minLength", "maxLength"),
@@ -163,8 +131,7 @@ fn string(rule: StringRule, subset: &Subset) -> Option<Kind> {
     if subset.accepts_format(rule.format) {
         rest.format = "";
     }
-    let is_any = rest.lengths.is_any() && rest.pattern.is_empty() && rest.format.is_empty();
-    (!is_any).then_some(Kind::String(rest))
+    (!rest.is_any()).then_some(Kind::String(rest))
 }
 
 fn array(rule: ArrayRule, subset: &Subset) -> Vec<String> {

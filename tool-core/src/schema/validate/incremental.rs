@@ -833,18 +833,13 @@ fn is_valid(schema: &Schema, value: &str, token: Token) -> bool {
         Kind::Integer(range) => {
             let mut cursor = Cursor::new(value);
             let number = cursor.eat_integer().map(i128::from);
-            range.multiple_of == 0
-                && cursor.position() == value.len()
-                && number.is_some_and(|number| range.minimum <= number && number <= range.maximum)
+            cursor.position() == value.len()
+                && number.is_some_and(|number| matches!(range.violated(number), [None, None]))
         }
         Kind::Number(range) => {
             let mut cursor = Cursor::new(value);
             let is_plain = cursor.eat_integer().is_some() || cursor.eat_decimal().is_some();
-            is_plain
-                && cursor.position() == value.len()
-                && range.minimum.is_none()
-                && range.maximum.is_none()
-                && range.multiple_of.is_none()
+            is_plain && cursor.position() == value.len() && range.is_any()
         }
         Kind::Enum(strings) => {
             let inner = value.get(1..value.len().saturating_sub(1));

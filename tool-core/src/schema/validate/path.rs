@@ -1,10 +1,11 @@
 //! [`Path`]: the place of a value in the arguments.
 
+use crate::schema::const_string::ConstString;
 use crate::schema::cursor::{Cursor, Quoted};
 use crate::schema::messages::name;
 
 /// The place of a value in the arguments. Lives on the stack and is formatted only for a message.
-pub(super) struct Path<'p> {
+pub(crate) struct Path<'p> {
     parent: Option<&'p Path<'p>>,
     step: Step<'p>,
 }
@@ -16,19 +17,19 @@ enum Step<'p> {
 }
 
 impl Path<'_> {
-    pub(super) const ROOT: Path<'static> = Path {
+    pub(crate) const ROOT: Path<'static> = Path {
         parent: None,
         step: Step::Root,
     };
 
-    pub(super) fn key<'p>(&'p self, key: &'p str) -> Path<'p> {
+    pub(crate) const fn key<'p>(&'p self, key: &'p str) -> Path<'p> {
         Path {
             parent: Some(self),
             step: Step::Key(key),
         }
     }
 
-    pub(super) fn index(&self, index: usize) -> Path<'_> {
+    pub(crate) const fn index(&self, index: usize) -> Path<'_> {
         Path {
             parent: Some(self),
             step: Step::Index(index),
@@ -42,6 +43,32 @@ impl Path<'_> {
         text
     }
 
+    /// Appends the path in constant code, with keys as they are.
+    pub(crate) const fn push_to<const N: usize>(&self, line: &mut ConstString<N>) {
+        let Some(parent) = self.parent else {
+            return;
+        };
+        parent.push_to(line);
+        match self.step {
+            Step::Root => {}
+            Step::Index(index) => {
+                line.push("[");
+                line.number(index);
+                line.push("]");
+            }
+            Step::Key(key) => {
+                if !parent.is_root() {
+                    line.push(".");
+                }
+                line.push(key);
+            }
+        }
+    }
+
+    pub(crate) const fn is_root(&self) -> bool {
+        self.parent.is_none()
+    }
+
     fn write(&self, text: &mut String) {
         let Some(parent) = self.parent else {
             return;
@@ -51,7 +78,7 @@ impl Path<'_> {
             Step::Root => {}
             Step::Index(index) => text.push_str(&format!("[{index}]")),
             Step::Key(key) => {
-                if !matches!(parent.step, Step::Root) {
+                if !parent.is_root() {
                     text.push('.');
                 }
                 text.push_str(&name(key));

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{Router, get};
@@ -13,6 +11,7 @@ use serde_json::json;
 use tool_core::BoxFuture;
 
 use crate::server::UserId;
+use crate::server::request::bearer;
 
 /// The path of the metadata (RFC 9728, section 3).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -111,14 +110,7 @@ impl Auth {
 
     /// Returns the user of a request, or the response that rejects it.
     pub(super) async fn check(&self, headers: &HeaderMap) -> Result<UserId, Response> {
-        let token = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim())
-            .filter(|token| !token.is_empty());
-        let Some(token) = token else {
+        let Some(token) = bearer(headers) else {
             // No error code for a request without a token (RFC 6750, section 3.1).
             return Err(self.challenge(StatusCode::UNAUTHORIZED, None, &self.scopes.join(" ")));
         };

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use tokio::time::Sleep;
 
 use super::auth::Auth;
 use super::sessions::{Outcome, Sessions, in_request};
+use crate::lock;
 use crate::server::Core;
 use crate::server::handler::Handler;
 
@@ -92,7 +93,7 @@ impl<H: ServerHandler> Guard<H> {
                 response
             };
         }
-        let reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = lock(&reading);
         reading.rejection(status).unwrap_or(response)
     }
 
@@ -255,7 +256,7 @@ struct LimitedBody {
 
 impl LimitedBody {
     fn end(&self, end: End) -> Option<Result<Frame<Bytes>, axum::Error>> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = lock(&self.reading);
         reading.end.get_or_insert(end);
         (end != End::Complete).then(|| Err(axum::Error::new("the body ended early")))
     }
@@ -295,7 +296,7 @@ impl HttpBody for LimitedBody {
                 return Poll::Ready(this.end(End::TooLarge));
             }
             this.limit -= data.len();
-            let mut reading = this.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reading = lock(&this.reading);
             if reading.first.is_empty() {
                 reading.first = data.clone();
             } else {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::Stream;
@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::lock;
 use crate::server::UserId;
 
 tokio::task_local! {
@@ -77,15 +78,11 @@ impl Sessions {
         }
     }
 
-    fn owners(&self) -> MutexGuard<'_, HashMap<SessionId, Owner>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns `false` within a request of another user than that of the session.
     fn is_visible(&self, id: &SessionId) -> bool {
         CURRENT
             .try_with(|current| {
-                let owners = self.owners();
+                let owners = lock(&self.owners);
                 let is_own = owners
                     .get(id)
                     .is_some_and(|owner| owner.user == current.user);
@@ -114,7 +111,7 @@ impl SessionManager for Sessions {
             user: user.ok().flatten(),
             _slot: slot,
         };
-        self.owners().insert(id.clone(), owner);
+        lock(&self.owners).insert(id.clone(), owner);
         Ok((id, transport))
     }
 
@@ -134,7 +131,7 @@ impl SessionManager for Sessions {
         if !self.is_visible(id) {
             return Ok(());
         }
-        self.owners().remove(id);
+        lock(&self.owners).remove(id);
         Ok(self.inner.close_session(id).await?)
     }
 

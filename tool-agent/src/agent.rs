@@ -1,0 +1,831 @@
+//! [`Agent`]: drives runs.
+
+mod events;
+
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use serde::de::DeserializeOwned;
+use tool_core::dialect::{
+    AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
+    Turn, TypedAnswer,
+};
+use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
+use tool_core::{CancellationToken, Registry, ToolCall, ToolError, ToolResult, ToolType};
+
+use self::events::EventQueue;
+use crate::model::{Model, ModelError, Request, Response};
+#[cfg(feature = "tower")]
+use crate::model::{ModelService, Retry, ServiceModel};
+use crate::run::{
+    Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
+};
+
+pub use self::events::{Event, Events, PartialArguments};
+
+/// A registry, a dialect and a model, which together drive [runs](Run).
+///
+/// Clones are cheap and share everything. See the [front page](crate) for an example.
+#[derive(Clone)]
+pub struct Agent {
+    registry: Registry,
+    dialect: Arc<dyn Dialect>,
+    model: Arc<dyn Model>,
+    journal: Option<Arc<dyn Journal>>,
+    prepare: Option<Prepare>,
+    call_service: Option<CallService>,
+    cancellation: Option<CancellationToken>,
+    max_duration: Option<Duration>,
+    options: RequestOptions,
+}
+
+/// A function that is applied to every call before it runs.
+type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
+/// Runs calls in place of the registry.
+type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
+
+impl Agent {
+    /// Creates an agent.
+    pub fn new(
+        registry: Registry,
+        dialect: impl Dialect + 'static,
+        model: impl Model + 'static,
+    ) -> Agent {
+        Agent {
+            registry,
+            dialect: Arc::new(dialect),
+            model: Arc::new(model),
+            journal: None,
+            prepare: None,
+            call_service: None,
+            cancellation: None,
+            max_duration: None,
+            options: RequestOptions::new(),
+        }
+    }
+
+    /// Sets which tools the model may or must call. Once it has made a call that
+    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) asks for, the choice is
+    /// [`Auto`](ToolChoice::Auto) until the next message of the user, so that the model can answer.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .tool_choice(ToolChoice::Required)
+    ///     .parallel(false)
+    ///     .cached();
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_choice(self, choice: ToolChoice) -> Self {
+        self.change_request(|options| options.choice(choice))
+    }
+
+    /// Allows the model only the tools with these names; see [`RequestOptions::only`]. The registry still
+    /// runs a call of another tool.
+    pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        self.change_request(|options| options.only(names))
+    }
+
+    /// Allows or forbids several calls in one response. By default, the provider decides.
+    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) says whether such calls run
+    /// concurrently.
+    pub fn parallel(self, is_allowed: bool) -> Self {
+        self.change_request(|options| options.parallel(is_allowed))
+    }
+
+    /// Lets the provider cache the tools; see [`RequestOptions::cached`].
+    pub fn cached(self) -> Self {
+        self.change_request(RequestOptions::cached)
+    }
+
+    /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
+    /// [`TypedAnswer::parse`].
+    pub fn answer<T: ToolType + ?Sized>(self) -> Self {
+        self.change_request(RequestOptions::answer::<T>)
+    }
+
+    /// Replaces the settings of requests.
+    pub fn request_options(self, options: RequestOptions) -> Self {
+        self.change_request(|_| options)
+    }
+
+    fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
+        self.options = change(self.options);
+        self
+    }
+
+    /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
+    /// running calls are cancelled. The time is that of one call of [`run`](Agent::run), which can be
+    /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::Runtime).
+    pub fn max_duration(mut self, time: Duration) -> Self {
+        self.max_duration = Some(time);
+        self
+    }
+
+    /// Ends its runs with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
+    /// the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
+    /// always, a sync tool and an `after` hook run to their end.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::model::Request;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::run::{Run, RunOutcome};
+    /// use tool_core::{CancellationToken, Registry};
+    ///
+    /// let silent = |_: Request| std::future::pending();
+    /// let stop = CancellationToken::new();
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), silent).cancel_with(&stop);
+    /// let thread = std::thread::spawn(move || agent.run_blocking(&mut Run::new("run-1")).unwrap());
+    /// stop.cancel();
+    /// assert_eq!(thread.join().unwrap(), RunOutcome::Cancelled);
+    /// ```
+    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
+        self.cancellation = Some(token.clone());
+        self
+    }
+
+    /// Applies a function to every call before it runs, such as to add the current user, or a token
+    /// that cancels this call alone. Clone an agent to serve several users. A call that is repeated
+    /// after a decision or an interruption passes through the function again. If the function panics,
+    /// the call ends as if its tool had panicked.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// struct User(&'static str);
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent_for_ada = agent.clone().each_call(|call| call.with(User("Ada")));
+    /// # let _ = agent_for_ada;
+    /// ```
+    pub fn each_call(
+        mut self,
+        prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
+    ) -> Self {
+        let prepare = Guarded(Some(prepare));
+        self.prepare = Some(Arc::new(move |call| match &prepare.0 {
+            Some(prepare) => prepare(call),
+            None => call,
+        }));
+        self
+    }
+
+    /// Runs calls through a tower service in place of the [registry](Registry), such as the registry
+    /// in layers. An error of a layer becomes an error result.
+    #[cfg(feature = "tower")]
+    pub fn call_service<S>(mut self, service: S) -> Self
+    where
+        S: tower_service::Service<ToolCall, Response = ToolResult> + Clone + Send + Sync + 'static,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+    {
+        self.call_service = Some(Arc::new(move |call| {
+            let mut service = service.clone();
+            Box::pin(async move {
+                let own = call.clone();
+                let ready = poll_fn(|cx| service.poll_ready(cx))
+                    .await
+                    .map_err(Into::into);
+                let result = match ready {
+                    Ok(()) => service.call(call).await.map_err(Into::into),
+                    Err(error) => Err(error),
+                };
+                result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
+                    ToolResult::failed(&own, error)
+                })
+            })
+        }));
+        self
+    }
+
+    /// Repeats requests to the model that fail, as [`Retry`] says. A response that breaks off after its
+    /// stream has started is not requested again.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_agent::model::Retry;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.retry(Retry::new(3));
+    /// # let _ = agent;
+    /// ```
+    #[cfg(feature = "tower")]
+    pub fn retry(mut self, policy: Retry) -> Self {
+        let service = ModelService::shared(self.model);
+        self.model = Arc::new(ServiceModel::new(tower::retry::Retry::new(policy, service)));
+        self
+    }
+
+    /// Returns the registry. Tools may be added and removed during a run.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Returns the dialect.
+    pub fn dialect(&self) -> &dyn Dialect {
+        &*self.dialect
+    }
+
+    /// Asks the model one question and returns its answer. For a conversation, use a [`Run`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Unfinished`] if there is no answer.
+    pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
+        let mut run = Run::new(random_id());
+        run.push(self.dialect.user_message(question))?;
+        self.answered(&mut run).await
+    }
+
+    /// Drives a run to its answer.
+    async fn answered(&self, run: &mut Run) -> Result<String, AgentError> {
+        match self.run(run).await? {
+            RunOutcome::Answered(text) => Ok(text),
+            outcome => Err(AgentError::Unfinished(Box::new(outcome))),
+        }
+    }
+
+    /// Asks the model one question and returns its answer as a value of a type; see
+    /// [`answer`](Agent::answer). If the answer does not match the schema, the model gets the violations
+    /// and one chance to correct it.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::{Registry, ToolType};
+    ///
+    /// #[derive(Deserialize, ToolType)]
+    /// struct Sum {
+    ///     total: i64,
+    /// }
+    ///
+    /// let model = ScriptedModel::new([json!({"role": "assistant", "content": [
+    ///     {"type": "text", "text": "{\"total\":5}"},
+    /// ]})]);
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let sum: Sum = agent.ask_for("What is 2 + 3?").await?;
+    /// assert_eq!(sum.total, 5);
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`ask`](Agent::ask), and [`AgentError::Answer`] if the second answer does
+    /// not match the schema either.
+    pub async fn ask_for<T>(&self, question: &str) -> Result<T, AgentError>
+    where
+        T: ToolType + DeserializeOwned,
+    {
+        let agent = self.clone().answer::<T>();
+        let mut run = Run::new(random_id());
+        run.push(self.dialect.user_message(question))?;
+        let first = agent.answered(&mut run).await?;
+        let error = match TypedAnswer::parse(&first) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        run.push(self.dialect.user_message(&error.to_string()))?;
+        let second = agent.answered(&mut run).await?;
+        TypedAnswer::parse(&second).map_err(AgentError::Answer)
+    }
+
+    /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`ask`](Agent::ask).
+    pub fn ask_blocking(&self, question: &str) -> Result<String, AgentError> {
+        block_on(self.ask(question)).map_err(AgentError::NoRuntime)?
+    }
+
+    /// Runs [`run`](Agent::run) on this thread, for programs without an async runtime.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run`](Agent::run).
+    pub fn run_blocking(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
+        block_on(self.run(run)).map_err(AgentError::NoRuntime)?
+    }
+
+    /// Sends requests and runs calls until the run is done or waits for a decision.
+    ///
+    /// Dropping the future stops the run. What is known by then is in it; another call of this method
+    /// goes on, and [resumes](Run::resume) what was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't
+    /// be saved. The run is then as after the last complete step and can go on.
+    pub async fn run(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
+        self.drive(run, None).await
+    }
+
+    /// Drives a run like [`run`](Agent::run), and returns what happens as a stream.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_agent::{Agent, Event};
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::run::Run;
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}),
+    /// ]);
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(agent.dialect().user_message("Hello?"))?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let mut events = agent.events(&mut run);
+    /// while let Some(event) = events.next().await {
+    ///     match event? {
+    ///         Event::Text(text) => print!("{text}"),
+    ///         Event::Call(call) => println!("calls {}", call.name),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn events<'a>(&'a self, run: &'a mut Run) -> Events<'a> {
+        let queue = EventQueue::default();
+        Events::new(queue.clone(), self.drive(run, Some(queue)))
+    }
+
+    /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run can't be loaded.
+    pub async fn load(&self, id: &str) -> Result<Option<Run>, AgentError> {
+        let Some(journal) = &self.journal else {
+            return Ok(None);
+        };
+        let increments = journal.load(id).await?;
+        if increments.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Run::replay(increments)?))
+    }
+
+    /// Saves what changed in a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does
+    /// this after every step; it is needed after [`Run::push`] and [`Run::decide`] if the run does not
+    /// go on at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the journal.
+    pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
+        let increments = run.take_increments();
+        if let Some(journal) = &self.journal
+            && !increments.is_empty()
+        {
+            journal.append(run.id(), increments).await?;
+        }
+        Ok(())
+    }
+
+    async fn drive(
+        &self,
+        run: &mut Run,
+        events: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
+        let emit = |event: Event| {
+            if let Some(events) = &events {
+                events.push(event);
+            }
+        };
+        let dialect = &*self.dialect;
+        let token = self.cancellation.clone().unwrap_or_default();
+        // Cancels the calls when the time is over, too.
+        let stop = token.child();
+        let mut out_of_time = pin!(self.out_of_time().fuse());
+        let mut is_out_of_time = false;
+        let mut running = FuturesUnordered::new();
+        let interrupted = run.resume(dialect, &self.registry);
+        interrupted.into_iter().map(Event::Result).for_each(emit);
+        loop {
+            if token.is_cancelled() {
+                run.cancel(dialect);
+            }
+            self.save(run).await?;
+            match run.next() {
+                Step::Request(_) | Step::Call(_) if is_out_of_time && running.is_empty() => {
+                    return Ok(RunOutcome::OutOfTime);
+                }
+                Step::Request(messages) => {
+                    let messages = Arc::clone(messages);
+                    let mut options = self.options.clone();
+                    if run.has_called() {
+                        options = options.without_required_choice();
+                    }
+                    let tools = self.registry.request(dialect).options(options).build();
+                    let tools = tools.map_err(AgentError::Request)?;
+                    let request = Request::of(messages, tools);
+                    let mut request = request.continued(run.continuation().clone());
+                    request.prefers_stream = events.is_some();
+                    let asking = until_cancelled(&token, self.response(request, events.as_ref()));
+                    let (mut turn, shows_text) = match select(pin!(asking), &mut out_of_time).await
+                    {
+                        Either::Left((Some(response), _)) => response?,
+                        Either::Left((None, _)) => continue,
+                        Either::Right((ended, _)) => {
+                            ended?;
+                            is_out_of_time = true;
+                            continue;
+                        }
+                    };
+                    if self.options.has_answer() {
+                        turn.accept_answer(|results| dialect.results(results));
+                    }
+                    run.respond(dialect, &self.registry, turn)?;
+                    emit_response(run, shows_text, &emit);
+                }
+                Step::Call(calls) if !is_out_of_time => {
+                    run.start(&calls);
+                    self.save(run).await?;
+                    for call in calls {
+                        emit(Event::Call(call.clone()));
+                        running.push(self.call(call, &stop, events.clone()));
+                    }
+                }
+                Step::Call(_) | Step::Running => {
+                    let result = match select(running.next(), &mut out_of_time).await {
+                        Either::Left((result, _)) => result,
+                        Either::Right((ended, _)) => {
+                            ended?;
+                            is_out_of_time = true;
+                            stop.cancel();
+                            continue;
+                        }
+                    };
+                    let Some(result) = result else {
+                        // The caller started calls without running them.
+                        run.resume(dialect, &self.registry);
+                        continue;
+                    };
+                    run.finish(dialect, result.clone())?;
+                    let pending = match result.error().and_then(ToolError::hold) {
+                        Some(_) => run.pending(),
+                        None => Vec::new(),
+                    };
+                    let is_of_call = |pending: &Pending| pending.call().id == result.call_id();
+                    match pending.into_iter().find(is_of_call) {
+                        Some(pending) => emit(Event::Held(pending)),
+                        None => emit(Event::Result(result)),
+                    }
+                }
+                Step::Wait(pending) => return Ok(RunOutcome::Waiting(pending)),
+                Step::Done(outcome) => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Asks the model. Returns what it responds, and `true` if its text has yet to be shown.
+    async fn response(
+        &self,
+        request: Request,
+        events: Option<&EventQueue>,
+    ) -> Result<(Turn, bool), AgentError> {
+        let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
+            Response::Whole(response) => return Ok((self.dialect.read(&response)?, true)),
+            Response::Stream(stream) => stream,
+        };
+        let mut reader = self.dialect.stream();
+        let mut calls = Vec::new();
+        while let Some(event) = stream.next().await {
+            let event = event.map_err(AgentError::Model)?;
+            for event in reader.event(&event)? {
+                if let Some(events) = events
+                    && let Some(event) = self.shown(event, &mut calls)
+                {
+                    events.push(event);
+                }
+            }
+        }
+        let (turn, _) = reader.finish()?;
+        Ok((turn, false))
+    }
+
+    /// Returns the event for a part of a streamed response. `calls` are those so far.
+    fn shown(
+        &self,
+        event: StreamEvent,
+        calls: &mut Vec<(String, PartialArguments)>,
+    ) -> Option<Event> {
+        Some(match event {
+            StreamEvent::Text(text) => Event::Text(text),
+            StreamEvent::Reasoning(text) => Event::Reasoning(text),
+            StreamEvent::Usage(usage) => Event::Usage(usage),
+            StreamEvent::CallStarted { index, id, name } => {
+                let reader = self.registry.arguments(&name);
+                let arguments = PartialArguments(reader.map(|reader| Arc::new(Mutex::new(reader))));
+                if index == calls.len() {
+                    calls.push((id.clone(), arguments));
+                }
+                Event::CallStarted { call_id: id, name }
+            }
+            StreamEvent::Arguments { index, piece } => {
+                let (id, arguments) = calls.get(index)?;
+                arguments.push(&piece);
+                Event::Arguments {
+                    call_id: id.clone(),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
+            StreamEvent::Freeform { index, piece } => {
+                let (id, arguments) = calls.get(index)?;
+                arguments.push_freeform(&piece);
+                Event::Arguments {
+                    call_id: id.clone(),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
+            // Calls run once the response is whole, which also has the reason why the model stopped.
+            _ => return None,
+        })
+    }
+
+    /// Completes when the time is over, or with an error if there are no timers.
+    async fn out_of_time(&self) -> Result<(), AgentError> {
+        let Some(time) = self.max_duration else {
+            return pending().await;
+        };
+        let runtime = self.registry.runtime().ok_or(NoRuntime);
+        let sleep = runtime.and_then(|runtime| runtime.sleep(time));
+        sleep.map_err(AgentError::NoRuntime)?.await;
+        Ok(())
+    }
+
+    /// Runs one call, cancelled by the token of the run and by its own.
+    fn call(
+        &self,
+        call: ToolCall,
+        stop: &CancellationToken,
+        events: Option<EventQueue>,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        let registry = self.registry.clone();
+        let service = self.call_service.clone();
+        let stop = stop.clone();
+        let unprepared = call.clone();
+        let prepared = match &self.prepare {
+            Some(prepare) => caught(&unprepared, || prepare(call)),
+            None => Ok(call),
+        };
+        async move {
+            let mut call = match prepared {
+                Ok(call) => call,
+                Err(error) => return registry.fail(unprepared, error),
+            };
+            if let Some(events) = events {
+                call = with_progress(call, events);
+            }
+            let own = call.cancellation().cloned();
+            let both = if own.is_some() { stop.child() } else { stop };
+            let call = call.cancel_with(&both);
+            let running: BoxFuture<ToolResult> = match &service {
+                None => Box::pin(registry.call(call)),
+                Some(service) => match caught(&unprepared, || service(call)) {
+                    Ok(running) => running,
+                    Err(error) => return registry.fail(unprepared, error),
+                },
+            };
+            // Layers are code of the application.
+            let running = pin!(finished(&unprepared, running));
+            let finished = match own {
+                None => running.await,
+                Some(own) => match select(own.cancelled(), running).await {
+                    Either::Left(((), running)) => {
+                        both.cancel();
+                        running.await
+                    }
+                    Either::Right((finished, _)) => finished,
+                },
+            };
+            match finished {
+                // A layer may return the result of another call.
+                Ok(result) => result.for_call(&unprepared),
+                Err(error) => registry.fail(unprepared.clone(), error),
+            }
+        }
+    }
+}
+
+/// A value of the application. A panic in its `Drop` is caught.
+struct Guarded<T>(Option<T>);
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        let dropped = catch_unwind(AssertUnwindSafe(|| self.0 = None));
+        // The payload may panic too when it is dropped.
+        let _ = dropped.map_err(|payload| ToolError::of_panic("", payload));
+    }
+}
+
+/// Runs code of the application that belongs to a call. If it panics, returns the error of the call.
+fn caught<T>(call: &ToolCall, run: impl FnOnce() -> T) -> Result<T, ToolError> {
+    let caught = catch_unwind(AssertUnwindSafe(run));
+    caught.map_err(|payload| ToolError::of_panic(&call.name, payload))
+}
+
+/// Waits for the result of a call, or returns the error of a panic.
+async fn finished(
+    call: &ToolCall,
+    running: BoxFuture<ToolResult>,
+) -> Result<ToolResult, ToolError> {
+    let mut running = Some(running);
+    poll_fn(|context| {
+        let mut result = None;
+        let polled = caught(call, || {
+            if let Some(future) = &mut running
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                result = Some(ready);
+                // In here, because it may panic too. The result is kept then.
+                running = None;
+            }
+        });
+        match (result, polled) {
+            (Some(result), _) => Poll::Ready(Ok(result)),
+            (None, Ok(())) => Poll::Pending,
+            (None, Err(error)) => {
+                let _ = caught(call, || running = None);
+                Poll::Ready(Err(error))
+            }
+        }
+    })
+    .await
+}
+
+/// Emits the events of the last response.
+fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
+    let Some(round) = run.rounds().last() else {
+        return;
+    };
+    if shows_text && !round.text().is_empty() {
+        emit(Event::Text(round.text().to_owned()));
+    }
+    emit(Event::Response {
+        usage: round.usage(),
+        stop_reason: round.stop_reason().map(str::to_owned),
+    });
+}
+
+/// Adds the progress of a call to the events.
+fn with_progress(call: ToolCall, events: EventQueue) -> ToolCall {
+    let call_id = call.id.clone();
+    call.on_progress(move |progress| {
+        events.push(Event::Progress {
+            call_id: call_id.clone(),
+            progress: progress.clone(),
+        });
+    })
+}
+
+/// Waits for the future, or returns `None` when the token is cancelled.
+async fn until_cancelled<T>(
+    token: &CancellationToken,
+    running: impl Future<Output = T>,
+) -> Option<T> {
+    match select(token.cancelled(), pin!(running)).await {
+        Either::Left(_) => None,
+        Either::Right((value, _)) => Some(value),
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("registry", &self.registry)
+            .field("provider", &self.dialect.provider())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The settings of the request don't fit the tools.
+    Request(RequestError),
+    /// The request failed.
+    Model(ModelError),
+    /// The dialect can't read the response.
+    Response(ResponseError),
+    /// The run was changed from outside.
+    Run(RunError),
+    /// The run can't be saved or loaded.
+    Journal(JournalError),
+    /// The increments in the journal are not those of a run.
+    Replay(ReplayError),
+    /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
+    /// without threads.
+    NoRuntime(NoRuntime),
+    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
+    Answer(AnswerError),
+    /// The run of [`Agent::ask`] ended without an answer.
+    Unfinished(Box<RunOutcome>),
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = match self {
+            AgentError::Model(error) => {
+                return write!(f, "the request to the model failed: {error}");
+            }
+            AgentError::Request(error) => return error.fmt(f),
+            AgentError::Answer(error) => return error.fmt(f),
+            AgentError::Response(error) => return error.fmt(f),
+            AgentError::Run(error) => return error.fmt(f),
+            AgentError::Journal(error) => return error.fmt(f),
+            AgentError::Replay(error) => {
+                return write!(f, "the run can't be loaded: {error}");
+            }
+            AgentError::NoRuntime(error) => return error.fmt(f),
+            AgentError::Unfinished(outcome) => outcome,
+        };
+        f.write_str(match &**reason {
+            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`",
+            RunOutcome::Cancelled => "the run was cancelled before the model answered",
+            _ => "the run reached a limit before the model answered",
+        })
+    }
+}
+
+impl Error for AgentError {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            AgentError::Model(error) => error.source(),
+            AgentError::Run(error) => error.source(),
+            AgentError::Journal(error) => error.source(),
+            AgentError::Request(_)
+            | AgentError::Answer(_)
+            | AgentError::Response(_)
+            | AgentError::Replay(_)
+            | AgentError::NoRuntime(_)
+            | AgentError::Unfinished(_) => None,
+        }
+    }
+}
+
+impl From<ResponseError> for AgentError {
+    fn from(error: ResponseError) -> AgentError {
+        AgentError::Response(error)
+    }
+}
+
+impl From<RunError> for AgentError {
+    fn from(error: RunError) -> AgentError {
+        AgentError::Run(error)
+    }
+}
+
+impl From<JournalError> for AgentError {
+    fn from(error: JournalError) -> AgentError {
+        AgentError::Journal(error)
+    }
+}
+
+impl From<ReplayError> for AgentError {
+    fn from(error: ReplayError) -> AgentError {
+        AgentError::Replay(error)
+    }
+}

@@ -1,0 +1,248 @@
+//! [`Events`]: what happens in a run, as a stream.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures_util::Stream;
+use serde_json::{Map, Value};
+
+use tool_core::dialect::Usage;
+use tool_core::{ArgumentsReader, Progress, ToolCall, ToolResult, Violation};
+
+use super::AgentError;
+use crate::run::{Pending, RunOutcome};
+
+/// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
+///
+/// `Debug` does not show the pieces of arguments, which may be [secret](macro@tool_core::tool#secrets).
+#[non_exhaustive]
+pub enum Event {
+    /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
+    /// run ends with an error, and the pieces of that response are not part of it.
+    Text(String),
+    /// A piece of the model's reasoning, or of a summary of it. Only in streamed responses.
+    Reasoning(String),
+    /// The model started to write a call. Only in streamed responses; [`Event::Call`] follows when the
+    /// call runs.
+    CallStarted {
+        /// The id of the call.
+        call_id: String,
+        /// The name of the tool.
+        name: String,
+    },
+    /// The model wrote a piece of a call's arguments. Only in streamed responses.
+    Arguments {
+        /// The id of the call.
+        call_id: String,
+        /// JSON text that continues the earlier pieces, or [free-form](tool_core::Arguments::Freeform) text.
+        piece: String,
+        /// The arguments so far, checked.
+        arguments: PartialArguments,
+    },
+    /// The tokens that a streamed response has used so far.
+    Usage(Usage),
+    /// A response ended. `usage` is `None` if the provider does not tell it.
+    Response {
+        /// The tokens of this response.
+        usage: Option<Usage>,
+        /// Why the model stopped, in the provider's words.
+        stop_reason: Option<String>,
+    },
+    /// A call starts.
+    Call(ToolCall),
+    /// A tool reported progress.
+    Progress {
+        /// The id of the call.
+        call_id: String,
+        /// What the tool reported.
+        progress: Progress,
+    },
+    /// A call has a result.
+    Result(ToolResult),
+    /// A call waits for a [decision](crate::run::Run::decide).
+    Held(Pending),
+    /// The run ended. This is the last event.
+    Done(RunOutcome),
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Arguments { call_id, piece, .. } => f
+                .debug_struct("Arguments")
+                .field("call_id", call_id)
+                .field("bytes", &piece.len())
+                .finish_non_exhaustive(),
+            Event::CallStarted { call_id, name } => f
+                .debug_struct("CallStarted")
+                .field("call_id", call_id)
+                .field("name", name)
+                .finish(),
+            Event::Response { usage, stop_reason } => f
+                .debug_struct("Response")
+                .field("usage", usage)
+                .field("stop_reason", stop_reason)
+                .finish(),
+            Event::Progress { call_id, progress } => f
+                .debug_struct("Progress")
+                .field("call_id", call_id)
+                .field("progress", progress)
+                .finish(),
+            Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
+            Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),
+            Event::Call(call) => f.debug_tuple("Call").field(call).finish(),
+            Event::Result(result) => f.debug_tuple("Result").field(result).finish(),
+            Event::Held(pending) => f.debug_tuple("Held").field(pending).finish(),
+            Event::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
+        }
+    }
+}
+
+/// The arguments of a call that the model is writing; see [`Event::Arguments`].
+///
+/// A clone shares them, and shows what has arrived by now. There is nothing to show for an unknown tool.
+#[derive(Clone)]
+pub struct PartialArguments(pub(super) Option<Arc<Mutex<ArgumentsReader>>>);
+
+impl PartialArguments {
+    /// Returns the values that are complete; see [`ArgumentsReader::values`]. Parses the text so far.
+    pub fn values(&self) -> Map<String, Value> {
+        self.read(ArgumentsReader::values).unwrap_or_default()
+    }
+
+    /// Returns `true` if the call will be rejected, however its arguments go on.
+    pub fn is_rejected(&self) -> bool {
+        self.read(ArgumentsReader::is_rejected).unwrap_or_default()
+    }
+
+    /// Returns the violations so far.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.read(|reader| reader.violations().to_vec())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn push(&self, piece: &str) {
+        if let Some(reader) = &self.0 {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.push(piece);
+        }
+    }
+
+    pub(super) fn push_freeform(&self, piece: &str) {
+        if let Some(reader) = &self.0 {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.push_freeform(piece);
+        }
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&ArgumentsReader) -> T) -> Option<T> {
+        let reader = self.0.as_ref()?;
+        Some(read(&reader.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl fmt::Debug for PartialArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(reader) => reader.lock().unwrap_or_else(PoisonError::into_inner).fmt(f),
+            None => f.write_str("PartialArguments"),
+        }
+    }
+}
+
+/// The events of a run, a [`Stream`]; see [`Agent::events`](crate::Agent::events).
+///
+/// Dropping it stops the run. The last item is [`Event::Done`] or an error.
+pub struct Events<'a> {
+    queue: EventQueue,
+    /// `None` once it has completed.
+    running: Option<Running<'a>>,
+}
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<RunOutcome, AgentError>> + Send + 'a>>;
+
+/// Events that have happened and are not yet in the stream.
+#[derive(Clone, Default)]
+pub(super) struct EventQueue(Arc<Mutex<Queued>>);
+
+#[derive(Default)]
+struct Queued {
+    events: VecDeque<Event>,
+    waker: Option<Waker>,
+}
+
+impl EventQueue {
+    /// Adds an event, from any thread.
+    pub(super) fn push(&self, event: Event) {
+        let mut queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queued.events.push_back(event);
+        let waker = queued.waker.take();
+        drop(queued);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Removes the first event, or keeps the waker until there is one.
+    fn poll(&self, waker: &Waker) -> Option<Event> {
+        let mut queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let event = queued.events.pop_front();
+        if event.is_none() {
+            queued.waker = Some(waker.clone());
+        }
+        event
+    }
+
+    fn is_empty(&self) -> bool {
+        let queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queued.events.is_empty()
+    }
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn new(
+        queue: EventQueue,
+        running: impl Future<Output = Result<RunOutcome, AgentError>> + Send + 'a,
+    ) -> Events<'a> {
+        Events {
+            queue,
+            running: Some(Box::pin(running)),
+        }
+    }
+}
+
+impl Stream for Events<'_> {
+    type Item = Result<Event, AgentError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if let Some(event) = this.queue.poll(cx.waker()) {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        let Some(running) = &mut this.running else {
+            return Poll::Ready(None);
+        };
+        let outcome = running.as_mut().poll(cx);
+        if let Poll::Ready(outcome) = outcome {
+            this.running = None;
+            // After the events of the last poll.
+            match outcome {
+                Ok(outcome) => this.queue.push(Event::Done(outcome)),
+                Err(error) if this.queue.is_empty() => return Poll::Ready(Some(Err(error))),
+                Err(error) => {
+                    let failed = async move { Err(error) };
+                    this.running = Some(Box::pin(failed));
+                }
+            }
+        }
+        match this.queue.poll(cx.waker()) {
+            Some(event) => Poll::Ready(Some(Ok(event))),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+// Modules, from the bottom up. A module imports only from those above it.
+//
+// run       a conversation as a value, its increments, and journals to save them
+// model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
+// agent     drives a run by a model, with events
+// testing   a model that answers from a script
+
+#[cfg(all(feature = "http", target_family = "wasm"))]
+compile_error!(
+    "the feature `http` of tool-agent needs threads and sockets, which WebAssembly lacks; \
+     implement `model::Model` with the requests of the host"
+);
+
+mod agent;
+pub mod model;
+pub mod run;
+pub mod testing;
+
+pub use agent::{Agent, AgentError, Event, Events, PartialArguments};

@@ -1,0 +1,314 @@
+//! Models: what answers the requests of an agent.
+//!
+//! A [`Model`] asks a provider's API. With the feature `http`, `HttpModel` is one for every provider; a
+//! closure is one for any client. With the feature `tower`, layers repeat and limit its requests.
+
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
+mod http;
+#[cfg(feature = "tower")]
+mod service;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use tool_core::dialect::{Rendered, ToolRequest};
+
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
+pub use self::http::HttpModel;
+#[cfg(all(feature = "http", not(target_family = "wasm"), feature = "tower"))]
+use self::http::sleep;
+#[cfg(feature = "tower")]
+pub use self::service::{ModelService, Retry, ServiceModel};
+
+/// The future of [`Model::ask`].
+pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'm>>;
+
+/// The events of a streamed [`Response`].
+pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Value, ModelError>> + Send>>;
+
+/// A model that answers requests: a provider's API (`HttpModel`, with the feature `http`), or a script
+/// in a test ([`ScriptedModel`](crate::testing::ScriptedModel)).
+///
+/// A closure that returns a whole response is a model too:
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_agent::Agent;
+/// use tool_agent::model::{ModelError, Request};
+/// use tool_core::dialect::Anthropic;
+///
+/// let model = async |request: Request| {
+///     let _body = request.body(json!({"model": "…", "messages": request.messages}));
+///     // Send it with the HTTP client of your choice.
+///     Ok(json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}))
+/// };
+/// let agent = Agent::new(Registry::new(), Anthropic::default(), move |request| model(request));
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
+pub trait Model: Send + Sync {
+    /// Sends a request and returns the provider's response, whole or as a stream.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no response. The agent does not retry by itself; see `Agent::retry`
+    /// (feature `tower`).
+    fn ask(&self, request: Request) -> ModelFuture<'_>;
+}
+
+impl<F, A> Model for F
+where
+    F: Fn(Request) -> A + Send + Sync,
+    A: Future<Output = Result<Value, ModelError>> + Send + 'static,
+{
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        let response = self(request);
+        Box::pin(async move { response.await.map(Response::Whole) })
+    }
+}
+
+/// A response of a model.
+#[non_exhaustive]
+pub enum Response {
+    /// The response as the provider sends it when it is not streamed.
+    Whole(Value),
+    /// The events of a stream: the JSON of each server-sent event's `data`, for the reader of
+    /// [`Dialect::stream`](tool_core::dialect::Dialect::stream). The end of the stream ends the response; an
+    /// error ends it too, and then the request has failed.
+    Stream(ResponseStream),
+}
+
+impl Response {
+    /// Creates a streamed response.
+    ///
+    /// ```
+    /// use futures_util::stream;
+    /// use serde_json::json;
+    /// use tool_agent::model::Response;
+    ///
+    /// let chunk = json!({"choices": [{"index": 0, "delta": {"content": "Hello!"},
+    ///                                 "finish_reason": "stop"}]});
+    /// let response = Response::stream(stream::iter([Ok(chunk)]));
+    /// assert!(matches!(response, Response::Stream(_)));
+    /// ```
+    pub fn stream(
+        events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static,
+    ) -> Response {
+        Response::Stream(Box::pin(events))
+    }
+}
+
+impl From<Value> for Response {
+    fn from(response: Value) -> Response {
+        Response::Whole(response)
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Response::Whole(_) => f.debug_tuple("Whole").finish_non_exhaustive(),
+            Response::Stream(_) => f.debug_tuple("Stream").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// The agent's part of a request. A clone is cheap.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Request {
+    /// The conversation, in the provider's format.
+    pub messages: Arc<Vec<Arc<Value>>>,
+    /// `true` if the application reads the events of the run, so that a stream is useful. A model may
+    /// answer with a whole response in any case.
+    pub prefers_stream: bool,
+    tools: Arc<ToolRequest>,
+    /// What the last response demands of this request.
+    continuation: Map<String, Value>,
+}
+
+/// The messages contain the arguments of calls, which may be secret.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("messages", &self.messages.len())
+            .field("tools", self.tools())
+            .field("prefers_stream", &self.prefers_stream)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Request {
+    /// Creates a request.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::model::Request;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let tools = Registry::new().request(&Anthropic::default()).build()?;
+    /// let request = Request::new([json!({"role": "user", "content": "Hello?"})], tools);
+    /// assert_eq!(request.tools().as_str(), "[]");
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn new(messages: impl IntoIterator<Item = Value>, tools: ToolRequest) -> Request {
+        let messages = messages.into_iter().map(Arc::new).collect();
+        Request::of(Arc::new(messages), tools)
+    }
+
+    pub(crate) fn of(messages: Arc<Vec<Arc<Value>>>, tools: ToolRequest) -> Request {
+        Request {
+            messages,
+            prefers_stream: false,
+            tools: Arc::new(tools),
+            continuation: Map::new(),
+        }
+    }
+
+    /// Sets the fields that the last response demands.
+    pub(crate) fn continued(mut self, continuation: Map<String, Value>) -> Request {
+        self.continuation = continuation;
+        self
+    }
+
+    /// Returns the value of the request's `tools` field.
+    pub fn tools(&self) -> &Rendered {
+        self.tools.tools()
+    }
+
+    /// Returns the top-level fields that belong to the tools, such as `tools` and `tool_choice`; see
+    /// [`ToolRequest::fields`].
+    pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
+        let mut fields = self.tools.fields();
+        for (key, value) in &self.continuation {
+            if let Ok(value) = RawValue::from_string(value.to_string()) {
+                fields.entry(key.clone()).or_insert(value);
+            }
+        }
+        fields
+    }
+
+    /// Returns the headers that the tools need; see
+    /// [`ToolRequest::headers`].
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.tools.headers()
+    }
+
+    /// Returns the JSON text of a body: the application's fields, merged with those of the tools; see
+    /// [`ToolRequest::body`].
+    pub fn body(&self, own: impl Into<Value>) -> String {
+        let mut own = match own.into() {
+            Value::Object(own) => own,
+            _ => Map::new(),
+        };
+        for (key, value) in &self.continuation {
+            own.entry(key).or_insert_with(|| value.clone());
+        }
+        self.tools.body(own)
+    }
+}
+
+/// The error of a request to a model.
+#[derive(Debug)]
+pub struct ModelError {
+    kind: ModelErrorKind,
+    message: String,
+    retry_after: Option<Duration>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// The kinds of failures of a request to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ModelErrorKind {
+    /// Too many requests or tokens in a time.
+    RateLimited,
+    /// The provider is overloaded or failed.
+    Overloaded,
+    /// The key is missing, wrong or lacks a permission.
+    Unauthorized,
+    /// The provider rejected the request; the message has its words.
+    Rejected,
+    /// There was no response in time.
+    TimedOut,
+    /// There was no connection, or it broke.
+    Connection,
+    /// The response is not what the provider documents, such as the page of a proxy.
+    Response,
+    /// Another error.
+    Other,
+}
+
+impl ModelError {
+    /// Creates an error.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
+        ModelError {
+            kind,
+            message: message.into(),
+            retry_after: None,
+            source: None,
+        }
+    }
+
+    /// Wraps the error of an HTTP client, as [`ModelErrorKind::Other`].
+    pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
+        let source = error.into();
+        ModelError::new(ModelErrorKind::Other, source.to_string()).with_source(source)
+    }
+
+    /// Sets the time after which the provider wants the request to be repeated.
+    pub fn retry_after(mut self, time: Duration) -> Self {
+        self.retry_after = Some(time);
+        self
+    }
+
+    /// Sets the source.
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns the kind of the failure.
+    pub fn kind(&self) -> ModelErrorKind {
+        self.kind
+    }
+
+    /// Returns the time after which the provider wants the request to be repeated, if it says so.
+    pub fn wait_before_retry(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Returns `true` if the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self.kind,
+            ModelErrorKind::RateLimited
+                | ModelErrorKind::Overloaded
+                | ModelErrorKind::TimedOut
+                | ModelErrorKind::Connection
+        )
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

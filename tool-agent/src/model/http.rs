@@ -1,0 +1,696 @@
+//! [`HttpModel`]: asks the HTTP APIs of providers.
+
+mod failure;
+
+use std::env;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use serde_json::{Map, Value, json};
+use sse_stream::SseByteStream;
+use tokio::runtime::{Builder, Handle};
+
+use self::failure::{Secrets, of_status, reported, transport};
+use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream};
+use tool_core::BoxFuture;
+use tool_core::dialect::{Dialect, HttpApi, Streaming, SystemPrompt};
+
+/// A provider's model, asked over HTTP.
+///
+/// The dialect determines the URL, the headers and the fields of the body. The key comes from the
+/// environment:
+///
+/// | dialect | key | URL |
+/// |---|---|---|
+/// | `OpenAiChat`, `OpenAiResponses` | `OPENAI_API_KEY` | `https://api.openai.com/v1` |
+/// | `Anthropic` | `ANTHROPIC_API_KEY` | `https://api.anthropic.com/v1` |
+/// | `Gemini` | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `https://generativelanguage.googleapis.com/v1beta` |
+/// | `XAi` | `XAI_API_KEY` | `https://api.x.ai/v1` |
+/// | `Mistral` | `MISTRAL_API_KEY` | `https://api.mistral.ai/v1` |
+/// | `Cohere` | `COHERE_API_KEY` or `CO_API_KEY` | `https://api.cohere.com/v2` |
+/// | `Bedrock` | `AWS_BEARER_TOKEN_BEDROCK` | `https://bedrock-runtime.REGION.amazonaws.com`, with `AWS_REGION` or `AWS_DEFAULT_REGION` |
+///
+/// ```no_run
+/// use tool_core::Registry;
+/// use tool_agent::Agent;
+/// use tool_agent::model::HttpModel;
+/// use tool_core::dialect::Anthropic;
+///
+/// let dialect = Anthropic::default();
+/// let model = HttpModel::new(&dialect, "claude-sonnet-4-5").system("Be brief.");
+/// let agent = Agent::new(Registry::linked()?, dialect, model);
+/// println!("{}", agent.ask_blocking("What is the weather in Lisbon?")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Other servers speak the API of OpenAI, such as Ollama:
+///
+/// ```
+/// use tool_agent::model::HttpModel;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let model = HttpModel::new(&OpenAiChat::default(), "qwen3")
+///     .base_url("http://localhost:11434/v1");
+/// # let _ = model;
+/// ```
+///
+/// # Responses
+///
+/// A response is streamed if the application reads [events](crate::Agent::events), and otherwise read
+/// whole; [`streaming`](HttpModel::streaming) overrides that. Amazon Bedrock's are always read whole,
+/// because its streams are not made of server-sent events.
+///
+/// Redirects are not followed, and the size and time of a response are limited. Errors have a
+/// [kind](ModelErrorKind), the provider's own words and the time after which to repeat the request, if
+/// the provider says it. Requests are not repeated: add `Agent::retry` (feature `tower`).
+///
+/// # Secrets
+///
+/// The key is sent in a header, to the host of the URL alone. It is never part of an error, of `Debug`
+/// or of a log, even if the server repeats it in its error message.
+///
+/// # Runtime
+///
+/// The first request of the process starts a thread with a tokio runtime for the connections. A model
+/// therefore works in every async runtime, in several, and in none
+/// ([`ask_blocking`](crate::Agent::ask_blocking)). A clone shares the connections.
+#[derive(Clone)]
+pub struct HttpModel {
+    api: Option<&'static HttpApi>,
+    name: String,
+    base_url: Option<String>,
+    key: Key,
+    system: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    max_tokens: Option<u32>,
+    fields: Map<String, Value>,
+    headers: Vec<(String, String)>,
+    streaming: Option<bool>,
+    connect_timeout: Duration,
+    idle_timeout: Duration,
+    timeout: Duration,
+    max_bytes: usize,
+    client: Arc<OnceLock<Client>>,
+}
+
+/// Longer times overflow in the HTTP client.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Returns the key of one request.
+type KeySource = Arc<dyn Fn() -> BoxFuture<Result<String, ModelError>> + Send + Sync>;
+
+#[derive(Clone)]
+enum Key {
+    /// The variables of the provider, for its own URL alone.
+    Default,
+    Variable(String),
+    Source(KeySource),
+    None,
+}
+
+impl HttpModel {
+    /// Creates a model with this name, such as `gpt-5.2`, at the provider of the dialect. Requests of a
+    /// dialect without an HTTP API fail, such as those of MCP.
+    pub fn new(dialect: &(impl Dialect + ?Sized), name: impl Into<String>) -> HttpModel {
+        HttpModel {
+            api: dialect.http_api(),
+            name: name.into(),
+            base_url: None,
+            key: Key::Default,
+            system: None,
+            max_tokens: None,
+            fields: Map::new(),
+            headers: Vec::new(),
+            streaming: None,
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(5 * 60),
+            timeout: Duration::from_secs(20 * 60),
+            max_bytes: 64 << 20,
+            client: Arc::default(),
+        }
+    }
+
+    /// Sets the URL that the path of the API is appended to, such as `http://localhost:8000/v1`. Its
+    /// query is kept.
+    ///
+    /// The provider's key is then not taken from the environment, so that it is not sent to another
+    /// server by accident. Set it with one of the methods for keys.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the key.
+    pub fn key(self, key: impl Into<String>) -> Self {
+        let key = key.into();
+        self.key_with(move || std::future::ready(Ok(key.clone())))
+    }
+
+    /// Reads the key from this environment variable, for each request.
+    pub fn key_from_env(mut self, variable: impl Into<String>) -> Self {
+        self.key = Key::Variable(variable.into());
+        self
+    }
+
+    /// Calls a function for the key of each request, such as for tokens that expire.
+    ///
+    /// ```
+    /// use tool_agent::model::{HttpModel, ModelError};
+    /// use tool_core::dialect::OpenAiResponses;
+    ///
+    /// async fn current_token() -> Result<String, ModelError> {
+    ///     // From the key store of your choice.
+    ///     # Ok(String::new())
+    /// }
+    ///
+    /// let model = HttpModel::new(&OpenAiResponses::default(), "gpt-5.2").key_with(current_token);
+    /// # let _ = model;
+    /// ```
+    pub fn key_with<F>(mut self, key: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, ModelError>> + Send + 'static,
+    {
+        self.key = Key::Source(Arc::new(move || Box::pin(key())));
+        self
+    }
+
+    /// Sends no key.
+    pub fn without_key(mut self) -> Self {
+        self.key = Key::None;
+        self
+    }
+
+    /// Sets the system prompt. An empty one is omitted.
+    pub fn system(self, prompt: impl Into<String>) -> Self {
+        let prompt = prompt.into();
+        self.system_with(move || prompt.clone())
+    }
+
+    /// Calls a function for the system prompt of each request.
+    pub fn system_with(mut self, prompt: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.system = Some(Arc::new(prompt));
+        self
+    }
+
+    /// Limits the tokens of a response, under the key of the provider. Anthropic requires a limit; it is
+    /// 4096 by default.
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Adds a field to the body of each request. It is merged into an object that is there already,
+    /// and replaces any other value.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::model::HttpModel;
+    /// use tool_core::dialect::Gemini;
+    ///
+    /// let model = HttpModel::new(&Gemini::default(), "gemini-2.5-flash")
+    ///     .max_tokens(2000)
+    ///     .field("generationConfig", json!({"temperature": 0}));
+    /// # let _ = model;
+    /// ```
+    pub fn field(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        merge(&mut self.fields, key.into(), value.into());
+        self
+    }
+
+    /// Adds a header to each request. It replaces a header of the same name. The values of headers are
+    /// not in the `Debug` output.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Requests streamed responses always or never. By default, those of
+    /// [`Agent::events`](crate::Agent::events) are streamed.
+    pub fn streaming(mut self, is_streamed: bool) -> Self {
+        self.streaming = Some(is_streamed);
+        self
+    }
+
+    /// Limits the time to connect. 10 seconds by default.
+    pub fn connect_timeout(mut self, time: Duration) -> Self {
+        self.connect_timeout = time.min(LONGEST);
+        self.client = Arc::default();
+        self
+    }
+
+    /// Limits the time without a byte from the server. A response that is not streamed has no bytes until
+    /// the model has finished. 5 minutes by default.
+    pub fn idle_timeout(mut self, time: Duration) -> Self {
+        self.idle_timeout = time.min(LONGEST);
+        self.client = Arc::default();
+        self
+    }
+
+    /// Limits the time of a request until the end of its response. 20 minutes by default.
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = time.min(LONGEST);
+        self
+    }
+
+    /// Limits the bytes of a response. 64 MiB by default.
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, ModelError> {
+        let Some(api) = self.api else {
+            return Err(ModelError::new(
+                ModelErrorKind::Other,
+                "the dialect has no HTTP API; implement `Dialect::http_api` or `Model`",
+            ));
+        };
+        let is_streamed = self.streaming.unwrap_or(request.prefers_stream)
+            && !matches!(api.streaming, Streaming::Unsupported);
+        let url = self.url(api, is_streamed)?;
+        let mut secrets = Secrets::default();
+        if let Some(password) = url.password() {
+            secrets.add(password);
+        }
+        let mut headers = self.headers(api, is_streamed, &mut secrets).await?;
+        add_headers(&mut headers, &request);
+        let body = self.body(api, &request, is_streamed);
+        let sending = self
+            .client()?
+            .post(url)
+            .timeout(self.timeout)
+            .headers(headers)
+            .body(body);
+        let response = sending.send().await.map_err(transport)?;
+        if !response.status().is_success() {
+            return Err(of_status(response, &secrets).await);
+        }
+        let media_type = media_type(&response);
+        // Some servers do not stream, whatever the request says.
+        let is_json = media_type.ends_with("json");
+        if is_streamed && !is_json && media_type != "text/html" {
+            let bytes = body_bytes(response, self.max_bytes);
+            return events(bytes, secrets).await.map(Response::Stream);
+        }
+        let mut bytes = body_bytes(response, self.max_bytes);
+        let mut body = Vec::new();
+        while let Some(chunk) = bytes.next().await {
+            body.extend_from_slice(&chunk?);
+        }
+        let Ok(value) = serde_json::from_slice(&body) else {
+            return Err(ModelError::new(
+                ModelErrorKind::Response,
+                format!("the response is not valid JSON; its content type is {media_type:?}"),
+            ));
+        };
+        match reported(&value, &secrets) {
+            Some(error) => Err(error),
+            None => Ok(Response::Whole(value)),
+        }
+    }
+
+    fn client(&self) -> Result<&Client, ModelError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::builder()
+            .user_agent(concat!("tool-core/", env!("CARGO_PKG_VERSION")))
+            // The key is for this host alone.
+            .redirect(Policy::none())
+            .referer(false)
+            .connect_timeout(self.connect_timeout)
+            .read_timeout(self.idle_timeout)
+            .build()
+            .map_err(transport)?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    fn url(&self, api: &HttpApi, is_streamed: bool) -> Result<Url, ModelError> {
+        let invalid = |problem: &str| ModelError::new(ModelErrorKind::Other, problem);
+        let base = match &self.base_url {
+            Some(url) => url.clone(),
+            None if api.base_url.contains("{region}") => {
+                let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
+                let region = region.ok_or_else(|| {
+                    invalid("no region: set AWS_REGION, or call `HttpModel::base_url`")
+                })?;
+                if !region
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                {
+                    return Err(invalid(
+                        "the region in the environment is not a region of AWS",
+                    ));
+                }
+                api.base_url.replace("{region}", &region)
+            }
+            None => api.base_url.to_owned(),
+        };
+        // The text of the URL may have a password.
+        let mut url = Url::parse(&base)
+            .map_err(|error| invalid(&format!("the base URL is not valid: {error}")))?;
+        let path = match api.streaming {
+            Streaming::Path(path, (key, value)) if is_streamed => {
+                url.query_pairs_mut().append_pair(key, value);
+                path
+            }
+            _ => api.path,
+        };
+        let not_http = || invalid("the base URL does not start with http:// or https://");
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(not_http());
+        }
+        let mut segments = url.path_segments_mut().map_err(|()| not_http())?;
+        segments.pop_if_empty();
+        segments.extend(path.iter().map(|part| part.replace("{model}", &self.name)));
+        drop(segments);
+        Ok(url)
+    }
+
+    async fn headers(
+        &self,
+        api: &HttpApi,
+        is_streamed: bool,
+        secrets: &mut Secrets,
+    ) -> Result<HeaderMap, ModelError> {
+        let mut headers = HeaderMap::new();
+        let accepted = if is_streamed {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accepted));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for &(name, value) in api.headers {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = self.current_key(api).await? {
+            let key = key.trim();
+            secrets.add(key);
+            let value = match api.key_header {
+                "authorization" => format!("Bearer {key}"),
+                _ => key.to_owned(),
+            };
+            let Ok(mut value) = HeaderValue::try_from(value) else {
+                return Err(ModelError::new(
+                    ModelErrorKind::Unauthorized,
+                    "the key has characters that a header can't have",
+                ));
+            };
+            value.set_sensitive(true);
+            headers.insert(api.key_header, value);
+        }
+        for (name, value) in &self.headers {
+            if failure::is_secret(name) {
+                secrets.add(value);
+            }
+            let header = HeaderName::try_from(name).ok();
+            let (Some(header), Ok(mut value)) = (header, HeaderValue::try_from(value)) else {
+                return Err(ModelError::new(
+                    ModelErrorKind::Other,
+                    format!("the header {name:?} is not valid"),
+                ));
+            };
+            value.set_sensitive(true);
+            headers.insert(header, value);
+        }
+        Ok(headers)
+    }
+
+    async fn current_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
+        let missing = |names: &str| {
+            let problem = format!("no key: set {names}, or call `HttpModel::key`");
+            ModelError::new(ModelErrorKind::Unauthorized, problem)
+        };
+        match &self.key {
+            Key::Default if self.base_url.is_some() => Ok(None),
+            Key::None => Ok(None),
+            Key::Source(key) => key().await.map(Some),
+            Key::Variable(name) => variable(name).ok_or_else(|| missing(name)).map(Some),
+            Key::Default => {
+                let names = api.key_variables;
+                let mut keys = names.iter().filter_map(|name| variable(name));
+                let key = keys.next();
+                key.ok_or_else(|| missing(&names.join(" or "))).map(Some)
+            }
+        }
+    }
+
+    /// Writes the body. The tools are the text that the dialect wrote, with its order of keys.
+    fn body(&self, api: &HttpApi, request: &Request, is_streamed: bool) -> String {
+        let mut fields = Map::new();
+        if api.has_model {
+            fields.insert("model".into(), self.name.clone().into());
+        }
+        let limit = self.max_tokens.or(api.required_max_tokens);
+        if let Some(tokens) = limit {
+            let path = match &self.base_url {
+                Some(_) => api.imitated_max_tokens.unwrap_or(api.max_tokens),
+                None => api.max_tokens,
+            };
+            set(&mut fields, path, tokens.into());
+        }
+        if let (Streaming::Fields(json), true) = (&api.streaming, is_streamed) {
+            let streaming: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+            fields.extend(streaming);
+        }
+        let prompt = self.system.as_ref().map(|system| system());
+        let mut first = None;
+        if let Some(prompt) = prompt.filter(|prompt| !prompt.is_empty()) {
+            match api.system {
+                SystemPrompt::Message => {
+                    first = Some(json!({"role": "system", "content": prompt}));
+                }
+                SystemPrompt::Text(key) => set(&mut fields, &[key], prompt.into()),
+                SystemPrompt::Parts(path) => set(&mut fields, path, json!([{ "text": prompt }])),
+            }
+        }
+        fields.extend(request.continuation.clone());
+        for (key, value) in &self.fields {
+            merge(&mut fields, key.clone(), value.clone());
+        }
+        if !fields.contains_key(api.messages) {
+            let messages = request.messages.iter().map(|message| Value::clone(message));
+            let messages = first.into_iter().chain(messages).collect();
+            fields.insert(api.messages.into(), messages);
+        }
+        request.body(fields)
+    }
+}
+
+impl Model for HttpModel {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        let Some(handle) = handle() else {
+            let problem = "can't start the thread of the HTTP client";
+            let error = ModelError::new(ModelErrorKind::Other, problem);
+            return Box::pin(std::future::ready(Err(error)));
+        };
+        let inner = Box::pin(async move {
+            Ok(match self.send(request).await? {
+                Response::Stream(events) => Response::stream(InRuntime {
+                    handle,
+                    inner: Box::pin(events),
+                }),
+                whole => whole,
+            })
+        });
+        Box::pin(InRuntime { handle, inner })
+    }
+}
+
+impl fmt::Debug for HttpModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A URL may have a password or a token.
+        let url = self
+            .base_url
+            .as_deref()
+            .and_then(|url| Url::parse(url).ok());
+        f.debug_struct("HttpModel")
+            .field("provider", &self.api.map(|api| api.provider))
+            .field("name", &self.name)
+            .field("host", &url.as_ref().and_then(Url::host_str))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Adds the headers that the tools need to the values that the application has set.
+fn add_headers(headers: &mut HeaderMap, request: &Request) {
+    for (name, needed) in request.headers() {
+        let own = headers.get(name).and_then(|value| value.to_str().ok());
+        let mut values: Vec<_> = own.unwrap_or_default().split(',').map(str::trim).collect();
+        values.retain(|value| !value.is_empty());
+        for value in needed.split(',') {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        if let Ok(value) = HeaderValue::try_from(values.join(",")) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// Returns an environment variable that is not empty.
+fn variable(name: &str) -> Option<String> {
+    // `env::var` panics if the name can't be one.
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+    let value = is_name.then(|| env::var(name).ok()).flatten();
+    value.filter(|value| !value.trim().is_empty())
+}
+
+/// Merges an object into another one, and replaces other values.
+fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
+    match (target.get_mut(&key), value) {
+        (Some(Value::Object(inner)), Value::Object(value)) => {
+            for (key, value) in value {
+                merge(inner, key, value);
+            }
+        }
+        (_, value) => {
+            target.insert(key, value);
+        }
+    }
+}
+
+/// Sets a value at a path, with the objects on the way.
+fn set(target: &mut Map<String, Value>, path: &[&str], value: Value) {
+    let (last, outer) = path.split_last().unwrap_or((&"", &[]));
+    let inner = Map::from_iter([((*last).to_owned(), value)]);
+    let wrapped = outer.iter().rev().fold(inner, |inner, key| {
+        Map::from_iter([((*key).to_owned(), Value::Object(inner))])
+    });
+    for (key, value) in wrapped {
+        merge(target, key, value);
+    }
+}
+
+/// Returns the media type of a body, without its parameters.
+fn media_type(response: &reqwest::Response) -> String {
+    let header = response.headers().get(CONTENT_TYPE);
+    let header = header.and_then(|value| value.to_str().ok());
+    let name = header.unwrap_or_default().split(';').next();
+    name.unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + Send>>;
+
+/// Returns the bytes of a body, up to a limit.
+fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
+    let init = Some((response, limit));
+    Box::pin(stream::unfold(init, move |state| async move {
+        let (mut response, left) = state?;
+        match response.chunk().await {
+            Ok(None) => None,
+            Ok(Some(chunk)) => match left.checked_sub(chunk.len()) {
+                Some(left) => Some((Ok(chunk), Some((response, left)))),
+                None => {
+                    let problem = format!("the response is longer than {limit} bytes");
+                    let error = ModelError::new(ModelErrorKind::Response, problem);
+                    Some((Err(error), None))
+                }
+            },
+            Err(error) => Some((Err(transport(error)), None)),
+        }
+    }))
+}
+
+/// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
+async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, ModelError> {
+    // Some servers leave out the empty line after the last event.
+    let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
+    let lines = SseByteStream::new(bytes.chain(end));
+    let init = Some((lines, secrets));
+    let mut events = Box::pin(stream::unfold(init, |state| async move {
+        let (mut lines, secrets) = state?;
+        loop {
+            let data = match lines.next().await? {
+                Ok(event) => event.data.unwrap_or_default(),
+                Err(error) => return Some((Err(failure::of_stream(error)), None)),
+            };
+            match data.trim() {
+                "" => {}
+                "[DONE]" => return None,
+                data => {
+                    let event = event(data, &secrets);
+                    let state = event.is_ok().then_some((lines, secrets));
+                    return Some((event, state));
+                }
+            }
+        }
+    }));
+    match events.next().await {
+        Some(first) => Ok(Box::pin(stream::iter([Ok(first?)]).chain(events))),
+        None => Err(ModelError::new(
+            ModelErrorKind::Connection,
+            "the stream ended before the first event",
+        )),
+    }
+}
+
+/// Reads the JSON of one event.
+fn event(data: &str, secrets: &Secrets) -> Result<Value, ModelError> {
+    let Ok(event) = serde_json::from_str(data) else {
+        return Err(ModelError::new(
+            ModelErrorKind::Response,
+            "an event of the stream is not valid JSON",
+        ));
+    };
+    match reported(&event, secrets) {
+        Some(error) => Err(error),
+        None => Ok(event),
+    }
+}
+
+/// Polls a future or a stream inside the runtime of the process.
+struct InRuntime<T> {
+    handle: &'static Handle,
+    inner: Pin<Box<T>>,
+}
+
+impl<T: Future> Future for InRuntime<T> {
+    type Output = T::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
+        let _guard = self.handle.enter();
+        self.inner.as_mut().poll(context)
+    }
+}
+
+impl<T: Stream> Stream for InRuntime<T> {
+    type Item = T::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T::Item>> {
+        let _guard = self.handle.enter();
+        self.inner.as_mut().poll_next(context)
+    }
+}
+
+/// Returns a future that completes after this time, in any thread.
+#[cfg(feature = "tower")]
+pub(super) fn sleep(time: Duration) -> Option<BoxFuture<()>> {
+    let _guard = handle()?.enter();
+    Some(Box::pin(tokio::time::sleep(time)))
+}
+
+/// Returns the runtime of the process. A connection belongs to the runtime that opened it, and fails
+/// or panics once that has ended. This one never ends.
+fn handle() -> Option<&'static Handle> {
+    static RUNTIME: OnceLock<Option<Handle>> = OnceLock::new();
+    let handle = RUNTIME.get_or_init(|| {
+        let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+        let handle = runtime.handle().clone();
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        let thread = thread::Builder::new().name("tool-core-http".into());
+        thread.spawn(run).ok().map(|_| handle)
+    });
+    handle.as_ref()
+}

@@ -1,0 +1,286 @@
+//! The errors of requests: their kinds, the provider's words, and when to repeat them.
+
+use std::time::{Duration, SystemTime};
+
+use futures_util::StreamExt;
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use serde_json::Value;
+
+use super::{body_bytes, media_type};
+use crate::model::{ModelError, ModelErrorKind};
+
+/// The longest text of a provider in an error, in characters.
+const MAX_WORDS: usize = 1000;
+/// The longest body of an error.
+const MAX_BODY: usize = 1 << 20;
+
+/// What must not be in an error.
+#[derive(Default)]
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Adds a key. A placeholder such as `none` is not worth hiding, and part of other words.
+    pub(super) fn add(&mut self, secret: &str) {
+        if secret.len() >= 6 {
+            self.0.push(secret.to_owned());
+        }
+    }
+
+    /// Removes the secrets from a text of the server, and truncates it.
+    fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.0 {
+            text = text.replace(secret, "[key]");
+        }
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MAX_WORDS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+/// Returns `true` if the value of a header is a secret, judged by its name.
+pub(super) fn is_secret(header: &str) -> bool {
+    const PARTS: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
+    let header = header.to_ascii_lowercase();
+    PARTS.iter().any(|part| header.contains(part))
+}
+
+/// Returns the error of a request without a response.
+pub(super) fn transport(error: reqwest::Error) -> ModelError {
+    // A URL may have a password.
+    let error = error.without_url();
+    let (kind, message) = if error.is_connect() && error.is_timeout() {
+        (ModelErrorKind::TimedOut, "no connection in time")
+    } else if error.is_timeout() {
+        (ModelErrorKind::TimedOut, "no response in time")
+    } else if error.is_connect() {
+        (ModelErrorKind::Connection, "can't connect to the server")
+    } else if error.is_builder() {
+        (ModelErrorKind::Other, "the request can't be built")
+    } else {
+        (ModelErrorKind::Connection, "the connection broke")
+    };
+    ModelError::new(kind, message).with_source(error)
+}
+
+/// Returns the error of a stream that can't be read.
+pub(super) fn of_stream(error: sse_stream::Error) -> ModelError {
+    match error {
+        sse_stream::Error::Body(error) => match error.downcast::<ModelError>() {
+            Ok(error) => *error,
+            Err(error) => ModelError::other(error),
+        },
+        error => ModelError::new(
+            ModelErrorKind::Response,
+            "the stream is not made of server-sent events",
+        )
+        .with_source(error),
+    }
+}
+
+/// Returns the error of a response with a status other than success.
+pub(super) async fn of_status(response: reqwest::Response, secrets: &Secrets) -> ModelError {
+    let status = response.status();
+    let retry_after = retry_after(response.headers());
+    let target = location(response.headers());
+    let media_type = media_type(&response);
+    let mut bytes = body_bytes(response, MAX_BODY);
+    let mut body = Vec::new();
+    while let Some(Ok(chunk)) = bytes.next().await {
+        body.extend_from_slice(&chunk);
+    }
+    let value: Option<Value> = serde_json::from_slice(&body).ok();
+    let report = value.as_ref().map(Report::read);
+    let code = report.as_ref().map_or("", |report| &report.code);
+    let words = match (&report, target) {
+        (_, Some(host)) if status.is_redirection() => {
+            format!("redirects to {host}; set the base URL if that is intended")
+        }
+        (Some(report), _) => report.to_string(),
+        (None, _) if media_type == "text/html" => "the body is a page of HTML; a proxy?".into(),
+        (None, _) => String::from_utf8_lossy(&body).into_owned(),
+    };
+    let words = secrets.hide(&words);
+    let number = status.as_u16();
+    let reason = status.canonical_reason().unwrap_or("");
+    let message = format!("{number} {reason}: {words}");
+    let message = message.replace(" : ", ": ");
+    let message = message.trim_end_matches([':', ' ']);
+    let mut error = ModelError::new(kind_of_status(status, code), message);
+    let asked = retry_after.or_else(|| report.and_then(|report| report.retry_after));
+    if let Some(time) = asked {
+        error = error.retry_after(time);
+    }
+    error
+}
+
+/// Returns the error that a provider reports with a status of success, or in a stream.
+pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
+    let first = value.as_array().and_then(|items| items.first());
+    let value = first.unwrap_or(value);
+    let error = &value["error"];
+    let has_error = match error {
+        Value::Object(error) => !error.is_empty(),
+        Value::String(error) => !error.is_empty(),
+        _ => value["object"] == "error" || value["type"] == "error",
+    };
+    if !has_error {
+        return None;
+    }
+    let report = Report::read(value);
+    let words = secrets.hide(&report.to_string());
+    let message = format!("the provider reported an error: {words}");
+    let error = ModelError::new(kind_of_code(&report.code), message);
+    Some(match report.retry_after {
+        Some(time) => error.retry_after(time),
+        None => error,
+    })
+}
+
+/// A provider's error message.
+struct Report {
+    /// The provider's word for the kind of the error; empty if there is none.
+    code: String,
+    message: String,
+    retry_after: Option<Duration>,
+}
+
+impl Report {
+    fn read(body: &Value) -> Report {
+        // Gemini sends an array.
+        let body = body
+            .as_array()
+            .and_then(|items| items.first())
+            .unwrap_or(body);
+        let error = match &body["error"] {
+            Value::Null => body,
+            error => error,
+        };
+        let texts = [
+            error,
+            &error["message"],
+            &error["Message"],
+            &error["detail"],
+            &body["message"],
+        ];
+        let message = texts.into_iter().find_map(Value::as_str);
+        let details = || error["details"].as_array().into_iter().flatten();
+        // Gemini reports wrong keys as invalid arguments.
+        let reason = details().find_map(|detail| detail["reason"].as_str());
+        let reason = reason.filter(|reason| reason.starts_with("API_KEY_"));
+        let words = [
+            &error["status"],
+            &error["code"],
+            &error["type"],
+            &body["type"],
+        ];
+        let mut codes = words.into_iter().filter_map(|code| match code {
+            Value::String(code) if code != "error" => Some(code.clone()),
+            Value::Number(code) => Some(code.to_string()),
+            _ => None,
+        });
+        // Google's `RetryInfo`.
+        let delay = details().find_map(|detail| detail["retryDelay"].as_str());
+        Report {
+            code: reason
+                .map(str::to_owned)
+                .or_else(|| codes.next())
+                .unwrap_or_default(),
+            message: message.map_or_else(|| error.to_string(), str::to_owned),
+            retry_after: delay.and_then(|delay| seconds(delay.strip_suffix('s')?)),
+        }
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.code.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{} ({})", self.message, self.code)
+        }
+    }
+}
+
+fn kind_of_status(status: StatusCode, code: &str) -> ModelErrorKind {
+    match status.as_u16() {
+        401 | 403 | 407 => ModelErrorKind::Unauthorized,
+        _ if code.starts_with("API_KEY_") => ModelErrorKind::Unauthorized,
+        408 | 504 => ModelErrorKind::TimedOut,
+        // Repeating the request does not pay the bill.
+        429 if code == "insufficient_quota" => ModelErrorKind::Rejected,
+        429 => ModelErrorKind::RateLimited,
+        501 | 505 => ModelErrorKind::Rejected,
+        500.. => ModelErrorKind::Overloaded,
+        _ => ModelErrorKind::Rejected,
+    }
+}
+
+/// Returns the kind of an error in a stream, which has no status.
+fn kind_of_code(code: &str) -> ModelErrorKind {
+    if let Ok(status) = code.parse()
+        && let Ok(status) = StatusCode::from_u16(status)
+    {
+        return kind_of_status(status, "");
+    }
+    let code = code.to_ascii_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
+    if has(&[
+        "rate_limit",
+        "resource_exhausted",
+        "throttling",
+        "too_many_requests",
+    ]) {
+        ModelErrorKind::RateLimited
+    } else if has(&["authentication", "permission", "unauthenticated", "api_key"]) {
+        ModelErrorKind::Unauthorized
+    } else if has(&["timeout", "deadline"]) {
+        ModelErrorKind::TimedOut
+    } else if has(&[
+        "overloaded",
+        "server_error",
+        "api_error",
+        "internal",
+        "unavailable",
+    ]) {
+        ModelErrorKind::Overloaded
+    } else {
+        ModelErrorKind::Rejected
+    }
+}
+
+/// Reads the time after which to repeat the request: in milliseconds (OpenAI and Azure), in seconds, or
+/// a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value: &reqwest::header::HeaderValue| value.to_str().ok())
+    };
+    if let Some(time) = text("retry-after-ms").and_then(seconds) {
+        return Some(time / 1000);
+    }
+    let value = text(RETRY_AFTER.as_str())?;
+    seconds(value).or_else(|| {
+        let date = httpdate::parse_http_date(value).ok()?;
+        // It has passed if the clocks differ.
+        Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+    })
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Returns the host of a redirect. The rest of the URL may have secrets.
+fn location(headers: &HeaderMap) -> Option<String> {
+    let target = headers.get(LOCATION)?.to_str().ok()?;
+    let Ok(url) = reqwest::Url::parse(target) else {
+        return Some("another path".into());
+    };
+    url.host_str().map(str::to_owned)
+}

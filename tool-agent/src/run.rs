@@ -1,0 +1,824 @@
+//! A run as a value: a conversation with a model that can be saved after every step and continued
+//! later, in another process.
+//!
+//! A [`Run`] is a state machine that does no I/O. [`next`](Run::next) says what to do, and the program
+//! gives back what happened:
+//!
+//! | step | what the program does | what it calls then |
+//! |---|---|---|
+//! | [`Request`](Step::Request) | asks the model | [`respond`](Run::respond) |
+//! | [`Call`](Step::Call) | marks the calls as [started](Run::start), then runs them | [`finish`](Run::finish), for each |
+//! | [`Running`](Step::Running) | waits for a call that it started | [`finish`](Run::finish) |
+//! | [`Wait`](Step::Wait) | asks a person, or stops | [`decide`](Run::decide) |
+//! | [`Done`](Step::Done) | shows the answer | [`push`](Run::push), if the conversation goes on |
+//!
+//! [`Agent`](crate::Agent) does all of this. Write the loop yourself to have control over every
+//! step:
+//!
+//! ```
+//! use serde_json::json;
+//! use tool_agent::run::{Run, RunOutcome, Step};
+//! use tool_core::dialect::{Dialect, OpenAiChat};
+//! use tool_core::{Registry, tool, tools};
+//!
+//! /// Adds two numbers.
+//! #[tool(read_only)]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! let registry = Registry::builder().tools(tools![add]).build()?;
+//! let dialect = OpenAiChat::default();
+//! let mut responses = vec![
+//!     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
+//!     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+//!         {"id": "call_1", "type": "function",
+//!          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//!     ]}}]}),
+//! ];
+//!
+//! let mut run = Run::new("conversation-1");
+//! run.push(json!({"role": "user", "content": "What is 2 + 3?"}))?;
+//! let outcome = loop {
+//!     match run.next() {
+//!         Step::Request(_messages) => {
+//!             let response = responses.pop().unwrap();
+//!             run.respond(&dialect, &registry, dialect.read(&response)?)?;
+//!         }
+//!         Step::Call(calls) => {
+//!             run.start(&calls);
+//!             for call in calls {
+//!                 run.finish(&dialect, registry.call_blocking(call))?;
+//!             }
+//!         }
+//!         Step::Done(outcome) => break outcome,
+//!         Step::Wait(_) | Step::Running => unreachable!("no call is held"),
+//!     }
+//! };
+//! assert_eq!(outcome, RunOutcome::Answered("It is 5.".into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Saving
+//!
+//! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
+//! round, so each change is also an [`Increment`]: append those of
+//! [`take_increments`](Run::take_increments) to a [`Journal`] and rebuild the run with
+//! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
+//! save the increments of [`start`](Run::start) before the calls run, and those of [`finish`](Run::finish)
+//! before the next step.
+//!
+//! # After an interruption
+//!
+//! [`resume`](Run::resume) decides on the calls that had started and have no result. Those of tools
+//! that are `read_only` or `idempotent` run again, with the same
+//! [idempotency key](tool_core::CallContext::idempotency_key). The others may have had an effect, so the
+//! model gets a result of the kind [`Interrupted`](tool_core::ToolErrorKind::Interrupted), which says so.
+//!
+//! # Order
+//!
+//! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
+//! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
+//! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
+//! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
+
+mod file_journal;
+mod increment;
+mod journal;
+mod pending;
+
+use std::error::Error;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Add;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+pub use self::file_journal::FileJournal;
+use self::increment::{Change, ResponseChange};
+pub use self::increment::{Increment, ReplayError};
+pub use self::journal::{Journal, JournalError, MemoryJournal};
+pub use self::pending::{DecideError, Pending};
+use tool_core::Registry;
+use tool_core::ToolError;
+use tool_core::dialect::{Dialect, Turn, Usage};
+use tool_core::{Decision, Hold, ToolCall, ToolResult};
+
+/// The version of the saved form.
+const VERSION: u32 = 2;
+
+/// A conversation with a model: its messages, calls and results, and what happens next.
+///
+/// See the [module](self) for an example.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "SavedRun<Value>")]
+pub struct Run {
+    state: State,
+    unsaved: Vec<Increment>,
+}
+
+/// The part of a [`Run`] that is saved.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct State {
+    id: String,
+    settings: RunSettings,
+    /// Shared with requests to the model.
+    messages: Arc<Vec<Arc<Value>>>,
+    rounds: Vec<Round>,
+    /// The number of changes so far.
+    changes: u64,
+    spent: Spent,
+    is_cancelled: bool,
+    /// The fields of the next request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    continuation: Map<String, Value>,
+}
+
+/// A saved run. Its version is checked before the rest is read.
+#[derive(Serialize, Deserialize)]
+struct SavedRun<S> {
+    version: u32,
+    #[serde(flatten)]
+    state: S,
+}
+
+/// What was used since the last message of the user, and is limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Spent {
+    rounds: u32,
+    calls: u32,
+    tokens: u64,
+}
+
+/// The settings of a [`Run`]. The limits apply from one message of the user to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RunSettings {
+    /// The maximum number of requests to the model. 16 by default.
+    pub max_rounds: u32,
+    /// The maximum number of calls. Further calls of a response get an error, and then the run ends.
+    pub max_calls: u32,
+    /// The run ends before the next request once it used this many tokens, as the provider counts
+    /// them.
+    pub max_tokens: u64,
+    /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after the other.
+    pub parallel: Option<bool>,
+}
+
+impl Default for RunSettings {
+    fn default() -> RunSettings {
+        RunSettings {
+            max_rounds: 16,
+            max_calls: u32::MAX,
+            max_tokens: u64::MAX,
+            parallel: None,
+        }
+    }
+}
+
+/// One response of the model, with the calls in it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Round {
+    calls: Vec<RunCall>,
+    text: String,
+    usage: Option<Usage>,
+    stop_reason: Option<String>,
+    is_paused: bool,
+    /// The messages that repeat it, kept until all calls have results.
+    turn: Option<Vec<Arc<Value>>>,
+}
+
+/// A call and its state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct RunCall {
+    /// Shared with the increment, as is what is below.
+    call: Arc<ToolCall>,
+    is_parallel: bool,
+    decisions: Vec<Decided>,
+    state: CallState,
+}
+
+/// A decision on a hold, and who made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Decided {
+    hold: Hold,
+    decision: Decision,
+    by: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum CallState {
+    Ready,
+    Started,
+    Held(Hold),
+    Ended(Arc<ToolResult>),
+}
+
+/// What a [`Run`] needs next.
+pub enum Step<'r> {
+    /// A response of the model to these messages, which are in the provider's format.
+    Request(&'r Arc<Vec<Arc<Value>>>),
+    /// The results of these calls, which may run concurrently.
+    Call(Vec<ToolCall>),
+    /// The results of calls that have started.
+    Running,
+    /// Decisions on these calls. There is nothing else to do.
+    Wait(Vec<Pending>),
+    /// Nothing, or the next [message](Run::push) of the user.
+    Done(RunOutcome),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum RunOutcome {
+    /// The model called no more tools and answered with this text. The text may be empty or end
+    /// mid-sentence if the provider filtered or truncated it; [`Round::stop_reason`] says so.
+    Answered(String),
+    /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
+    OutOfRounds,
+    /// The [limit](RunSettings::max_calls) of calls was reached.
+    OutOfCalls,
+    /// The [limit](RunSettings::max_tokens) of tokens was reached while the model still called tools.
+    OutOfTokens,
+    /// The [limit](crate::Agent::max_duration) of time was reached.
+    OutOfTime,
+    /// The run was [cancelled](Run::cancel).
+    Cancelled,
+    /// These calls wait for [decisions](Run::decide). An [`Agent`](crate::Agent) stops here; the
+    /// run goes on once they are made.
+    Waiting(Vec<Pending>),
+}
+
+/// The messages contain the arguments of calls, which may be secret.
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("id", &self.id)
+            .field("settings", &self.settings)
+            .field("messages", &self.messages.len())
+            .field("rounds", &self.rounds)
+            .field("changes", &self.changes)
+            .field("spent", &self.spent)
+            .field("is_cancelled", &self.is_cancelled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Round")
+            .field("calls", &self.calls)
+            .field("text", &self.text)
+            .field("usage", &self.usage)
+            .field("stop_reason", &self.stop_reason)
+            .field("is_paused", &self.is_paused)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Request(messages) => f
+                .debug_struct("Request")
+                .field("messages", &messages.len())
+                .finish_non_exhaustive(),
+            Step::Call(calls) => f.debug_tuple("Call").field(calls).finish(),
+            Step::Running => f.write_str("Running"),
+            Step::Wait(pending) => f.debug_tuple("Wait").field(pending).finish(),
+            Step::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
+        }
+    }
+}
+
+impl Run {
+    /// Creates a run. The id identifies it in a [`Journal`], and is part of the
+    /// [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique.
+    pub fn new(id: impl Into<String>) -> Run {
+        Run::with_settings(id, RunSettings::default())
+    }
+
+    /// Creates a run with settings other than the default.
+    pub fn with_settings(id: impl Into<String>, settings: RunSettings) -> Run {
+        let mut run = Run::empty();
+        run.record(Change::Created {
+            version: VERSION,
+            id: id.into(),
+            settings,
+        });
+        run
+    }
+
+    fn empty() -> Run {
+        Run::of(State::default())
+    }
+
+    fn of(state: State) -> Run {
+        Run {
+            state,
+            unsaved: Vec::new(),
+        }
+    }
+
+    /// Rebuilds a run from all of its increments, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there are none, if one is missing, or if they were saved by a newer version
+    /// of this crate.
+    pub fn replay(increments: impl IntoIterator<Item = Increment>) -> Result<Run, ReplayError> {
+        let mut run = Run::empty();
+        for increment in increments {
+            run.apply_saved(increment)?;
+        }
+        if run.state.changes == 0 {
+            return Err(ReplayError::new("there are no increments"));
+        }
+        Ok(run)
+    }
+
+    /// Returns the increments since the last call of this method, to be appended to a [`Journal`].
+    pub fn take_increments(&mut self) -> Vec<Increment> {
+        std::mem::take(&mut self.unsaved)
+    }
+
+    /// Returns the id.
+    pub fn id(&self) -> &str {
+        &self.state.id
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &RunSettings {
+        &self.state.settings
+    }
+
+    /// Returns `true` if the model has made a call since the last message of the user.
+    pub(crate) fn has_called(&self) -> bool {
+        self.state.spent.calls > 0
+    }
+
+    /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
+    pub fn set_settings(&mut self, settings: RunSettings) {
+        self.record(Change::Settings(settings));
+    }
+
+    /// Returns the messages of the next request, in the provider's format.
+    pub fn messages(&self) -> &[Arc<Value>] {
+        &self.state.messages
+    }
+
+    /// Returns the rounds, in order. The last one may have calls without results.
+    pub fn rounds(&self) -> &[Round] {
+        &self.state.rounds
+    }
+
+    /// Returns the sum of the usage of all rounds.
+    pub fn usage(&self) -> Usage {
+        let usages = self.state.rounds.iter().filter_map(|round| round.usage);
+        usages.fold(Usage::default(), Add::add)
+    }
+
+    /// Adds a message in the provider's format, such as a system prompt or the user's next question.
+    /// The limits of the settings apply anew.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error while calls have no results: providers reject a message between a call and its
+    /// result.
+    pub fn push(&mut self, message: Value) -> Result<(), RunError> {
+        if self.open_round().is_some() {
+            return Err(RunError::OpenCalls);
+        }
+        self.record(Change::Message(Arc::new(message)));
+        Ok(())
+    }
+
+    /// Returns the fields that the next request needs besides messages and tools; see
+    /// [`Turn::continuation`].
+    pub fn continuation(&self) -> &Map<String, Value> {
+        &self.state.continuation
+    }
+
+    /// Returns what the run needs next. Its state does not change.
+    pub fn next(&self) -> Step<'_> {
+        if let Some(round) = self.open_round() {
+            return self.next_of(round);
+        }
+        if self.state.is_cancelled {
+            return Step::Done(RunOutcome::Cancelled);
+        }
+        if let Some(round) = self.state.rounds.last()
+            && self.state.spent.rounds > 0
+            && round.calls.is_empty()
+            && !round.is_paused
+        {
+            return Step::Done(RunOutcome::Answered(round.text.clone()));
+        }
+        let (spent, limits) = (self.state.spent, self.state.settings);
+        if spent.rounds >= limits.max_rounds {
+            Step::Done(RunOutcome::OutOfRounds)
+        } else if spent.calls >= limits.max_calls {
+            Step::Done(RunOutcome::OutOfCalls)
+        } else if spent.tokens >= limits.max_tokens {
+            Step::Done(RunOutcome::OutOfTokens)
+        } else {
+            Step::Request(&self.state.messages)
+        }
+    }
+
+    /// Returns what a round with calls needs.
+    fn next_of<'r>(&'r self, round: &'r Round) -> Step<'r> {
+        let calls = round.calls.iter().enumerate();
+        let mut calls = calls.filter(|(_, call)| !matches!(call.state, CallState::Ended(_)));
+        let mut ready = Vec::new();
+        let mut is_running = false;
+        // A call that is held does not keep the others waiting.
+        for (index, call) in calls.by_ref() {
+            match &call.state {
+                CallState::Ready if !is_running || call.is_parallel => {
+                    if !ready.is_empty() && !call.is_parallel {
+                        break;
+                    }
+                    ready.push(self.prepared(index, call));
+                    if !call.is_parallel {
+                        break;
+                    }
+                }
+                CallState::Ready => break,
+                CallState::Started if call.is_parallel => is_running = true,
+                CallState::Started => return Step::Running,
+                CallState::Held(_) | CallState::Ended(_) => {}
+            }
+        }
+        if !ready.is_empty() {
+            Step::Call(ready)
+        } else if is_running {
+            Step::Running
+        } else {
+            Step::Wait(self.pending())
+        }
+    }
+
+    /// Returns a call with its key and decisions attached.
+    fn prepared(&self, index: usize, call: &RunCall) -> ToolCall {
+        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
+        let [round, call_index] = &mut numbers;
+        let parts = [
+            &*self.state.id,
+            round.format(self.state.rounds.len()),
+            call_index.format(index),
+        ];
+        let key = parts.join("/");
+        let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
+        for decided in &call.decisions {
+            let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
+            prepared = prepared.decided_by(hold, decision, &*decided.by);
+        }
+        prepared
+    }
+
+    /// Returns the calls that wait for decisions.
+    pub fn pending(&self) -> Vec<Pending> {
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let indexed = calls.enumerate();
+        let held = indexed.filter_map(|(index, call)| match &call.state {
+            CallState::Held(hold) => Some(Pending::new(self, index, &call.call, hold)),
+            _ => None,
+        });
+        held.collect()
+    }
+
+    /// Takes the model's response to the messages of [`Step::Request`], as the dialect
+    /// [read](Dialect::read) it. The registry knows which of its calls may run concurrently.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run did not request a response.
+    pub fn respond(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+        turn: Turn,
+    ) -> Result<(), RunError> {
+        if !matches!(self.next(), Step::Request(_)) {
+            return Err(RunError::NotRequested);
+        }
+        let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
+            Some(is_parallel) => is_parallel,
+            None => registry
+                .get(&call.name)
+                .or_else(|| registry.resolve(&mut call.clone()))
+                .is_none_or(|tool| tool.is_parallel()),
+        };
+        let calls: Vec<_> = turn
+            .calls
+            .into_iter()
+            .map(|call| {
+                let is_parallel = is_parallel(&call);
+                (Arc::new(call), is_parallel)
+            })
+            .collect();
+        let left = self.state.settings.max_calls
+            - self.state.spent.calls.min(self.state.settings.max_calls);
+        let excess: Vec<_> = (left as usize..calls.len()).collect();
+        self.record(Change::Response(Box::new(ResponseChange {
+            calls,
+            text: turn.text,
+            usage: turn.usage,
+            stop_reason: turn.stop,
+            is_paused: turn.is_paused,
+            continuation: turn.continuation,
+            turn: turn.messages.into_iter().map(Arc::new).collect(),
+        })));
+        let limit = self.state.settings.max_calls;
+        let reason = format!("the limit of {limit} calls is reached");
+        for index in excess {
+            self.fail(index, |tool| ToolError::denied(tool, &reason));
+        }
+        self.close(dialect);
+        Ok(())
+    }
+
+    /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
+    /// as started, an interrupted run starts again.
+    pub fn start(&mut self, calls: &[ToolCall]) {
+        let mut started = Vec::new();
+        if let Some(round) = self.open_round() {
+            for call in calls {
+                let of_call = |(index, other): &(usize, &RunCall)| {
+                    other.call.id == call.id
+                        && matches!(other.state, CallState::Ready)
+                        && !started.contains(index)
+                };
+                let mut indexed = round.calls.iter().enumerate();
+                started.extend(indexed.find(of_call).map(|(index, _)| index));
+            }
+        }
+        if !started.is_empty() {
+            self.record(Change::Started(started));
+        }
+    }
+
+    /// Takes the result of a call. With the last one, the results are added to the messages. A call that
+    /// a hook [held](tool_core::Gate::hold) becomes [pending](Run::pending) instead.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no call with the id of the result has started.
+    pub fn finish(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        result: ToolResult,
+    ) -> Result<(), RunError> {
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let found = calls.enumerate().find(|(_, call)| {
+            call.call.id == result.call_id() && matches!(call.state, CallState::Started)
+        });
+        let Some((index, _)) = found else {
+            return Err(RunError::NotStarted(result.call_id().into()));
+        };
+        match result.error().and_then(ToolError::hold) {
+            // Nobody decides on a call of a cancelled run.
+            Some(_) if self.state.is_cancelled => {
+                self.cancel_call(index);
+            }
+            Some(hold) => {
+                let hold = hold.clone();
+                self.record(Change::Held(index, hold));
+            }
+            None => self.end(index, result),
+        }
+        self.close(dialect);
+        Ok(())
+    }
+
+    /// Decides on a [pending](Run::pending) call. `by` is saved with the decision: who made it.
+    ///
+    /// `fingerprint` is that of the [`Pending`] that the person has seen, so that a decision can't apply
+    /// to another call or to other arguments. The registry validates the call as its tools are now.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no pending call has this fingerprint, because it is decided already or never
+    /// was held, or if the arguments of [`Decision::Change`] are invalid. The run is then as before.
+    pub fn decide(
+        &mut self,
+        registry: &Registry,
+        fingerprint: &str,
+        decision: Decision,
+        by: impl Into<String>,
+    ) -> Result<(), DecideError> {
+        let pending = self.pending();
+        let mut pending = pending.iter();
+        let Some(pending) = pending.find(|pending| pending.fingerprint() == fingerprint) else {
+            return Err(DecideError::NotPending);
+        };
+        let decision = pending.hold().restored(decision);
+        if let Decision::Change(arguments) = &decision {
+            let mut call = pending.call().clone();
+            registry.resolve(&mut call);
+            call.arguments = arguments.clone();
+            let validated = registry.validate(&call);
+            validated.map_err(|error| DecideError::Invalid(Box::new(error)))?;
+        }
+        let index = pending.index();
+        self.record(Change::Decided(index, decision, by.into()));
+        Ok(())
+    }
+
+    /// Decides on the calls that had started when the run was interrupted: those of tools that are
+    /// `read_only` or `idempotent` run again, the others end with an error of the kind
+    /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
+    /// deserialization, when nothing runs any more. Returns the results of the calls that ended.
+    pub fn resume(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+    ) -> Vec<ToolResult> {
+        let Some(round) = self.open_round() else {
+            return Vec::new();
+        };
+        let started = round.calls.iter().enumerate();
+        let started = started.filter(|(_, call)| matches!(call.state, CallState::Started));
+        let (again, ended): (Vec<_>, Vec<_>) = started
+            .map(|(index, call)| (index, &call.call))
+            .partition(|(_, call)| {
+                let tool = registry.resolve(&mut ToolCall::clone(call));
+                tool.is_some_and(|tool| tool.is_repeatable())
+            });
+        let again: Vec<_> = again.into_iter().map(|(index, _)| index).collect();
+        let ended: Vec<_> = ended.into_iter().map(|(index, _)| index).collect();
+        let mut results = Vec::new();
+        if self.state.is_cancelled {
+            results.extend(again.into_iter().map(|index| self.cancel_call(index)));
+        } else if !again.is_empty() {
+            self.record(Change::Repeated(again));
+        }
+        let ended = ended.into_iter();
+        results.extend(ended.map(|index| self.fail(index, ToolError::interrupted)));
+        self.close(dialect);
+        results
+    }
+
+    /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
+    /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
+    /// results.
+    pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) {
+        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Cancelled) = self.next() {
+            return;
+        }
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let open = calls
+            .enumerate()
+            .filter(|(_, call)| matches!(call.state, CallState::Ready | CallState::Held(_)));
+        let open: Vec<_> = open.map(|(index, _)| index).collect();
+        self.record(Change::Cancelled);
+        for index in open {
+            self.cancel_call(index);
+        }
+        self.close(dialect);
+    }
+
+    fn cancel_call(&mut self, index: usize) -> ToolResult {
+        self.fail(index, ToolError::cancelled)
+    }
+
+    /// Ends a call of the last round with an error, which is made of the name of its tool.
+    fn fail(&mut self, index: usize, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
+        let call = &self.state.rounds[self.state.rounds.len() - 1].calls[index].call;
+        let result = ToolResult::failed(call, error(&call.name));
+        self.end(index, result.clone());
+        result
+    }
+
+    /// Records the result of a call.
+    fn end(&mut self, index: usize, result: ToolResult) {
+        self.record(Change::Ended(index, Arc::new(result)));
+    }
+
+    /// Adds the turn and its results to the messages, once all calls have results.
+    fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
+        let Some(round) = self.open_round() else {
+            return;
+        };
+        let results = round.calls.iter().map(RunCall::result);
+        let Some(results) = results.collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let results: Vec<_> = results.into_iter().cloned().collect();
+        let messages = dialect.results(&results).into_iter().map(Arc::new);
+        self.record(Change::Closed(messages.collect()));
+    }
+
+    /// Returns the last round, if its results are not yet in the messages.
+    fn open_round(&self) -> Option<&Round> {
+        self.state
+            .rounds
+            .last()
+            .filter(|round| round.turn.is_some())
+    }
+}
+
+/// Returns an id for a run that is not saved.
+pub(crate) fn random_id() -> String {
+    let number = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", number(), number())
+}
+
+impl RunCall {
+    fn result(&self) -> Option<&ToolResult> {
+        match &self.state {
+            CallState::Ended(result) => Some(result),
+            _ => None,
+        }
+    }
+}
+
+impl Round {
+    /// Returns the calls of the response, with the results that are known.
+    pub fn calls(&self) -> impl ExactSizeIterator<Item = (&ToolCall, Option<&ToolResult>)> {
+        self.calls.iter().map(|call| (&*call.call, call.result()))
+    }
+
+    /// Returns the decisions on a call: the arguments and reason of each hold, what was decided, and
+    /// who decided it.
+    pub fn decisions(&self, call_id: &str) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let mut calls = self.calls.iter();
+        let call = calls.find(|call| call.call.id == call_id);
+        let decisions = call.into_iter().flat_map(|call| &call.decisions);
+        decisions.map(|decided| (&decided.hold, &decided.decision, &*decided.by))
+    }
+
+    /// Returns the text of the response.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the response used, if the provider says so.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// Returns why the model stopped, in the provider's words.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.stop_reason.as_deref()
+    }
+}
+
+impl TryFrom<SavedRun<Value>> for Run {
+    type Error = String;
+
+    fn try_from(saved: SavedRun<Value>) -> Result<Run, String> {
+        increment::check_version(saved.version)?;
+        let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
+        Ok(Run::of(state))
+    }
+}
+
+impl Serialize for Run {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = SavedRun {
+            version: VERSION,
+            state: &self.state,
+        };
+        saved.serialize(serializer)
+    }
+}
+
+/// The error of a step that does not fit the state of a [`Run`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A message was added while calls have no results.
+    OpenCalls,
+    /// A response was given that was not requested.
+    NotRequested,
+    /// A result was given for a call with this id, which has not started.
+    NotStarted(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::OpenCalls => f.write_str(
+                "calls of the last response have no results; finish or cancel them before the next \
+                 message",
+            ),
+            RunError::NotRequested => {
+                f.write_str("the run did not request a response; do what `next` returns")
+            }
+            RunError::NotStarted(id) => {
+                write!(
+                    f,
+                    "no call with the id {id:?} has started and has no result"
+                )
+            }
+        }
+    }
+}
+
+impl Error for RunError {}

@@ -1,0 +1,142 @@
+//! [`FileJournal`]: runs in a folder.
+
+use std::fs::{self, File};
+use std::future::ready;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Increment, Journal, JournalError};
+use tool_core::BoxFuture;
+
+/// A [`Journal`] in a folder, for programs without a database. Each run is a folder in it, and each
+/// append a file, which is complete or absent after a crash.
+///
+/// Several programs may use one folder: if two continue a run, one of them gets
+/// [`JournalError::Conflict`]. The file system needs hard links. Reads and writes block the thread, each for
+/// the time of one small file.
+///
+/// ```
+/// use tool_core::Registry;
+/// use tool_agent::Agent;
+/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::run::{FileJournal, Run};
+/// use tool_agent::testing::ScriptedModel;
+///
+/// # let folder = std::env::temp_dir().join(format!("tool-core-{}", std::process::id()));
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+///     .journal(FileJournal::new(&folder));
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let mut run = Run::new("conversation-1");
+/// run.push(agent.dialect().user_message("Hello?"))?;
+/// agent.save(&mut run).await?;
+///
+/// // In another process:
+/// let run = agent.load("conversation-1").await?.expect("a saved run");
+/// assert_eq!(run.messages()[0]["content"], "Hello?");
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileJournal {
+    folder: PathBuf,
+}
+
+impl FileJournal {
+    /// Creates a journal in a folder. The first append creates the folder.
+    pub fn new(folder: impl Into<PathBuf>) -> FileJournal {
+        FileJournal {
+            folder: folder.into(),
+        }
+    }
+
+    /// Returns the folder of a run. Its name is the id, with characters that some file system rejects or
+    /// does not distinguish in hexadecimal.
+    fn folder_of(&self, run: &str) -> PathBuf {
+        let mut name = String::from("run-");
+        for byte in run.bytes() {
+            if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
+                name.push(char::from(byte));
+            } else {
+                name.push_str(&format!("_{byte:02x}"));
+            }
+        }
+        self.folder.join(name)
+    }
+}
+
+impl Journal for FileJournal {
+    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+        Box::pin(ready(append(&self.folder_of(run), &increments)))
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        Box::pin(ready(load(&self.folder_of(run))))
+    }
+}
+
+/// Writes increments to a file that is named by the first number. A program that does not know the last
+/// increments has a number whose file exists.
+fn append(folder: &Path, increments: &[Increment]) -> Result<(), JournalError> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let Some(first) = increments.first() else {
+        return Ok(());
+    };
+    let json = serde_json::to_vec(increments).map_err(JournalError::failed)?;
+    fs::create_dir_all(folder).map_err(JournalError::failed)?;
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let unfinished = folder.join(format!("{}-{number}.unfinished", process::id()));
+    let finished = folder.join(format!("{:020}.json", first.number()));
+    let written = write(&unfinished, &json)
+        // Unlike a rename, a link does not replace a file.
+        .and_then(|()| fs::hard_link(&unfinished, &finished))
+        .and_then(|()| sync_folder(folder));
+    let _ = fs::remove_file(&unfinished);
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => JournalError::Conflict,
+        _ => JournalError::failed(error),
+    })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes the names of new files survive a crash of the system.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn load(folder: &Path) -> Result<Vec<Increment>, JournalError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(JournalError::failed(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(JournalError::failed)?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut increments = Vec::new();
+    for path in paths {
+        let json = fs::read(path).map_err(JournalError::failed)?;
+        let saved: Vec<Increment> = serde_json::from_slice(&json).map_err(JournalError::failed)?;
+        increments.extend(saved);
+    }
+    Ok(increments)
+}

@@ -1,0 +1,231 @@
+//! [`Increment`]: one change of a run.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{CallState, Decided, Round, Run, RunCall, RunSettings, VERSION};
+use tool_core::dialect::Usage;
+use tool_core::{Decision, Hold, ToolCall, ToolResult};
+
+/// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
+///
+/// Its saved form is opaque: only [`Run::replay`] reads it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Increment {
+    number: u64,
+    change: Change,
+}
+
+impl Increment {
+    /// Returns its position among the increments of its run, starting at 1 and without gaps. A journal
+    /// rejects a number that it has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// The change may contain secrets.
+impl fmt::Debug for Increment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Increment")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What changed. Positions are those of calls in the last round.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum Change {
+    Created {
+        version: u32,
+        id: String,
+        settings: RunSettings,
+    },
+    Settings(RunSettings),
+    Message(Arc<Value>),
+    /// Boxed, because the others are small and many.
+    Response(Box<ResponseChange>),
+    Started(Vec<usize>),
+    Repeated(Vec<usize>),
+    Held(usize, Hold),
+    Decided(usize, Decision, String),
+    Ended(usize, Arc<ToolResult>),
+    Closed(Vec<Arc<Value>>),
+    Cancelled,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct ResponseChange {
+    /// With `true` if the call may run concurrently with its neighbours.
+    pub(super) calls: Vec<(Arc<ToolCall>, bool)>,
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) is_paused: bool,
+    /// The messages that repeat the response. With calls, they wait for the results.
+    pub(super) turn: Vec<Arc<Value>>,
+    /// The fields of the next request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(super) continuation: Map<String, Value>,
+}
+
+impl Run {
+    /// Makes a change and keeps it to be saved.
+    pub(super) fn record(&mut self, change: Change) {
+        let increment = Increment {
+            number: self.state.changes + 1,
+            change: change.clone(),
+        };
+        self.unsaved.push(increment);
+        self.apply(change)
+            .expect("the run makes only changes that fit its state");
+    }
+
+    /// Repeats a saved change.
+    pub(super) fn apply_saved(&mut self, increment: Increment) -> Result<(), ReplayError> {
+        let number = increment.number;
+        if number != self.state.changes + 1 {
+            let expected = self.state.changes + 1;
+            return Err(ReplayError::new(format!(
+                "increment {expected} is missing: the next one has the number {number}"
+            )));
+        }
+        self.apply(increment.change)
+            .map_err(|problem| ReplayError::new(format!("increment {number}: {problem}")))
+    }
+
+    fn apply(&mut self, change: Change) -> Result<(), String> {
+        let is_created = matches!(change, Change::Created { .. });
+        if is_created != (self.state.changes == 0) {
+            return Err("a run is created once, and first".into());
+        }
+        match change {
+            Change::Created {
+                version,
+                id,
+                settings,
+            } => {
+                check_version(version)?;
+                self.state.id = id;
+                self.state.settings = settings;
+            }
+            Change::Settings(settings) => self.state.settings = settings,
+            Change::Message(message) => {
+                Arc::make_mut(&mut self.state.messages).push(message);
+                self.state.spent = super::Spent::default();
+                self.state.continuation.clear();
+                self.state.is_cancelled = false;
+            }
+            Change::Response(change) => {
+                let ResponseChange {
+                    calls,
+                    text,
+                    usage,
+                    stop_reason,
+                    is_paused,
+                    turn,
+                    continuation,
+                } = *change;
+                self.state.continuation = continuation;
+                self.state.spent.rounds = self.state.spent.rounds.saturating_add(1);
+                let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                self.state.spent.calls = self.state.spent.calls.saturating_add(count);
+                let tokens = usage.map_or(0, Usage::total);
+                self.state.spent.tokens = self.state.spent.tokens.saturating_add(tokens);
+                let mut turn = Some(turn);
+                if calls.is_empty() {
+                    Arc::make_mut(&mut self.state.messages).extend(turn.take().unwrap_or_default());
+                }
+                let calls = calls.into_iter().map(|(call, is_parallel)| RunCall {
+                    call,
+                    is_parallel,
+                    decisions: Vec::new(),
+                    state: CallState::Ready,
+                });
+                self.state.rounds.push(Round {
+                    calls: calls.collect(),
+                    text,
+                    usage,
+                    stop_reason,
+                    is_paused,
+                    turn,
+                });
+            }
+            Change::Started(indices) => self.set_states(&indices, &CallState::Started)?,
+            Change::Repeated(indices) => self.set_states(&indices, &CallState::Ready)?,
+            Change::Held(index, hold) => self.call_mut(index)?.state = CallState::Held(hold),
+            Change::Decided(index, decision, by) => {
+                let call = self.call_mut(index)?;
+                match std::mem::replace(&mut call.state, CallState::Ready) {
+                    CallState::Held(hold) => call.decisions.push(Decided { hold, decision, by }),
+                    _ => return Err(format!("call {index} is not held")),
+                }
+            }
+            Change::Ended(index, result) => {
+                self.call_mut(index)?.state = CallState::Ended(result);
+            }
+            Change::Closed(messages) => {
+                let round = self
+                    .state
+                    .rounds
+                    .last_mut()
+                    .ok_or("there is no response yet")?;
+                let turn = round.turn.take().unwrap_or_default();
+                Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
+            }
+            Change::Cancelled => self.state.is_cancelled = true,
+        }
+        self.state.changes += 1;
+        Ok(())
+    }
+
+    fn set_states(&mut self, indices: &[usize], state: &CallState) -> Result<(), String> {
+        for &index in indices {
+            self.call_mut(index)?.state = state.clone();
+        }
+        Ok(())
+    }
+
+    fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {
+        let round = self.state.rounds.last_mut();
+        let call = round.and_then(|round| round.calls.get_mut(index));
+        call.ok_or_else(|| format!("there is no call {index}"))
+    }
+}
+
+/// Returns an error for a version that this crate can't read.
+pub(super) fn check_version(version: u32) -> Result<(), String> {
+    if version == VERSION {
+        return Ok(());
+    }
+    Err(format!(
+        "the run was saved in version {version} of its format, and this program reads version \
+         {VERSION}"
+    ))
+}
+
+/// The increments are not those of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    message: String,
+}
+
+impl ReplayError {
+    pub(super) fn new(message: impl Into<String>) -> ReplayError {
+        ReplayError {
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ReplayError {}

@@ -1,0 +1,106 @@
+//! [`Pending`]: a call that waits for a decision.
+
+use std::error::Error;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Run;
+use tool_core::ToolError;
+use tool_core::{Hold, ToolCall};
+
+/// A call that waits for a [decision](Run::decide).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pending {
+    call: ToolCall,
+    hold: Hold,
+    index: usize,
+    fingerprint: String,
+}
+
+impl Pending {
+    pub(super) fn new(run: &Run, index: usize, call: &ToolCall, hold: &Hold) -> Pending {
+        let round = run.rounds().len();
+        let mut hash = Sha256::new();
+        hash.update(format!("{round} {index} {}", hold.number()));
+        // With lengths, so that no two lists of texts are the same bytes.
+        for text in [
+            run.id(),
+            &call.id,
+            hold.tool(),
+            hold.arguments(),
+            hold.reason(),
+        ] {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+        let bytes = hash.finalize();
+        Pending {
+            call: call.clone(),
+            hold: hold.clone(),
+            index,
+            fingerprint: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    /// Returns the call, as the model made it.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// Returns the arguments that the tool would get, as JSON text.
+    pub fn arguments(&self) -> &str {
+        self.hold.arguments()
+    }
+
+    /// Returns the reason that the hook gave.
+    pub fn reason(&self) -> &str {
+        self.hold.reason()
+    }
+
+    /// Returns the SHA-256 hash, in hexadecimal, of everything that a person decides on: the run, the
+    /// call, its arguments and the reason.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    pub(super) fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+}
+
+/// The error of a decision.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DecideError {
+    /// No call with this fingerprint waits for a decision: it is decided already, or it was never
+    /// held.
+    NotPending,
+    /// The new arguments are invalid.
+    Invalid(Box<ToolError>),
+}
+
+impl fmt::Display for DecideError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DecideError::NotPending => {
+                "no such call waits for a decision; it may be decided already, or have changed"
+            }
+            DecideError::Invalid(_) => "the new arguments are invalid",
+        })
+    }
+}
+
+impl Error for DecideError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            DecideError::NotPending => None,
+            DecideError::Invalid(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The stream of Anthropic's Messages API (`RawMessageStreamEvent` and `accumulate_event` of
+//! Anthropic's Python SDK 2.12, 2026-11).
+
+use serde_json::{Map, Value};
+
+use super::response::{FORMAT, USAGE};
+use crate::call::Arguments;
+use crate::provider::response::{ResponseError, is_type};
+use crate::provider::stream::{Output, StreamFormat, append, broken_off, merge, piece, update};
+
+#[derive(Default)]
+pub(super) struct Messages {
+    /// The response, without its content.
+    message: Option<Map<String, Value>>,
+    blocks: Vec<Block>,
+    is_stopped: bool,
+}
+
+/// A block of the content.
+struct Block {
+    index: u64,
+    value: Map<String, Value>,
+    /// JSON text that replaces `input`.
+    input: String,
+    /// The position of the call.
+    call: Option<usize>,
+    is_ended: bool,
+}
+
+impl Messages {
+    fn start(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let index = index(event)?;
+        let Value::Object(value) = &event["content_block"] else {
+            return Err(FORMAT.error("`content_block` is missing"));
+        };
+        if self.blocks.iter().any(|block| block.index == index) {
+            return Err(FORMAT.error(format_args!("block {index} starts twice")));
+        }
+        out.release();
+        let block = &event["content_block"];
+        let call = if is_type(block, "tool_use") {
+            let call = FORMAT.call(self.blocks.len(), block)?;
+            Some(out.start(&call))
+        } else {
+            None
+        };
+        out.part(block);
+        self.blocks.push(Block {
+            index,
+            value: value.clone(),
+            input: String::new(),
+            call,
+            is_ended: false,
+        });
+        Ok(())
+    }
+
+    fn delta(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let block = self.block(event)?;
+        let delta = &event["delta"];
+        let kind = delta["type"].as_str().unwrap_or_default();
+        match kind {
+            "text_delta" => continue_block(block, "text", delta),
+            "thinking_delta" => continue_block(block, "thinking", delta),
+            "input_json_delta" => {
+                if let Some(piece) = piece(delta, "partial_json") {
+                    block.input.push_str(piece);
+                    if let Some(index) = block.call {
+                        out.arguments(index, piece);
+                    }
+                }
+            }
+            "signature_delta" => {
+                let signature = delta["signature"].clone();
+                block.value.insert("signature".into(), signature);
+            }
+            "citations_delta" => {
+                let citation = delta["citation"].clone();
+                match block.value.get_mut("citations") {
+                    Some(Value::Array(citations)) => citations.push(citation),
+                    _ => {
+                        let citations = Value::Array(vec![citation]);
+                        block.value.insert("citations".into(), citations);
+                    }
+                }
+            }
+            _ => {
+                let mut delta = delta.as_object().cloned().unwrap_or_default();
+                delta.remove("type");
+                merge(&mut block.value, &delta);
+                out.unknown(kind);
+            }
+        }
+        out.part(delta);
+        Ok(())
+    }
+
+    fn end(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let block = self.block(event)?;
+        block.is_ended = true;
+        let call = block.call;
+        let input = std::mem::take(&mut block.input);
+        if !input.is_empty() {
+            block.value.insert("input".into(), arguments_value(&input));
+        }
+        if let Some(index) = call {
+            let value = Value::Object(block.value.clone());
+            let mut call = FORMAT.call(0, &value)?;
+            if !input.is_empty() {
+                call.arguments = Arguments::Text(input);
+            }
+            out.end(index, call);
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, event: &Value) -> Result<&mut Block, ResponseError> {
+        let index = index(event)?;
+        let mut blocks = self.blocks.iter_mut();
+        match blocks.rfind(|block| block.index == index) {
+            Some(block) if !block.is_ended => Ok(block),
+            _ => Err(FORMAT.error(format_args!("block {index} is not open"))),
+        }
+    }
+}
+
+/// Returns the position of an event's block.
+fn index(event: &Value) -> Result<u64, ResponseError> {
+    let index = event["index"].as_u64();
+    index.ok_or_else(|| FORMAT.error("an event of a block has no valid `index`"))
+}
+
+fn continue_block(block: &mut Block, key: &str, delta: &Value) {
+    if let Some(piece) = piece(delta, key) {
+        append(&mut block.value, key, piece);
+    }
+}
+
+/// Returns the arguments as the value of a response. Text that is not an object can't be sent back as
+/// it is, and must not look like a call without arguments. Anthropic asks to wrap it under this key
+/// (its guide "Fine-grained tool streaming", 2025-05).
+pub(in crate::provider) fn arguments_value(text: &str) -> Value {
+    if text.trim_ascii().is_empty() {
+        return Value::Object(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(object @ Value::Object(_)) => object,
+        _ => {
+            let member = ("INVALID_JSON".to_owned(), Value::from(text));
+            Value::Object(Map::from_iter([member]))
+        }
+    }
+}
+
+impl StreamFormat for Messages {
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let kind = event["type"].as_str();
+        match (kind, &mut self.message) {
+            (Some("ping"), _) => Ok(()),
+            (Some("error"), _) => Err(FORMAT.provider_error(&event["error"])),
+            (None, _) => {
+                FORMAT.check_error(event)?;
+                Err(FORMAT.error("an event has no `type`"))
+            }
+            (Some("message_start"), message @ None) => match &event["message"] {
+                Value::Object(members) => {
+                    *message = Some(members.clone());
+                    Ok(())
+                }
+                _ => Err(FORMAT.error("`message` is missing")),
+            },
+            (Some("content_block_start"), Some(_)) => self.start(event, out),
+            (Some("content_block_delta"), Some(_)) => self.delta(event, out),
+            (Some("content_block_stop"), Some(_)) => self.end(event, out),
+            (Some("message_delta"), Some(message)) => {
+                update(message, &event["delta"]);
+                if let Some(context) = event.get("context_management") {
+                    message.insert("context_management".into(), context.clone());
+                }
+                // The counts are totals. Those that are absent were sent with the start.
+                if let Some(Value::Object(usage)) = message.get_mut("usage") {
+                    update(usage, &event["usage"]);
+                } else if event["usage"].is_object() {
+                    message.insert("usage".into(), event["usage"].clone());
+                }
+                out.usage(message.get("usage").and_then(|usage| USAGE.read(usage)));
+                let delta = &event["delta"];
+                if let Some(reason) = piece(delta, "stop_reason") {
+                    out.release_last(FORMAT.is_truncated(&delta["stop_reason"]));
+                    out.stop(reason);
+                }
+                Ok(())
+            }
+            (Some("message_stop"), Some(_)) => {
+                out.release();
+                self.is_stopped = true;
+                Ok(())
+            }
+            (
+                Some(
+                    kind @ ("message_start"
+                    | "content_block_start"
+                    | "content_block_delta"
+                    | "content_block_stop"
+                    | "message_delta"
+                    | "message_stop"),
+                ),
+                _,
+            ) => Err(FORMAT.error(format_args!("`{kind}` is out of order in the stream"))),
+            (Some(kind), _) => {
+                out.unknown(kind);
+                Ok(())
+            }
+        }
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
+        let Some(mut message) = self.message else {
+            return Err(broken_off("`message_start` is missing"));
+        };
+        if !self.is_stopped {
+            return Err(broken_off("`message_stop` is missing"));
+        }
+        if self.blocks.iter().any(|block| !block.is_ended) {
+            return Err(broken_off("`content_block_stop` is missing"));
+        }
+        let blocks = self.blocks.into_iter();
+        let content = blocks.map(|block| Value::Object(block.value)).collect();
+        message.insert("content".into(), content);
+        Ok(Value::Object(message))
+    }
+}

@@ -1,0 +1,82 @@
+//! Responses of Amazon Bedrock's Converse.
+
+use serde_json::Value;
+
+use crate::provider::response::{
+    ResponseError, ResponseFormat, content_text, message_with, string,
+};
+use crate::provider::turn::Turn;
+use crate::provider::usage::Counts;
+
+pub(super) const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a response of Converse",
+    call: "a `toolUse` block in `output.message.content`",
+    id: "toolUse.toolUseId",
+    id_is_optional: false,
+    name: "toolUse.name",
+    arguments: "toolUse.input",
+    // The service's model, `StopReason`.
+    truncated: &[
+        "max_tokens",
+        "model_context_window_exceeded",
+        "malformed_tool_use",
+        "malformed_model_output",
+        "content_filtered",
+        "guardrail_intervened",
+        "stop_sequence",
+    ],
+    custom: None,
+    has_origin: false,
+};
+
+/// From the service's model. Tokens from a cache are counted apart.
+pub(super) const USAGE: Counts = Counts {
+    input: &[
+        "inputTokens",
+        "cacheReadInputTokens",
+        "cacheWriteInputTokens",
+    ],
+    cached_input: &["cacheReadInputTokens"],
+    output: &["outputTokens"],
+};
+
+/// Returns `true` for a call, but not for one of the provider's own server tools.
+pub(super) fn is_call(block: &Value) -> bool {
+    let call = &block["toolUse"];
+    call.is_object() && call["type"] != "server_tool_use"
+}
+
+/// Returns the turn of a response without its calls. The API rejects an empty message.
+pub(super) fn outline(response: &Value) -> Turn {
+    let message = &response["output"]["message"];
+    let content = &message["content"];
+    let texts = content.as_array().into_iter().flatten().map(|block| {
+        // Text with citations.
+        let cited = content_text(&block["citationsContent"]["content"]);
+        cited + block["text"].as_str().unwrap_or_default()
+    });
+    Turn {
+        text: texts.collect(),
+        usage: USAGE.read(&response["usage"]),
+        stop: string(&response["stopReason"]),
+        ..Turn::new(message_with(content, || message.clone()))
+    }
+}
+
+/// Reads a whole response.
+pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
+    if response["output"].is_null() {
+        FORMAT.check_error(response)?;
+        return Err(if response["message"].is_string() {
+            FORMAT.provider_error(response)
+        } else {
+            FORMAT.error("`output` is missing")
+        });
+    }
+    let blocks = FORMAT.array(&response["output"]["message"], "content")?;
+    let calls = FORMAT.calls(&response["stopReason"], blocks, is_call)?;
+    Ok(Turn {
+        calls,
+        ..outline(response)
+    })
+}

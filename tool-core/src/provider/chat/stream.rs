@@ -1,0 +1,450 @@
+//! The stream of chat completions, which several providers share (`ChatCompletionChunk` and
+//! `ChatCompletionStreamState` of OpenAI's Python SDK 3.54, `CompletionChunk` of Mistral's 3.7,
+//! 2026-11).
+
+use serde_json::{Map, Value, json};
+
+use super::{USAGE, is_call};
+use crate::provider::response::{ResponseError, ResponseFormat, mark_truncated};
+use crate::provider::stream::{
+    Output, StreamFormat, append, broken_off, is_complete, merge, piece,
+};
+
+pub(crate) struct Chunks {
+    format: &'static ResponseFormat,
+    /// `true` if hosted tools may answer calls in the same response, so that only the end tells which
+    /// calls are left.
+    has_hosted_calls: bool,
+    /// The response without its choices.
+    response: Map<String, Value>,
+    choices: Vec<Choice>,
+    is_stopped: bool,
+}
+
+#[derive(Default)]
+struct Choice {
+    index: u64,
+    /// The choice without its messages.
+    rest: Map<String, Value>,
+    /// More than one only with hosted tools.
+    messages: Vec<Message>,
+}
+
+#[derive(Default)]
+struct Message {
+    index: u64,
+    /// The message without its calls.
+    rest: Map<String, Value>,
+    calls: Vec<Call>,
+}
+
+struct Call {
+    index: Option<u64>,
+    value: Map<String, Value>,
+    /// The position among the calls of the response, once the name is known.
+    started: Option<usize>,
+    /// `true` once the call was emitted, or can't be before the end.
+    is_checked: bool,
+    is_emitted: bool,
+}
+
+impl Chunks {
+    pub(crate) fn new(format: &'static ResponseFormat) -> Chunks {
+        Chunks {
+            format,
+            has_hosted_calls: false,
+            response: Map::new(),
+            choices: Vec::new(),
+            is_stopped: false,
+        }
+    }
+
+    pub(crate) fn with_hosted_calls(mut self) -> Chunks {
+        self.has_hosted_calls = true;
+        self
+    }
+
+    fn choice(&mut self, choice: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let index = choice["index"].as_u64().unwrap_or(0);
+        let known = self.choices.iter().position(|known| known.index == index);
+        let place = known.unwrap_or_else(|| {
+            self.choices.push(Choice {
+                index,
+                ..Choice::default()
+            });
+            self.choices.len() - 1
+        });
+        let first = index == 0;
+        let Value::Object(members) = choice else {
+            return Err(self.format.error("an item of `choices` is not an object"));
+        };
+        for (key, value) in members {
+            let rest = &mut self.choices[place].rest;
+            match (&**key, rest.get_mut(key)) {
+                ("delta", _) => {}
+                ("logprobs", Some(Value::Object(known))) => {
+                    merge(known, value.as_object().unwrap_or(&Map::new()));
+                }
+                (_, Some(_)) if value.is_null() => {}
+                _ => {
+                    rest.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        if let Value::Object(delta) = &choice["delta"] {
+            self.delta(place, delta, first, out)?;
+        } else if choice["message"].is_object() {
+            return Err(self
+                .format
+                .error("this is a whole response, and no event of a stream"));
+        }
+        if let Some(reason) = piece(choice, "finish_reason")
+            && first
+            && !self.is_stopped
+        {
+            self.is_stopped = true;
+            self.emit_calls(&choice["finish_reason"], out)?;
+            out.stop(reason);
+        }
+        Ok(())
+    }
+
+    fn delta(
+        &mut self,
+        choice: usize,
+        delta: &Map<String, Value>,
+        first: bool,
+        out: &mut Output,
+    ) -> Result<(), ResponseError> {
+        let messages = &mut self.choices[choice].messages;
+        let index = if self.has_hosted_calls {
+            delta.get("index").and_then(Value::as_u64).unwrap_or(0)
+        } else {
+            0
+        };
+        let known = messages.iter().position(|known| known.index == index);
+        let place = known.unwrap_or_else(|| {
+            messages.push(Message {
+                index,
+                ..Message::default()
+            });
+            messages.len() - 1
+        });
+        for (key, value) in delta {
+            let message = &mut self.choices[choice].messages[place];
+            match (&**key, value) {
+                ("tool_calls", Value::Array(calls)) => {
+                    for call in calls {
+                        self.call((choice, place), call, first, out)?;
+                    }
+                }
+                ("tool_calls", _) => {}
+                ("index", _) if self.has_hosted_calls => {}
+                ("content", Value::String(text)) => {
+                    add_text(&mut message.rest, text);
+                    if first {
+                        out.text(text);
+                    }
+                }
+                ("content", Value::Array(parts)) => add_parts(&mut message.rest, parts, first, out),
+                // DeepSeek, xAI and vLLM name it `reasoning_content`, OpenRouter `reasoning`.
+                (key @ ("refusal" | "reasoning_content" | "reasoning"), Value::String(text)) => {
+                    append(&mut message.rest, key, text);
+                    match key {
+                        _ if !first => {}
+                        "refusal" => out.text(text),
+                        _ => out.reasoning(text),
+                    }
+                }
+                (key, value) => {
+                    let update = Map::from_iter([(key.to_owned(), value.clone())]);
+                    merge(&mut message.rest, &update);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a piece of a call, whose message is at `place`.
+    fn call(
+        &mut self,
+        place: (usize, usize),
+        delta: &Value,
+        first: bool,
+        out: &mut Output,
+    ) -> Result<(), ResponseError> {
+        let Value::Object(members) = delta else {
+            return Err(self
+                .format
+                .error("an item of `tool_calls` is not an object"));
+        };
+        let index = delta["index"].as_u64();
+        let calls = &mut self.choices[place.0].messages[place.1].calls;
+        // Some servers number all calls 0, or not at all, and send each of them whole.
+        let is_new = |call: &Call| {
+            let id = piece(delta, "id");
+            let is_other =
+                id.is_some_and(|id| call.value.get("id").is_some_and(|known| known != id));
+            let has_name = |key| piece(&delta[key], "name").is_some();
+            is_other && (has_name("function") || has_name("custom"))
+        };
+        let known = match index {
+            Some(_) => calls.iter().rposition(|call| call.index == index),
+            None => calls.len().checked_sub(1),
+        };
+        let known = known.filter(|&known| !is_new(&calls[known]));
+        let at = if let Some(at) = known {
+            at
+        } else {
+            calls.push(Call {
+                index,
+                value: Map::new(),
+                started: None,
+                is_checked: false,
+                is_emitted: false,
+            });
+            calls.len() - 1
+        };
+        if known.is_none() && first && !self.has_hosted_calls {
+            self.emit_complete(place, at, out)?;
+        }
+        let format = self.format;
+        let call = &mut self.choices[place.0].messages[place.1].calls[at];
+        let arguments = match &delta["custom"]["input"] {
+            Value::Null => &delta["function"]["arguments"],
+            input => input,
+        };
+        if call.is_emitted
+            && arguments
+                .as_str()
+                .is_some_and(|text| !text.trim_ascii().is_empty())
+        {
+            return Err(format.error("a call goes on after its arguments were complete"));
+        }
+        merge(&mut call.value, members);
+        if !first {
+            return Ok(());
+        }
+        let mut piece = arguments.as_str().unwrap_or_default().to_owned();
+        if call.started.is_none() {
+            let value = Value::Object(call.value.clone());
+            let Ok(started) = format.call(at, &value) else {
+                return Ok(());
+            };
+            call.started = Some(out.start(&started));
+            // Including what came before the name.
+            let arguments = if format.is_custom(&value) {
+                &value["custom"]["input"]
+            } else {
+                &value["function"]["arguments"]
+            };
+            piece = match arguments {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                arguments => arguments.to_string(),
+            };
+        }
+        match call.started {
+            Some(index) if call.value.get("custom").is_some_and(Value::is_object) => {
+                out.freeform(index, piece);
+            }
+            Some(index) => out.arguments(index, piece),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Emits the calls before position `end` whose arguments are complete.
+    fn emit_complete(
+        &mut self,
+        place: (usize, usize),
+        end: usize,
+        out: &mut Output,
+    ) -> Result<(), ResponseError> {
+        let calls = &mut self.choices[place.0].messages[place.1].calls;
+        // Those before were checked when this one started.
+        let Some((at, call)) = calls[..end].iter_mut().enumerate().next_back() else {
+            return Ok(());
+        };
+        let is_function = call.value.get("type").is_none_or(|kind| kind == "function");
+        if call.is_checked || call.started.is_none() || !is_function {
+            return Ok(());
+        }
+        call.is_checked = true;
+        let read = self.format.call(at, &Value::Object(call.value.clone()))?;
+        if is_complete(&read.arguments) {
+            call.is_emitted = true;
+            out.call(at, read);
+        }
+        Ok(())
+    }
+
+    /// Emits the calls that are left at the end, except those that a hosted tool has answered.
+    fn emit_calls(&mut self, stop: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        let first = self.choices.iter().find(|choice| choice.index == 0);
+        let messages = first.map_or(&[][..], |choice| &choice.messages);
+        let is_truncated = self.format.is_truncated(stop);
+        let mut places = 0..;
+        for (at_message, message) in messages.iter().enumerate() {
+            let is_last_message = at_message + 1 == messages.len();
+            for (at, (call, place)) in message.calls.iter().zip(places.by_ref()).enumerate() {
+                let value = Value::Object(call.value.clone());
+                if call.is_emitted || !is_call(self.format, &value) {
+                    continue;
+                }
+                let mut read = self.format.call(at, &value)?;
+                if is_truncated && is_last_message && at + 1 == message.calls.len() {
+                    mark_truncated(&mut read);
+                }
+                let mut answers = messages.iter();
+                if !answers.any(|message| message.answers(&read.id)) {
+                    out.call(place, read);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Choice {
+    fn into_value(self, keeps_index: bool) -> Value {
+        let mut value = self.rest;
+        let messages = self.messages.into_iter();
+        let mut messages = messages.map(|message| message.into_value(keeps_index));
+        let (first, second) = (messages.next(), messages.next());
+        match (first, second) {
+            (None, _) => value.insert("message".into(), json!({ "role": "assistant" })),
+            (Some(only), None) => value.insert("message".into(), only),
+            (first, second) => {
+                let all = first.into_iter().chain(second).chain(messages);
+                value.insert("messages".into(), all.collect())
+            }
+        };
+        Value::Object(value)
+    }
+}
+
+impl Message {
+    /// Returns `true` for the result of a call.
+    fn answers(&self, id: &str) -> bool {
+        self.rest
+            .get("tool_call_id")
+            .is_some_and(|known| known == id)
+    }
+
+    fn into_value(self, keeps_index: bool) -> Value {
+        let mut value = self.rest;
+        if !self.calls.is_empty() {
+            let calls = self.calls.into_iter().map(|mut call| {
+                if !keeps_index {
+                    call.value.remove("index");
+                }
+                Value::Object(call.value)
+            });
+            value.insert("tool_calls".into(), calls.collect());
+        }
+        Value::Object(value)
+    }
+}
+
+/// Adds text to a content that may consist of parts.
+fn add_text(message: &mut Map<String, Value>, text: &str) {
+    match message.get_mut("content") {
+        Some(Value::Array(parts)) if !text.is_empty() => {
+            add_part(parts, &json!({ "type": "text", "text": text }));
+        }
+        Some(Value::Array(_)) => {}
+        _ => append(message, "content", text),
+    }
+}
+
+/// Adds parts of Mistral's content. Text before them becomes a part.
+fn add_parts(message: &mut Map<String, Value>, parts: &[Value], first: bool, out: &mut Output) {
+    let content = message.entry("content").or_insert(Value::Null);
+    if let Some(text) = content.as_str().filter(|text| !text.is_empty()) {
+        *content = json!([{ "type": "text", "text": text }]);
+    } else if !content.is_array() {
+        *content = Value::Array(Vec::new());
+    }
+    for part in parts {
+        if first {
+            out.text(part["text"].as_str().unwrap_or_default());
+            for thought in part["thinking"].as_array().into_iter().flatten() {
+                out.reasoning(thought["text"].as_str().unwrap_or_default());
+            }
+        }
+        if let Value::Array(content) = content {
+            add_part(content, part);
+        }
+    }
+}
+
+/// Adds a part, or continues the last one if both are text or both are reasoning.
+fn add_part(parts: &mut Vec<Value>, part: &Value) {
+    let last = parts.last_mut().filter(|last| last["type"] == part["type"]);
+    let Some(Value::Object(last)) = last else {
+        return parts.push(part.clone());
+    };
+    match part["type"].as_str() {
+        Some("text") => append(last, "text", part["text"].as_str().unwrap_or_default()),
+        Some("thinking") => {
+            for (key, value) in part.as_object().into_iter().flatten() {
+                match (last.get_mut(key), value) {
+                    (Some(Value::Array(known)), Value::Array(more)) => {
+                        for part in more {
+                            add_part(known, part);
+                        }
+                    }
+                    _ => {
+                        last.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        _ => parts.push(part.clone()),
+    }
+}
+
+impl StreamFormat for Chunks {
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        self.format.check_error(event)?;
+        let Value::Object(members) = event else {
+            return Err(self.format.error("an event is not an object"));
+        };
+        if event["object"] == "error" {
+            return Err(self.format.provider_error(event));
+        }
+        for (key, value) in members {
+            let is_new = !value.is_null() || !self.response.contains_key(key);
+            if key != "choices" && is_new && self.response.get(key) != Some(value) {
+                self.response.insert(key.clone(), value.clone());
+            }
+        }
+        match &event["choices"] {
+            Value::Array(choices) => {
+                for choice in choices {
+                    self.choice(choice, out)?;
+                }
+            }
+            Value::Null => {}
+            _ => return Err(self.format.error("`choices` is not an array")),
+        }
+        out.usage(USAGE.read(&event["usage"]));
+        Ok(())
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
+        if !self.is_stopped {
+            return Err(broken_off("`finish_reason` is missing"));
+        }
+        let keeps_index = self.has_hosted_calls;
+        let mut response = self.response;
+        response.insert("object".into(), "chat.completion".into());
+        let mut choices = self.choices;
+        choices.sort_by_key(|choice| choice.index);
+        let choices = choices.into_iter();
+        let choices = choices.map(|choice| choice.into_value(keeps_index));
+        response.insert("choices".into(), choices.collect());
+        Ok(Value::Object(response))
+    }
+}

@@ -1,0 +1,50 @@
+//! Responses of Cohere's chat.
+
+use serde_json::Value;
+
+use crate::provider::chat;
+use crate::provider::response::{ResponseError, ResponseFormat, content_text, string};
+use crate::provider::turn::Turn;
+use crate::provider::usage::Counts;
+
+pub(super) const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a response of Cohere",
+    call: "a call in `message.tool_calls`",
+    // The SDK's `ChatFinishReason`.
+    truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
+    ..chat::FORMAT
+};
+
+/// From Cohere's API reference, as of 2026-11.
+pub(super) const USAGE: Counts = Counts {
+    input: &["tokens.input_tokens"],
+    cached_input: &["cached_tokens"],
+    output: &["tokens.output_tokens"],
+};
+
+/// Returns the turn of a response without its calls.
+pub(super) fn outline(response: &Value) -> Turn {
+    let message = &response["message"];
+    Turn {
+        text: content_text(&message["content"]),
+        usage: USAGE.read(&response["usage"]),
+        stop: string(&response["finish_reason"]),
+        ..Turn::new(vec![message.clone()])
+    }
+}
+
+/// Reads a whole response.
+pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
+    let message = &response["message"];
+    match message {
+        Value::Object(_) => Ok(Turn {
+            calls: chat::calls(&FORMAT, message, &response["finish_reason"])?,
+            ..outline(response)
+        }),
+        Value::String(_) => Err(FORMAT.provider_error(response)),
+        _ => {
+            FORMAT.check_error(response)?;
+            Err(FORMAT.error("`message` is missing"))
+        }
+    }
+}

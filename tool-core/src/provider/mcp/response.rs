@@ -1,0 +1,40 @@
+//! Requests of clients, which a server reads.
+
+use serde_json::Value;
+
+use crate::call::ToolCall;
+use crate::provider::response::{ResponseError, ResponseFormat};
+
+const FORMAT: ResponseFormat = ResponseFormat {
+    response: "a JSON-RPC request",
+    call: "a `tools/call`",
+    id: "id",
+    id_is_optional: false,
+    name: "params.name",
+    arguments: "params.arguments",
+    truncated: &[],
+    custom: None,
+    has_origin: false,
+};
+
+/// Returns the calls in a message, or in an array of messages.
+pub(super) fn calls(response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
+    let messages = match response {
+        Value::Array(messages) => {
+            if !messages.iter().all(Value::is_object) {
+                return Err(FORMAT.error("an item of the array is not an object"));
+            }
+            messages
+        }
+        message => {
+            FORMAT.check_error(message)?;
+            if !message["method"].is_string() {
+                return Err(FORMAT.error("`method` is missing"));
+            }
+            std::slice::from_ref(message)
+        }
+    };
+    FORMAT.calls(&Value::Null, messages, |message| {
+        message["method"] == "tools/call"
+    })
+}

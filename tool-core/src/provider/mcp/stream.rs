@@ -1,0 +1,29 @@
+//! A stream whose events are whole messages.
+
+use serde_json::Value;
+
+use super::response::calls;
+use crate::provider::response::ResponseError;
+use crate::provider::stream::{Output, StreamFormat};
+
+#[derive(Default)]
+pub(super) struct Messages(Vec<Value>);
+
+impl StreamFormat for Messages {
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        for call in calls(event)? {
+            let index = out.start(&call);
+            out.call(index, call);
+        }
+        match event {
+            Value::Array(messages) => self.0.extend_from_slice(messages),
+            message => self.0.push(message.clone()),
+        }
+        Ok(())
+    }
+
+    /// Returns all messages. The stream has no end of its own.
+    fn response(self) -> Result<Value, ResponseError> {
+        Ok(Value::Array(self.0))
+    }
+}

@@ -1,0 +1,552 @@
+//! OpenAI's Responses API.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::profile::{FILES, IMAGES, STRICT};
+use super::stream::ResponseStream;
+use super::{answer_schema, response, write_grammar};
+use crate::call::{ToolResult, WireId};
+use crate::content::{Content, Image};
+use crate::provider::answer;
+use crate::provider::chat;
+use crate::provider::entry::{
+    NameRules, strict_or_plain, write_callers, write_freeform_head, write_head,
+};
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::http_api::{HttpApi, SystemPrompt};
+use crate::provider::media::{self, OmittedPart, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::portable::with_suffix;
+use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
+use crate::provider::response::{ResponseError, is_type};
+use crate::provider::rules::{BrokenRule, broken};
+use crate::provider::stream::{StreamReader, reader};
+use crate::provider::target::Target;
+use crate::provider::turn::Turn;
+use crate::provider::wire::{Deferral, Dialect};
+use crate::provider::writer::JsonWriter;
+use crate::schema::{Kind, messages};
+use crate::spec::{OutputValues, ToolSpec};
+use crate::tool::ToolEntry;
+
+/// OpenAI's Responses API (`/v1/responses`).
+///
+/// Always writes `strict`: without it, the API makes schemas strict where it can, and optional
+/// parameters required (OpenAI's API description, `FunctionToolParam`).
+///
+/// The turn consists of all items of the output, including reasoning. A request with
+/// `previous_response_id` contains the turn already and needs only the results.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenAiResponses {
+    is_strict: bool,
+    has_functions_only: bool,
+    /// Set if the model has no tool search.
+    is_without_search: bool,
+}
+
+impl OpenAiResponses {
+    pub(super) const fn new(is_strict: bool) -> OpenAiResponses {
+        OpenAiResponses {
+            is_strict,
+            has_functions_only: false,
+            is_without_search: false,
+        }
+    }
+
+    /// Creates the dialect with strict tools: the provider makes every call follow the schema.
+    ///
+    /// Tools are written as by [`OpenAiChat::strict`](crate::dialect::OpenAiChat::strict).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Says hello.
+    /// #[tool]
+    /// fn greet(name: Option<&str>) -> String {
+    ///     format!("Hello, {}!", name.unwrap_or("you"))
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![greet]).build()?;
+    /// let tools = json!(registry.render(&OpenAiResponses::strict()));
+    /// assert_eq!(tools[0]["strict"], true);
+    /// assert_eq!(tools[0]["parameters"]["required"], json!(["name"]));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn strict() -> OpenAiResponses {
+        OpenAiResponses::new(true)
+    }
+
+    /// Writes [free-form](macro@crate::tool#free-form-tools) tools as functions too, as
+    /// [`OpenAiChat::functions_only`](crate::dialect::OpenAiChat::functions_only) does.
+    pub fn functions_only(mut self) -> OpenAiResponses {
+        self.has_functions_only = true;
+        self
+    }
+
+    /// Sends `search_tools` and `call_tool` in place of [deferred](crate::RegistryBuilder::defer) tools, for
+    /// models that have no tool search: those before GPT-5.4, and of other servers.
+    ///
+    /// With tool search, the request has the tool `tool_search`, and each group with deferred tools is a
+    /// namespace. OpenAI advises to have fewer than ten tools in each. The model sees the name and the
+    /// description of a namespace, or of a deferred tool without a group.
+    ///
+    /// ```
+    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(defer)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let rendered = registry.render(&OpenAiResponses::default().without_tool_search());
+    /// assert!(rendered.as_str().contains("search_tools"));
+    /// assert!(!rendered.as_str().contains("roll_die"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn without_tool_search(mut self) -> OpenAiResponses {
+        self.is_without_search = true;
+        self
+    }
+
+    /// Writes the deferred tools and a search for them: first those without a group, then the groups as
+    /// namespaces.
+    #[cold]
+    fn write_deferred(
+        self,
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        has_programs: bool,
+        out: &mut JsonWriter,
+    ) {
+        if !hosted.iter().any(is_tool_search) {
+            out.raw(r#"{"type":"tool_search"}"#);
+        }
+        let mut groups = BTreeMap::<&str, Vec<&ToolEntry>>::new();
+        for tool in tools.iter().filter(|tool| tool.is_deferred()) {
+            match tool.group().filter(|group| !group.is_empty()) {
+                Some(group) => groups.entry(group).or_default().push(tool),
+                None => self.write_tool(tool, has_programs, true, out),
+            }
+        }
+        for (group, tools) in groups {
+            out.object(|out| {
+                out.word("type").string("namespace");
+                out.word("name").string(&namespace_name(group));
+                out.word("description");
+                match tools.iter().find_map(|tool| tool.group_description()) {
+                    Some(description) => out.string(description),
+                    None => out.string(&namespace_description(&tools)),
+                };
+                out.word("tools").array(|out| {
+                    for tool in tools {
+                        self.write_tool(tool, has_programs, true, out);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Writes a tool with its settings.
+    #[inline]
+    fn write_tool(
+        self,
+        tool: &ToolEntry,
+        has_programs: bool,
+        is_deferred: bool,
+        out: &mut JsonWriter,
+    ) {
+        out.object(|out| {
+            let is_custom = tool.is_freeform() && !self.has_functions_only;
+            if is_custom {
+                write_custom(tool, out);
+            } else if tool.strict().unwrap_or(self.is_strict) {
+                out.word("type").string("function");
+                write_head(tool, out);
+                strict_or_plain(tool, Target::OpenAiStrict, &STRICT, "parameters", out);
+            } else {
+                write_function(tool, out);
+            }
+            if has_programs {
+                write_for_programs(tool, is_custom, out);
+            }
+            if is_deferred {
+                out.word("defer_loading").boolean(true);
+            }
+        });
+    }
+}
+
+/// Writes a function that is not strict.
+fn write_function(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.word("type").string("function");
+    write_head(tool, out);
+    out.word("parameters").raw(tool.portable_json());
+    out.word("strict").boolean(false);
+}
+
+/// Returns the name of a group as a namespace: `^[a-zA-Z0-9_-]{1,64}$` (OpenAI's API description,
+/// `FunctionCallOutputItemParam.namespace`).
+fn namespace_name(group: &str) -> Cow<'_, str> {
+    let is_accepted = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if group.len() <= 64 && group.chars().all(is_accepted) {
+        return group.into();
+    }
+    let name: String = group
+        .chars()
+        .map(|letter| if is_accepted(letter) { letter } else { '_' })
+        .collect();
+    with_suffix(&name, group).into()
+}
+
+/// Returns a description of a group that has none: a namespace requires one.
+fn namespace_description(tools: &[&ToolEntry]) -> String {
+    const LISTED: usize = 10;
+    let names: Vec<_> = tools.iter().take(LISTED).map(|tool| &*tool.name).collect();
+    let mut text = format!("Tools: {}", names.join(", "));
+    if tools.len() > LISTED {
+        text += &format!(" and {} more", tools.len() - LISTED);
+    }
+    text + "."
+}
+
+/// Returns `true` for the search for deferred tools.
+fn is_tool_search(tool: &HostedTool) -> bool {
+    tool.json()["type"] == "tool_search"
+}
+
+/// The types of tools other than functions (OpenAI's Python SDK, `responses.ToolParam`).
+const HOSTED: [&str; 17] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "local_shell",
+    "mcp",
+    "namespace",
+    "programmatic_tool_calling",
+    "shell",
+    "tool_search",
+    "web_search",
+    "web_search_2025_08_26",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
+/// What `include` adds to the items of hosted tools (OpenAI's Python SDK, `ResponseIncludable`).
+const INCLUDED: [(&str, &str); 8] = [
+    ("file_search", "file_search_call.results"),
+    ("web_search", "web_search_call.action.sources"),
+    ("web_search_2025_08_26", "web_search_call.action.sources"),
+    ("web_search_preview", "web_search_call.action.sources"),
+    (
+        "web_search_preview_2025_03_11",
+        "web_search_call.action.sources",
+    ),
+    ("code_interpreter", "code_interpreter_call.outputs"),
+    ("computer", "computer_call_output.output.image_url"),
+    (
+        "computer_use_preview",
+        "computer_call_output.output.image_url",
+    ),
+];
+
+/// The hosted tools that a choice may name (OpenAI's Python SDK, `ToolChoiceTypesParam` and the other
+/// members of `response_create_params.ToolChoice`).
+const CHOOSABLE: [&str; 11] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "computer_use_preview",
+    "custom",
+    "file_search",
+    "image_generation",
+    "mcp",
+    "shell",
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+];
+
+/// Writes `tool_choice` of the Responses API.
+fn write_choice(parts: &RequestParts<'_>, has_custom_tools: bool, out: &mut RequestWriter) {
+    let write_tool = |tool: &NamedTool<'_>, json: &mut JsonWriter| match tool {
+        NamedTool::Function(tool) => {
+            let kind = if has_custom_tools && tool.is_freeform() {
+                "custom"
+            } else {
+                "function"
+            };
+            json.object(|json| {
+                json.word("type").string(kind);
+                json.word("name").string(&tool.name);
+            });
+        }
+        NamedTool::Hosted(tool) => hosted_tool::write_reference(tool, json),
+    };
+    let path = &["tool_choice"];
+    let mut word = |word: &str| {
+        out.field(path, |json| {
+            json.string(word);
+        });
+    };
+    match (parts.choice(), parts.only()) {
+        (Some(Choice::None), _) => word("none"),
+        (Some(Choice::Tool(NamedTool::Hosted(tool))), _)
+            if !hosted_tool::is_of_type(tool, |name| CHOOSABLE.contains(&name)) =>
+        {
+            out.cannot_require(tool);
+        }
+        (Some(Choice::Tool(tool)), _) => out.field(path, |json| write_tool(&tool, json)),
+        (choice, Some(only)) => out.field(path, |json| {
+            json.object(|json| {
+                json.word("type").string("allowed_tools");
+                chat::write_allowed(choice, json);
+                json.word("tools").array(|json| {
+                    for tool in only {
+                        write_tool(tool, json);
+                    }
+                });
+            });
+        }),
+        (Some(Choice::Required), None) => word("required"),
+        (Some(Choice::Auto), None) => word("auto"),
+        (None, None) => {}
+    }
+}
+
+const HTTP_API: HttpApi = HttpApi {
+    path: &["responses"],
+    key_variables: &["OPENAI_API_KEY"],
+    messages: "input",
+    system: SystemPrompt::Text("instructions"),
+    max_tokens: &["max_output_tokens"],
+    ..HttpApi::new("OpenAI", "https://api.openai.com/v1")
+};
+
+impl Dialect for OpenAiResponses {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        let is_hosted = |tool: &HostedTool| is_type(tool.json(), "programmatic_tool_calling");
+        let has_programs = hosted.iter().any(is_hosted);
+        let mut has_deferred = false;
+        out.array(|out| {
+            for tool in tools {
+                // Most tools, which must not pay for the settings of others.
+                if !self.is_strict && tool.is_plain() {
+                    out.object(|out| write_function(tool, out));
+                } else if !self.is_without_search && tool.is_deferred() {
+                    has_deferred = true;
+                } else {
+                    self.write_tool(tool, has_programs, false, out);
+                }
+            }
+            hosted_tool::write(hosted, out);
+            if has_deferred {
+                // Last, so that the others are a prefix that stays the same when deferred tools change.
+                self.write_deferred(tools, hosted, has_programs, out);
+            }
+        });
+    }
+
+    fn deferral(&self) -> Deferral {
+        if self.is_without_search {
+            Deferral::Emulated
+        } else {
+            Deferral::Native
+        }
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        out.tools(&["tools"], parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        if let Some((schema, is_strict)) = answer_schema(parts, out) {
+            out.field(&["text", "format"], |json| {
+                json.object(|json| {
+                    json.word("type").string("json_schema");
+                    json.word("name").string(answer::NAME);
+                    json.word("schema").raw(&schema);
+                    json.word("strict").boolean(is_strict);
+                });
+            });
+        }
+        if parts.is_empty() {
+            return out.ignores_without_tools(parts);
+        }
+        match parts.choice() {
+            // The API rejects the request (OpenAI's Agents SDK, guide "Tools", 2026).
+            Some(Choice::Tool(NamedTool::Function(tool)))
+                if tool.is_deferred() && !self.is_without_search =>
+            {
+                let name = messages::name(&tool.name);
+                out.note(format!(
+                    "OpenAI cannot require a call of {name}, which is deferred; the model chooses"
+                ));
+            }
+            _ => write_choice(parts, !self.has_functions_only, out),
+        }
+        if let Some(is_allowed) = parts.parallel() {
+            out.field(&["parallel_tool_calls"], |json| {
+                json.boolean(is_allowed);
+            });
+        }
+        let types = parts.hosted().iter();
+        let types: Vec<_> = types
+            .filter_map(|tool| tool.json()["type"].as_str())
+            .collect();
+        let included = INCLUDED.iter().filter(|(name, _)| types.contains(name));
+        let mut included: Vec<_> = included.map(|(_, field)| *field).collect();
+        included.dedup();
+        if parts.has_hosted_results() && !included.is_empty() {
+            out.field(&["include"], |json| {
+                json.array(|json| {
+                    for field in included {
+                        json.string(field);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        const RULES: NameRules = NameRules {
+            max_len: 128,
+            ..NameRules::COMMON
+        };
+        RULES.problem(tool)
+    }
+
+    fn provider(&self) -> &'static str {
+        "the Responses API of OpenAI"
+    }
+
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        Some(&HTTP_API)
+    }
+
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        response::read(response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        reader(ResponseStream::default(), response::outline)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let item = |result: &ToolResult| {
+            let output = if result.parts().is_empty() {
+                result.content().into()
+            } else {
+                let text = |text| json!({ "type": "input_text", "text": text });
+                Value::Array(responses_parts(result).into_blocks(text))
+            };
+            let kind = if result.wire_id == WireId::Custom {
+                "custom_tool_call_output"
+            } else {
+                "function_call_output"
+            };
+            let mut item = json!({
+                "type": kind,
+                "call_id": wire_id(result),
+                "output": output,
+            });
+            if let Some(caller) = result.caller() {
+                item["caller"] = caller.clone();
+            }
+            item
+        };
+        results.iter().map(item).collect()
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        media::omitted(results, responses_parts)
+    }
+
+    /// Deferred tools are not counted: OpenAI documents no limit for them.
+    fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {
+        if self.is_without_search || !tools.iter().any(ToolEntry::is_deferred) {
+            return broken(Target::OpenAiStrict, tools);
+        }
+        let tools = tools.iter().filter(|tool| !tool.is_deferred()).cloned();
+        broken(Target::OpenAiStrict, &tools.collect::<Vec<_>>())
+    }
+}
+
+/// Writes the members of a custom tool of Responses (`CustomToolParam` of OpenAI's Python SDK).
+#[cold]
+fn write_custom(tool: &ToolSpec, out: &mut JsonWriter) {
+    out.word("type").string("custom");
+    write_freeform_head(tool, out);
+    if let Some(grammar) = tool.grammar() {
+        out.word("format").object(|out| {
+            out.word("type").string("grammar");
+            write_grammar(grammar, out);
+        });
+    }
+}
+
+/// Writes what programs need to know about a tool of Responses.
+#[cold]
+fn write_for_programs(tool: &ToolSpec, is_custom: bool, out: &mut JsonWriter) {
+    if let (false, Some(_), Some(schema)) =
+        (is_custom, tool.programmatic(), structured_output(tool))
+    {
+        out.word("output_schema").raw(schema);
+    }
+    write_callers(tool, "programmatic", out);
+}
+
+/// Returns the schema of results that are objects or arrays: other results may be text that is not
+/// JSON.
+fn structured_output(tool: &ToolSpec) -> Option<&str> {
+    let is_structured = match tool.output() {
+        Some(schema) => matches!(
+            schema.kind,
+            Kind::Object(_) | Kind::Map(_) | Kind::Array(_) | Kind::Tuple(_)
+        ),
+        None => {
+            let parts = tool.dynamic_parts();
+            parts.is_some_and(|parts| parts.output_values == OutputValues::Objects)
+        }
+    };
+    is_structured.then(|| tool.output_json()).flatten()
+}
+
+/// Writes the parts of a result for the Responses API.
+fn responses_parts(result: &ToolResult) -> WrittenResult {
+    write_parts(result, |content, _| match content {
+        Content::Image(Image(media)) => {
+            IMAGES.check(media)?;
+            Ok(Written::Inside(
+                json!({ "type": "input_image", "image_url": media.data_url() }),
+            ))
+        }
+        Content::File(file) => {
+            FILES.check(&file.media)?;
+            // The API rejects a URL with a name (OpenAI's API description, `InputFileContent`).
+            Ok(Written::Inside(match file.as_url() {
+                Some(url) => json!({ "type": "input_file", "file_url": url }),
+                None => json!({
+                    "type": "input_file",
+                    "filename": file.name(),
+                    "file_data": file.to_data_url(),
+                }),
+            }))
+        }
+        _ => Err(media::no_form("the API")),
+    })
+}

@@ -1,0 +1,88 @@
+//! Tests of shared modules with the profiles of providers.
+
+use crate::ToolType;
+use crate::provider::reshape::{is_common, write};
+use crate::provider::subset::Subset;
+use crate::provider::writer::JsonWriter;
+use crate::provider::{anthropic, gemini, openai, xai};
+use crate::schema::Schema;
+
+#[test]
+fn subsets_accept_what_their_rules_list() {
+    let openai = openai::profile::STRICT;
+    assert!(openai.accepts("maximum") && !openai.accepts("uniqueItems"));
+    assert!(openai.accepts_format("ipv4") && !openai.accepts_format("uri"));
+    let anthropic = anthropic::profile::STRICT;
+    assert!(!anthropic.accepts("minimum") && anthropic.accepts_format("uri"));
+    assert!(anthropic.accepts_length("minItems", 1) && !anthropic.accepts_length("minItems", 2));
+    assert!(!anthropic.accepts_length("maxItems", 1));
+    assert!(
+        gemini::profile::OPEN_API.accepts("pattern")
+            && !gemini::profile::JSON_SCHEMA.accepts("pattern")
+    );
+}
+
+/// How hot.
+#[derive(serde::Deserialize, ToolType)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code)]
+enum Heat {
+    /// It does not burn.
+    Mild,
+    /// It "burns".
+    Hot,
+}
+
+/// A dish.
+#[derive(serde::Deserialize, ToolType)]
+#[allow(dead_code)]
+struct Dish {
+    /// Its name.
+    name: String,
+    heat: Heat,
+    /// How hot its sauce is.
+    heat_of_sauce: Option<Heat>,
+    tags: Vec<Option<u8>>,
+    sides: Vec<Dip>,
+    price: f64,
+    count: i8,
+    vegan: Option<bool>,
+}
+
+#[derive(serde::Deserialize, ToolType)]
+#[allow(dead_code)]
+struct Dip {
+    parts: Vec<Vec<String>>,
+    grams: u32,
+}
+
+#[derive(serde::Deserialize, ToolType)]
+#[allow(dead_code)]
+struct Sized {
+    #[param(length = 1..=4)]
+    name: String,
+}
+
+fn reshaped(schema: &Schema, subset: &Subset) -> serde_json::Value {
+    let mut out = JsonWriter::new();
+    write(schema, subset, &mut out);
+    serde_json::from_str(&out.into_string()).unwrap()
+}
+
+#[test]
+fn common_schemas_are_not_rewritten() {
+    let list = Schema::array(Dip::SCHEMA);
+    for schema in [Heat::SCHEMA, Dip::SCHEMA, &list, <Vec<Vec<bool>>>::SCHEMA] {
+        assert!(is_common(schema));
+        let plain: serde_json::Value = serde_json::from_str(&schema.to_json()).unwrap();
+        assert_eq!(reshaped(schema, &gemini::profile::JSON_SCHEMA), plain);
+        assert_eq!(reshaped(schema, &xai::profile::SUBSET), plain);
+    }
+    // `null` in a list, and keywords that Gemini ignores.
+    assert!(!is_common(Dish::SCHEMA) && !is_common(Sized::SCHEMA));
+    let plain: serde_json::Value = serde_json::from_str(&Sized::SCHEMA.to_json()).unwrap();
+    assert_ne!(
+        reshaped(Sized::SCHEMA, &gemini::profile::JSON_SCHEMA),
+        plain
+    );
+}

@@ -1,0 +1,254 @@
+//! [`ToolRequest`]: the fields of a request that belong to its tools, as a dialect wrote them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::provider::answer;
+use crate::provider::hosted_tool::{self, HostedTool};
+use crate::provider::rendered::{Rendered, accepted, select};
+use crate::provider::request::{
+    Choice, NamedTool, RequestFields, RequestOptions, RequestParts, RequestWriter, ToolChoice,
+};
+use crate::provider::wire::Dialect;
+use crate::schema::messages::{self, nearest};
+use crate::tool::ToolEntry;
+
+/// The fields of a request that belong to its tools, for one provider.
+///
+/// Created by [`Registry::request`](crate::Registry::request).
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{OpenAiChat, ToolChoice};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let request = registry
+///     .request(&OpenAiChat::default())
+///     .choice(ToolChoice::tool("add"))
+///     .parallel(false)
+///     .build()?;
+/// let fields = json!(request.fields());
+/// assert_eq!(fields["tools"][0]["function"]["name"], "add");
+/// assert_eq!(fields["tool_choice"], json!({"type": "function", "function": {"name": "add"}}));
+/// assert_eq!(fields["parallel_tool_calls"], false);
+///
+/// // The body of the request, in which the tools are as the dialect wrote them.
+/// let body = request.body(json!({"model": "…", "messages": []}));
+/// assert!(body.contains(request.tools().as_str()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ToolRequest {
+    tools: Rendered,
+    fields: RequestFields,
+    notes: Vec<String>,
+}
+
+impl ToolRequest {
+    /// Writes a request. The tools are those of the registry, sorted by name.
+    pub(crate) fn new(
+        dialect: &(impl Dialect + ?Sized),
+        tools: &[ToolEntry],
+        hosted: &[HostedTool],
+        options: &RequestOptions,
+    ) -> Result<ToolRequest, RequestError> {
+        let (tools, mut refused) = accepted(dialect, tools);
+        let (hosted, refused_hosted) = select(dialect, &tools, hosted);
+        refused.extend(refused_hosted);
+        let find = |name: &str| find(name, &tools, &hosted);
+        let choice = match &options.choice {
+            None => None,
+            Some(ToolChoice::Auto) => Some(Choice::Auto),
+            Some(ToolChoice::Required) => Some(Choice::Required),
+            Some(ToolChoice::None) => Some(Choice::None),
+            Some(ToolChoice::Tool(name)) => Some(Choice::Tool(find(name)?)),
+        };
+        let only = match &options.only {
+            None => None,
+            Some(names) if names.is_empty() => {
+                return Err(RequestError::new(
+                    "`only` has no names; to forbid calls, use `ToolChoice::None`",
+                ));
+            }
+            Some(names) => {
+                let mut only: Vec<NamedTool<'_>> = Vec::with_capacity(names.len());
+                for name in names {
+                    let tool = find(name)?;
+                    if !only.iter().any(|other| other.is_same(tool)) {
+                        only.push(tool);
+                    }
+                }
+                Some(only)
+            }
+        };
+        if let (Some(Choice::Tool(tool)), Some(only)) = (choice, &only)
+            && !only.iter().any(|other| other.is_same(tool))
+        {
+            let name = messages::name(tool.name());
+            return Err(RequestError::new(format!(
+                "the request requires a call of {name}, which is not among the tools of `only`"
+            )));
+        }
+        let answer_tool = options.answer.map(|format| format.tool());
+        if answer_tool.is_some() && find(answer::TOOL).is_ok() {
+            return Err(RequestError::new(format!(
+                "the name `{}` is reserved for the answer; rename the tool",
+                answer::TOOL
+            )));
+        }
+        let mut out = RequestWriter::new(dialect.provider());
+        let parts = RequestParts {
+            tools: Cow::Borrowed(&tools),
+            hosted: Cow::Borrowed(&hosted),
+            choice,
+            only,
+            answer_tool: answer_tool.as_ref(),
+            options,
+        };
+        dialect.write_request(&parts, &mut out);
+        let json = out.tools.unwrap_or_else(|| "[]".to_owned());
+        let broken = match &out.sent {
+            Some((tools, hosted)) => dialect.broken_rules(tools, hosted),
+            None => dialect.broken_rules(&tools, &hosted),
+        };
+        Ok(ToolRequest {
+            tools: Rendered::from_parts(json, broken, refused),
+            fields: out.fields,
+            notes: out.notes,
+        })
+    }
+
+    /// Returns the tools, with the rules that they break and the tools that are left out.
+    pub fn tools(&self) -> &Rendered {
+        &self.tools
+    }
+
+    /// Returns the top-level fields of the request as JSON. Without tools, there is no field for them.
+    ///
+    /// The values keep the text that the dialect wrote. Those of a field that the application sets
+    /// too, such as `generationConfig` of Gemini, have to be merged; [`body`](ToolRequest::body) does
+    /// that.
+    pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
+        self.fields.top_level(self.tools.as_str())
+    }
+
+    /// Returns the headers that the request needs beyond those of every request, such as
+    /// `anthropic-beta`.
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
+        self.fields.headers()
+    }
+
+    /// Returns what the provider lacks, in words for the developer: settings that are left out, or
+    /// replaced by something else.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Gemini;
+    ///
+    /// let request = Registry::new().request(&Gemini::default()).parallel(false).build()?;
+    /// assert_eq!(
+    ///     request.notes()[0],
+    ///     "Gemini has no setting that forbids several calls in a response; it is left out"
+    /// );
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Returns the JSON text of a request's body: the application's fields, merged with those of the
+    /// tools. Objects are merged; of two other values, that of the application stays.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
+    /// assert_eq!(request.body(json!({"model": "…"})), r#"{"model":"…"}"#);
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn body(&self, own: impl Into<Value>) -> String {
+        self.fields.body(self.tools.as_str(), own.into())
+    }
+}
+
+/// Finds the tool that a setting names.
+fn find<'r>(
+    name: &str,
+    tools: &'r [ToolEntry],
+    hosted: &'r [HostedTool],
+) -> Result<NamedTool<'r>, RequestError> {
+    if let Ok(at) = tools.binary_search_by(|tool| (*tool.name).cmp(name)) {
+        return Ok(NamedTool::Function(&tools[at]));
+    }
+    if let Some(tool) = tools.iter().find(|tool| tool.source_name() == name) {
+        return Ok(NamedTool::Function(tool));
+    }
+    let is_named = |tool: &&HostedTool| hosted_tool::names(tool).contains(&name);
+    if let Some(tool) = hosted.iter().find(is_named) {
+        return Ok(NamedTool::Hosted(tool));
+    }
+    let functions = tools.iter().map(|tool| &*tool.name);
+    let hosted_names = hosted.iter().flat_map(hosted_tool::names);
+    let hint = match nearest(name, functions.chain(hosted_names)) {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => String::new(),
+    };
+    let name = messages::name(name);
+    Err(RequestError::new(format!(
+        "the request has no tool {name}{hint}"
+    )))
+}
+
+/// The settings of a request contradict each other or the tools.
+///
+/// ```
+/// use tool_core::dialect::{Anthropic, ToolChoice};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let dialect = Anthropic::default();
+/// let request = registry.request(&dialect).choice(ToolChoice::tool("ad"));
+/// let error = request.build().unwrap_err();
+/// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    message: String,
+}
+
+impl RequestError {
+    fn new(message: impl Into<String>) -> RequestError {
+        RequestError {
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for RequestError {}

@@ -1,0 +1,73 @@
+//! [`Turn`]: what a dialect reads in a response.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::call::ToolCall;
+use crate::provider::usage::Usage;
+
+/// What a response says: the model's turn of the conversation.
+///
+/// [`Dialect::read`](crate::dialect::Dialect::read) returns it, and so does
+/// [`StreamReader::finish`](crate::dialect::StreamReader::finish). `Debug` does not show the messages,
+/// which contain the arguments of calls.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::ToolCall;
+/// use tool_core::dialect::Turn;
+///
+/// // In your own dialect:
+/// let mut turn = Turn::new(vec![json!({"call": "list_alarms"})]);
+/// turn.calls.push(ToolCall::new("only", "list_alarms", "{}"));
+/// assert!(turn.text.is_empty() && !turn.is_paused);
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The messages, or items, with which the next request repeats the response: unchanged, with its
+    /// reasoning and signatures.
+    pub messages: Vec<Value>,
+    /// The calls, in order.
+    ///
+    /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
+    /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
+    /// says so, as does [`parse_error`](ToolCall::parse_error).
+    pub calls: Vec<ToolCall>,
+    /// The text that the model wrote, without calls and reasoning. Includes a refusal.
+    pub text: String,
+    /// How many tokens the response used, if it says so.
+    pub usage: Option<Usage>,
+    /// The reason why the model stopped, in the provider's words.
+    pub stop: Option<String>,
+    /// Set if the provider paused in the middle of its turn to run hosted tools. It continues when the
+    /// next request repeats the turn.
+    pub is_paused: bool,
+    /// Fields that the next request needs besides its messages, until the model has answered: the
+    /// container in which a program waits for the results of its calls.
+    pub continuation: Map<String, Value>,
+}
+
+impl Turn {
+    /// Creates a turn that the next request repeats with these messages. Everything else is empty.
+    pub fn new(messages: Vec<Value>) -> Turn {
+        Turn {
+            messages,
+            ..Turn::default()
+        }
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn")
+            .field("messages", &self.messages.len())
+            .field("calls", &self.calls)
+            .field("text", &self.text)
+            .field("usage", &self.usage)
+            .field("stop", &self.stop)
+            .field("is_paused", &self.is_paused)
+            .finish_non_exhaustive()
+    }
+}

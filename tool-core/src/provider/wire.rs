@@ -1,0 +1,303 @@
+//! [`Dialect`]: the wire format of a provider.
+
+use serde_json::{Value, json};
+
+use crate::call::ToolResult;
+use crate::provider::hosted_tool::HostedTool;
+use crate::provider::http_api::HttpApi;
+use crate::provider::media::OmittedPart;
+use crate::provider::request::{Choice, RequestParts, RequestWriter};
+use crate::provider::response::ResponseError;
+use crate::provider::rules::BrokenRule;
+use crate::provider::stream::{StreamReader, Unsupported, reader};
+use crate::provider::turn::Turn;
+use crate::provider::writer::JsonWriter;
+use crate::tool::ToolEntry;
+
+/// The format in which a provider expects tools and results, and sends calls.
+///
+/// Implement it for a provider that is not here:
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tool_core::dialect::{Dialect, JsonWriter, ResponseError, Turn};
+/// use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
+///
+/// struct Custom;
+///
+/// impl Dialect for Custom {
+///     fn write_tools(&self, tools: &[ToolEntry], _: &[HostedTool], out: &mut JsonWriter) {
+///         out.object(|out| {
+///             for tool in tools {
+///                 out.key(&tool.name).raw(tool.parameters_json());
+///             }
+///         });
+///     }
+///
+///     fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+///         let Some(name) = response["call"].as_str() else {
+///             return Err(ResponseError::new("not a custom response: `call` is missing"));
+///         };
+///         let mut turn = Turn::new(vec![response.clone()]);
+///         turn.calls.push(ToolCall::new("only", name, response["with"].clone()));
+///         Ok(turn)
+///     }
+///
+///     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+///         results.iter().map(|result| json!({ "returned": result.content() })).collect()
+///     }
+/// }
+///
+/// assert_eq!(Custom.read(&json!({"call": "add"})).unwrap().calls[0].name, "add");
+/// ```
+pub trait Dialect: Send + Sync {
+    /// Writes the value of the request's `tools` field. `hosted` contains the hosted tools that this
+    /// dialect [supports](Dialect::hosts).
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter);
+
+    /// Writes the fields of a request that belong to its tools: the tools themselves, which of them the
+    /// model may call, and so on. [`Registry::request`](crate::Registry::request) calls it.
+    ///
+    /// What the provider lacks is replaced by something else or left out, and
+    /// [noted](RequestWriter::note). By default, a request has the tools alone, under `tools`: all
+    /// of them, the [allowed](RequestParts::filtered) ones, or none. Other settings are noted.
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let parts = match parts.choice() {
+            Some(Choice::None) => parts.without_tools(out),
+            _ => parts.filtered(out),
+        };
+        out.tools(&["tools"], &parts, |json| {
+            self.write_tools(parts.tools(), parts.hosted(), json);
+        });
+        out.ignores(&parts);
+    }
+
+    /// Returns `true` if the provider has this hosted tool. By default it has none. For an
+    /// [unchecked](HostedTool::unchecked) tool, only the shape should matter.
+    fn hosts(&self, _tool: &HostedTool) -> bool {
+        false
+    }
+
+    /// Returns why the provider rejects a `DynamicTool`, which is then left out. Only its name and
+    /// its keys can be a reason: dialects rewrite schemas. By default, every tool is accepted.
+    fn problem(&self, _tool: &ToolEntry) -> Option<String> {
+        None
+    }
+
+    /// Returns how the provider is sent [deferred](crate::RegistryBuilder::defer) tools. By default, two tools
+    /// stand in for them.
+    fn deferral(&self) -> Deferral {
+        Deferral::Emulated
+    }
+
+    /// Returns the name of the provider in messages.
+    fn provider(&self) -> &'static str {
+        "this provider"
+    }
+
+    /// Returns the provider's HTTP API, for `HttpModel` (feature `http`). By default there is
+    /// none. The dialect of a server that imitates a provider returns that of the provider.
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        None
+    }
+
+    /// Reads a whole response: its calls, its text and everything else that the next request needs.
+    /// [`stream`](Dialect::stream) reads the events of a stream.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let response = json!({"role": "assistant", "stop_reason": "end_turn", "content": [
+    ///     {"type": "text", "text": "Done."},
+    /// ]});
+    /// let turn = Anthropic::default().read(&response)?;
+    /// assert_eq!(turn.text, "Done.");
+    /// assert_eq!(turn.stop.as_deref(), Some("end_turn"));
+    /// assert!(turn.calls.is_empty());
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the JSON is not a response of this provider, is one of its error
+    /// messages, contains a call without a name or id, or has no answer because the provider blocked
+    /// the prompt or could not read a call.
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError>;
+
+    /// Returns a reader for one streamed response, which emits text and calls as they arrive and
+    /// returns the whole response at the end. By default, a dialect has none: the reader returns an
+    /// error.
+    ///
+    /// The reader takes the JSON of each event. Splitting the body of an HTTP response into server-sent
+    /// events is the task of a library, such as `eventsource-stream`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    ///
+    /// let dialect = OpenAiChat::default();
+    /// let mut reader = dialect.stream();
+    /// let chunk = |delta, stop| {
+    ///     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": stop}]})
+    /// };
+    /// let events = reader.event(&chunk(json!({"role": "assistant", "content": "Hel"}), None))?;
+    /// assert_eq!(events, [StreamEvent::Text("Hel".into())]);
+    /// reader.event(&chunk(json!({"content": "lo"}), None))?;
+    /// reader.event(&chunk(json!({}), Some("stop")))?;
+    /// let (turn, _response) = reader.finish()?;
+    /// assert_eq!(turn.text, "Hello");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    fn stream(&self) -> Box<dyn StreamReader> {
+        reader(Unsupported, |_| Turn::default())
+    }
+
+    /// Returns the results as messages or items of the next request.
+    ///
+    /// [Parts](ToolResult::parts) of results are written in the provider's form. Where a provider accepts
+    /// only text in a result, a message of the user follows all results, with the parts behind labels that
+    /// name their calls. There, the parts have the authority of the user: do not return a picture or a
+    /// document from an untrusted source to a model that can do harm.
+    ///
+    /// A part that the provider has no form for, or is known to reject, is replaced by a note in the result;
+    /// see [`omitted`](Dialect::omitted). A text file is sent as text then, as is a link.
+    fn results(&self, results: &[ToolResult]) -> Vec<Value>;
+
+    /// Returns the parts that [`results`](Dialect::results) replaces by notes: the provider has no form for
+    /// them, or a [rule](crate::rules) about their type or size. The application may convert them or choose
+    /// another model.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::{Audio, ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "read_aloud", "");
+    /// let results = [ToolResult::new(&call, Audio::mp3([0; 96]))];
+    /// let dialect = Anthropic::default();
+    /// let note = "[audio/mpeg audio, 96 bytes, omitted: Anthropic has no form for it]";
+    /// assert_eq!(dialect.omitted(&results)[0].note, note);
+    /// let messages = dialect.results(&results);
+    /// assert_eq!(messages[0]["content"][0]["content"][0]["text"], note);
+    /// ```
+    fn omitted(&self, _results: &[ToolResult]) -> Vec<OmittedPart> {
+        Vec::new()
+    }
+
+    /// Returns a message of the user with this text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Gemini};
+    ///
+    /// let message = Gemini::default().user_message("Hello!");
+    /// assert_eq!(message, json!({"role": "user", "parts": [{"text": "Hello!"}]}));
+    /// ```
+    fn user_message(&self, text: &str) -> Value {
+        json!({"role": "user", "content": text})
+    }
+
+    /// Returns everything that the next request adds to the conversation: the messages of the turn, then
+    /// the results of its calls.
+    fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
+        let mut messages = turn.messages.clone();
+        messages.extend(self.results(results));
+        messages
+    }
+
+    /// Returns the provider's rules that these tools break together, such as a limit on their number.
+    fn broken_rules(&self, _tools: &[ToolEntry], _hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        Vec::new()
+    }
+}
+
+/// How a provider is sent [deferred](crate::RegistryBuilder::defer) tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Deferral {
+    /// The dialect is given the two tools `search_tools` and `call_tool` in place of the deferred ones.
+    Emulated,
+    /// The dialect is given all tools. It marks those that are [deferred](ToolEntry::is_deferred), and adds
+    /// the provider's search.
+    Native,
+    /// The dialect is given all tools, and sends them alike.
+    Ignored,
+}
+
+/// Forwards to a dialect that is chosen at run time.
+impl<D: Dialect + ?Sized> Dialect for Box<D> {
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        (**self).write_tools(tools, hosted, out);
+    }
+
+    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        (**self).write_request(parts, out);
+    }
+
+    fn hosts(&self, tool: &HostedTool) -> bool {
+        (**self).hosts(tool)
+    }
+
+    fn problem(&self, tool: &ToolEntry) -> Option<String> {
+        (**self).problem(tool)
+    }
+
+    fn deferral(&self) -> Deferral {
+        (**self).deferral()
+    }
+
+    fn provider(&self) -> &'static str {
+        (**self).provider()
+    }
+
+    fn http_api(&self) -> Option<&'static HttpApi> {
+        (**self).http_api()
+    }
+
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        (**self).read(response)
+    }
+
+    fn stream(&self) -> Box<dyn StreamReader> {
+        (**self).stream()
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        (**self).results(results)
+    }
+
+    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+        (**self).omitted(results)
+    }
+
+    fn user_message(&self, text: &str) -> Value {
+        (**self).user_message(text)
+    }
+
+    fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
+        (**self).follow_up(turn, results)
+    }
+
+    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+        (**self).broken_rules(tools, hosted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// A method that is not forwarded would have its default.
+    #[test]
+    fn a_boxed_dialect_forwards_every_method() {
+        let methods = |start: &str| -> BTreeSet<&str> {
+            let (_, rest) = include_str!("wire.rs").split_once(start).unwrap();
+            let (body, _) = rest.split_once("\n}\n").unwrap();
+            let names = body.split("\n    fn ").skip(1);
+            names.map(|rest| rest.split('(').next().unwrap()).collect()
+        };
+        let declared = methods("pub trait Dialect");
+        assert!(declared.len() > 10);
+        assert_eq!(methods("Dialect for Box<D> {"), declared);
+    }
+}
