@@ -6,7 +6,8 @@ use futures_util::StreamExt;
 use tokio::sync::OwnedMutexGuard;
 use tool_agent::run::{DecideError, JournalError, Run, RunOutcome, Step};
 use tool_agent::{Agent, AgentError};
-use tool_core::{CancellationToken, Decision};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::Decision;
 
 use crate::store::{Question, Store};
 use crate::view::{Status, View};

@@ -34,8 +34,9 @@ use examples::terminal::Terminal;
 use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::model::HttpModel;
+use tool_core::Registry;
 use tool_core::dialect::OpenAiChat;
-use tool_core::{Gate, Registry};
+use tool_core::hooks::Gate;
 
 use crate::chat::Chat;
 use crate::model::{RecordedModel, Script};

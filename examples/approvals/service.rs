@@ -19,7 +19,7 @@ use axum::{Json, Router};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
-use tool_core::Decision;
+use tool_core::hooks::Decision;
 
 use crate::chat::{Chat, Refusal};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 use tool_agent::run::{Increment, Journal, JournalError};
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 /// The store. Clones share one connection.
 #[derive(Clone)]

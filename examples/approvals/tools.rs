@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
-use tool_core::{CallContext, Content, Image, Progress, ToolType, toolset};
+use tool_core::call::Progress;
+use tool_core::content::{Content, Image};
+use tool_core::{CallContext, ToolType, toolset};
 
 use crate::chart;
 use crate::store::Store;

@@ -9,9 +9,10 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_agent::Event;
 use tool_agent::run::{Pending, Round, Run};
-use tool_core::{
-    Arguments, Content, Decision, Image, Registry, ToolError, ToolErrorKind, ToolResult,
-};
+use tool_core::call::Arguments;
+use tool_core::content::{Content, Image};
+use tool_core::hooks::Decision;
+use tool_core::{Registry, ToolError, ToolErrorKind, ToolResult};
 
 use crate::store::Question;
 

@@ -10,7 +10,8 @@ use std::path::Path;
 use examples::terminal::confirm;
 use tool_agent::Agent;
 use tool_agent::run::{Pending, Run};
-use tool_core::{Decision, Registry};
+use tool_core::Registry;
+use tool_core::hooks::Decision;
 use tool_python::{Sandbox, Workshop};
 
 use crate::screen::Screen;

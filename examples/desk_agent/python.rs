@@ -1,6 +1,7 @@
 //! Python that the model writes, in a locked process.
 
-use tool_core::{DynamicTool, DynamicToolError, Registry, tools};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::{Registry, tools};
 use tool_python::{Inputs, Limits, NoTools, Policy, Report, Sandbox, User, code_mode};
 
 use crate::desk::Desk;

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
+use tool_core::call::Arguments;
 use tool_core::dialect::Dialect;
-use tool_core::{Arguments, Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
 
 const WIDTH: usize = 80;
 

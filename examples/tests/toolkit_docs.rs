@@ -97,7 +97,7 @@ fn inputs_are_what_their_types_say() {
     let arguments = json!({"operation": "power", "a": true, "c": 3});
     let result = call(&registry, "calculator", arguments);
     let violations = result.error().expect("bad arguments").violations().iter();
-    let mut paths: Vec<_> = violations.map(tool_core::Violation::path).collect();
+    let mut paths: Vec<_> = violations.map(tool_core::schema::Violation::path).collect();
     paths.sort_unstable();
     assert_eq!(paths, ["a", "b", "c", "operation"]);
 

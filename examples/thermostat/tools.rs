@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use tool_core::{Transient, toolset};
+use tool_core::call::Transient;
+use tool_core::toolset;
 
 pub(crate) struct Thermostat {
     /// Temperature of the room. It follows the target at once.

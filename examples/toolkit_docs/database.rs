@@ -9,7 +9,8 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
-use tool_core::{CancellationToken, ToolType};
+use tool_core::ToolType;
+use tool_core::call::CancellationToken;
 
 /// Maximum number of characters of a text in a result. Longer texts are truncated.
 const LONGEST: usize = 500;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
+use tool_core::hooks::Gate;
 use tool_core::{
-    CallContext, Gate, Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools,
+    CallContext, Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools,
     toolset,
 };
 use tracing_subscriber::Layer;

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tool_core::{
-    Gate, Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
-};
+use tool_core::call::Transient;
+use tool_core::hooks::Gate;
+use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType, PartialEq)]
@@ -369,7 +369,7 @@ fn pass_on(
 }
 
 mod inner {
-    use tool_core::Transient;
+    use tool_core::call::Transient;
 
     /// Fails in several ways.
     #[tool_core::tool(unlinked)]

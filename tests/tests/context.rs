@@ -4,11 +4,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use serde_json::json;
+use tool_core::call::{CancellationToken, Progress};
 use tool_core::dialect::Mcp;
-use tool_core::{
-    CallContext, CancellationToken, Progress, Registry, Tool, ToolCall, ToolErrorKind, testing,
-    tool, tools,
-};
+use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, testing, tool, tools};
 
 struct Db(Vec<&'static str>);
 struct User(&'static str);

@@ -4,13 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_agent::run::{Run, Step};
+use tool_core::call::CancellationToken;
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, StreamEvent, ToolChoice, XAi,
 };
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{
-    CallContext, CancellationToken, Decision, DynamicTool, Gate, HostedTool, Registry, ToolCall,
-    ToolEntry, ToolErrorKind, ToolResult, tool, tools,
+    CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
 };
 
 #[path = "../support/capture.rs"]

@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Serialize, Serializer};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, Transient, tool};
+use tool_core::call::Transient;
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool};
 use tracing::field::{Field, Visit};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};

@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::Gate;
 use tool_core::lock::{Class, compare};
 use tool_core::{
-    DynamicTool, Gate, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing,
-    tool, tools, toolset,
+    Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing, tool, tools,
+    toolset,
 };
 
 /// Weather in a city.

@@ -25,10 +25,13 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunSettings};
 use tool_agent::testing::ScriptedModel;
+use tool_core::call::{CancellationToken, Progress};
 use tool_core::dialect::OpenAiChat;
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Gate, HookCall};
 use tool_core::{
-    CallContext, CancellationToken, DynamicTool, Gate, HookCall, Progress, Registry,
-    RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools, toolset,
+    CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
+    tools, toolset,
 };
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};

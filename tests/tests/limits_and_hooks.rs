@@ -8,9 +8,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde::Deserialize;
+use tool_core::call::{Arguments, CancellationToken, Transient};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Gate, HookCall};
+use tool_core::schema::Coercion;
 use tool_core::{
-    Arguments, CallContext, CancellationToken, Coercion, DynamicTool, Gate, HookCall, Registry,
-    RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, Transient, tool, tools,
+    CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
+    tools,
 };
 
 /// Never ends.

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tokio::runtime::{Builder, Runtime};
+use tool_core::call::{CancellationToken, Transient};
+use tool_core::hooks::Gate;
 use tool_core::{
-    CallContext, CancellationToken, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind,
-    ToolResult, Transient, tool, tools,
+    CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool, tools,
 };
 
 #[global_allocator]

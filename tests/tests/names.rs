@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use serde_json::{Value, json};
-use tool_core::DynamicTool;
+use tool_core::dynamic::DynamicTool;
 use tool_core::rules::{self, Value as RuleValue};
 
 #[path = "../../tool-macros/src/util/grammar.rs"]

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use tool_core::{
-    CallContext, CancellationToken, Gate, Registry, ToolCall, ToolErrorKind, tool, tools,
-};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::Gate;
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, tool, tools};
 
 /// The tools that run, and the most that ran at one time.
 #[derive(Default)]
@@ -113,8 +113,8 @@ async fn call_counts(call: &CallContext) -> Vec<String> {
     [a, b, c].map(|result| result.content().into()).into()
 }
 
-fn tool_count(running: &'static Running) -> tool_core::DynamicTool {
-    tool_core::DynamicTool::builder("count")
+fn tool_count(running: &'static Running) -> tool_core::dynamic::DynamicTool {
+    tool_core::dynamic::DynamicTool::builder("count")
         .description("Counts.")
         .build(async move |_, _| {
             let now = running.now.fetch_add(1, Ordering::SeqCst) + 1;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use tool_core::content::{Audio, Content, File, Image, ResourceLink};
 use tool_core::dialect::{Anthropic, Dialect};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{
-    Audio, CallContext, Content, Decision, DynamicTool, File, Gate, Image, Registry, ResourceLink,
-    Returned, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolResult, ToolType, tool, tools, toolset,
+    CallContext, Registry, Returned, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolResult,
+    ToolType, tool, tools, toolset,
 };
 
 #[derive(Serialize, ToolType)]

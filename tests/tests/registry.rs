@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use tool_core::dialect::OpenAiResponses;
-use tool_core::{Registry, RegistryChange, ToolCall, ToolEntry, testing, tool, tools};
+use tool_core::registry::RegistryChange;
+use tool_core::{Registry, ToolCall, ToolEntry, testing, tool, tools};
 
 mod weather {
     /// Temperature of a city.

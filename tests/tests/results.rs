@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use jsonschema::validator_for;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
-use tool_core::{
-    Gate, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, ToolType, tool, tools,
-};
+use tool_core::hooks::Gate;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, ToolType, tool, tools};
 
 fn call(tool: &ToolEntry) -> ToolResult {
     let registry = Registry::builder().tools([tool.clone()]).build().unwrap();

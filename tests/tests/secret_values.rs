@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
+use tool_core::call::Arguments;
 use tool_core::dialect::OpenAiChat;
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{
-    Arguments, CallContext, Decision, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind,
-    ToolType, tool, tools,
+    CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolType, tool, tools,
 };
 use tracing::subscriber::with_default;
 use tracing_subscriber::fmt::MakeWriter;

@@ -1,8 +1,9 @@
 //! Tags of tools.
 
 use serde_json::json;
-use tool_core::dialect::{Anthropic, Mcp};
-use tool_core::{DynamicTool, HostedTool, Registry, Tool, tool, tools, toolset};
+use tool_core::dialect::{Anthropic, HostedTool, Mcp};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, Tool, tool, tools, toolset};
 
 /// Bans a user.
 #[tool(tags = ["admin", "users:write"], timeout = "1s")]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_core::{
-    CallContext, DynamicTool, Registry, ToolCall, ToolErrorKind, ToolResult, Transient,
-};
+use tool_core::call::Transient;
+use tool_core::dynamic::DynamicTool;
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult};
 use tower::retry::Policy;
 use tower::{Service, ServiceBuilder, ServiceExt};
 

@@ -15,12 +15,13 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde::de::DeserializeOwned;
+use tool_core::call::CancellationToken;
 use tool_core::dialect::{
     AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
     Turn, TypedAnswer,
 };
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
-use tool_core::{CancellationToken, Registry, ToolCall, ToolError, ToolResult, ToolType};
+use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::events::EventQueue;
 use crate::model::{Model, ModelError, Request, Response};
@@ -135,7 +136,7 @@ impl Agent {
 
     /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
     /// running calls are cancelled. The time is that of one call of [`run`](Agent::run), which can be
-    /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::Runtime).
+    /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
     pub fn max_duration(mut self, time: Duration) -> Self {
         self.max_duration = Some(time);
         self
@@ -150,7 +151,8 @@ impl Agent {
     /// use tool_agent::model::Request;
     /// use tool_core::dialect::Anthropic;
     /// use tool_agent::run::{Run, RunOutcome};
-    /// use tool_core::{CancellationToken, Registry};
+    /// use tool_core::call::CancellationToken;
+    /// use tool_core::Registry;
     ///
     /// let silent = |_: Request| std::future::pending();
     /// let stop = CancellationToken::new();

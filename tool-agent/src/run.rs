@@ -104,7 +104,8 @@ pub use self::pending::{DecideError, Pending};
 use tool_core::Registry;
 use tool_core::ToolError;
 use tool_core::dialect::{Dialect, Turn, Usage};
-use tool_core::{Decision, Hold, ToolCall, ToolResult};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::{ToolCall, ToolResult};
 
 /// The version of the saved form.
 const VERSION: u32 = 2;
@@ -564,7 +565,7 @@ impl Run {
     }
 
     /// Takes the result of a call. With the last one, the results are added to the messages. A call that
-    /// a hook [held](tool_core::Gate::hold) becomes [pending](Run::pending) instead.
+    /// a hook [held](tool_core::hooks::Gate::hold) becomes [pending](Run::pending) instead.
     ///
     /// # Errors
     ///

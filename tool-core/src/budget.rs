@@ -73,7 +73,7 @@ impl Budget {
     }
 
     /// Returns the bytes of a request's `tools` field in each dialect, including
-    /// [hosted tools](crate::HostedTool).
+    /// [hosted tools](crate::dialect::HostedTool).
     pub fn dialects(&self) -> &[(&'static str, usize)] {
         &self.dialects
     }
@@ -167,7 +167,8 @@ mod tests {
 
     use serde_json::Value;
 
-    use crate::{DynamicTool, Registry, ToolCall};
+    use crate::dynamic::DynamicTool;
+    use crate::{Registry, ToolCall};
 
     /// Prints the tokens that 200 functions of the Berkeley Function Calling Leaderboard take in each request,
     /// listed and deferred. `BFCL` is the folder with its `BFCL_v4_*.json`.

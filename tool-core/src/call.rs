@@ -8,9 +8,9 @@ pub mod elicit;
 pub(crate) mod error;
 pub(crate) mod extra;
 mod head;
-mod hold;
+pub(crate) mod hold;
 pub(crate) mod origin;
-mod result;
+pub(crate) mod result;
 mod trace_context;
 pub(crate) mod truncate;
 
@@ -20,16 +20,17 @@ use std::sync::Arc;
 
 use self::elicit::Elicitor;
 use self::origin::Origin;
-use crate::call::context::{CallExtensions, CancellationToken, Progress, ProgressSink};
+use crate::call::context::{CallExtensions, ProgressSink};
 use crate::call::error::ToolError;
 use crate::runtime::{HAS_THREADS, NoRuntime, block_on};
 
 pub use arguments::Arguments;
+pub use context::{CancellationToken, Cancelled, Progress};
+pub use error::Transient;
 pub(crate) use extra::{AppValue, Extra};
 pub(crate) use head::{CALL_TOOL, CallHead, WireId};
-pub use hold::{Answer, Decision, Hold};
-pub(crate) use hold::{AnswerOutput, Decided};
-pub use result::ToolResult;
+pub(crate) use hold::{Answer, AnswerOutput, Decided, Decision, Hold};
+pub(crate) use result::ToolResult;
 pub use trace_context::TraceContext;
 
 /// A call made by a model.
@@ -136,7 +137,8 @@ impl ToolCall {
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
-    /// use tool_core::{CallContext, Progress, Registry, ToolCall, tool, tools};
+    /// use tool_core::call::Progress;
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
     ///
     /// /// Counts to three.
     /// #[tool]

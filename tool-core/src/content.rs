@@ -15,7 +15,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use serde::Serialize;
-/// use tool_core::{Content, Image, Registry, ToolCall, ToolType, tool, tools};
+/// use tool_core::content::{Content, Image};
+/// use tool_core::{Registry, ToolCall, ToolType, tool, tools};
 ///
 /// # fn draw(_: &[f64]) -> Vec<u8> { b"\x89PNG".to_vec() }
 /// /// Draws a chart.
@@ -291,7 +292,7 @@ macro_rules! media {
 /// An image: bytes with a media type, or a URL.
 ///
 /// ```
-/// use tool_core::Image;
+/// use tool_core::content::Image;
 ///
 /// let image = Image::png(b"\x89PNG");
 /// assert_eq!(image.media_type(), Some("image/png"));
@@ -372,7 +373,7 @@ media!(Audio, 0);
 /// Where a provider has no files of its type, a dialect sends a text file as text.
 ///
 /// ```
-/// use tool_core::File;
+/// use tool_core::content::File;
 ///
 /// let file = File::text("notes.md", "# Notes").with_media_type("text/markdown");
 /// assert_eq!(file.name(), "notes.md");
@@ -425,7 +426,7 @@ media!(File, media);
 /// other dialects write it as text.
 ///
 /// ```
-/// use tool_core::{Content, ResourceLink};
+/// use tool_core::content::{Content, ResourceLink};
 ///
 /// let link = ResourceLink::new("file:///srv/report.csv", "report.csv").description("All sales.");
 /// assert_eq!(Content::from(link.clone()), Content::Link(link));

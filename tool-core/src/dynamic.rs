@@ -35,8 +35,7 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Shared};
 use crate::ordered_json::Json;
 #[cfg(feature = "schemars1")]
-use crate::output::IntoOutput;
-use crate::output::Outcome;
+use crate::output::{IntoOutput, Outcome};
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::messages::shorten;
@@ -59,7 +58,8 @@ pub use repair::Repair;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::{DynamicTool, Registry, ToolCall};
+/// use tool_core::dynamic::DynamicTool;
+/// use tool_core::{Registry, ToolCall};
 ///
 /// let tool = DynamicTool::builder("get_forecast")
 ///     .description("Weather forecast for a city.")
@@ -145,7 +145,8 @@ impl DynamicTool {
     /// ```
     /// use serde_json::json;
     /// use tool_core::dialect::{Mcp, OpenAiChat};
-    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{Registry, ToolCall};
     ///
     /// let tool = DynamicTool::foreign("files/read")
     ///     .description("Reads a file.")
@@ -178,7 +179,7 @@ impl DynamicTool {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::DynamicTool;
+    /// use tool_core::dynamic::DynamicTool;
     ///
     /// let listed = json!({
     ///     "name": "get-sum",
@@ -188,7 +189,7 @@ impl DynamicTool {
     /// let tool = DynamicTool::from_mcp(&listed).build(async |_, _| Ok::<_, String>(()))?;
     /// assert_eq!(tool.spec().name, "get-sum");
     /// assert_eq!(tool.spec().annotations.read_only, Some(true));
-    /// # Ok::<(), tool_core::DynamicToolError>(())
+    /// # Ok::<(), tool_core::dynamic::DynamicToolError>(())
     /// ```
     pub fn from_mcp(tool: &Value) -> DynamicToolBuilder {
         DynamicToolBuilder::from_mcp(tool)
@@ -205,7 +206,8 @@ impl DynamicTool {
     /// ```
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
-    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{Registry, ToolCall};
     ///
     /// #[derive(Deserialize, JsonSchema)]
     /// struct Forecast {

@@ -27,19 +27,21 @@ compile_error!(
 
 #[cfg(feature = "docs")]
 pub mod budget;
+pub mod call;
+pub mod content;
 #[cfg(feature = "docs")]
 pub mod docs;
+#[cfg(feature = "dynamic")]
+pub mod dynamic;
 #[cfg(feature = "docs")]
 pub mod lock;
+pub mod registry;
 pub mod runtime;
 pub mod schema;
+pub mod spec;
 pub mod testing;
 
 mod args;
-mod call;
-mod content;
-#[cfg(feature = "dynamic")]
-mod dynamic;
 #[cfg(feature = "docs")]
 mod generated_file;
 #[cfg(any(feature = "docs", feature = "dynamic"))]
@@ -47,8 +49,6 @@ mod generated_file;
 mod ordered_json;
 mod output;
 mod provider;
-mod registry;
-mod spec;
 mod telemetry;
 mod tool;
 mod types;
@@ -57,23 +57,20 @@ mod types;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use call::context::{CallContext, CancellationToken, Cancelled, Progress};
-pub use call::elicit;
-pub use call::error::{ToolError, ToolErrorKind, Transient};
-pub use call::{Answer, Arguments, Decision, Hold, ToolCall, ToolResult, TraceContext};
-pub use content::{Audio, Content, File, Image, ResourceLink};
-#[cfg(feature = "dynamic")]
-pub use dynamic::{DynamicTool, DynamicToolBuilder, DynamicToolError, Repair};
+#[doc(inline)]
+pub use call::ToolCall;
+pub use call::context::CallContext;
+pub use call::error::{ToolError, ToolErrorKind};
+pub use call::result::ToolResult;
 pub use output::{AnyOutput, IntoOutput, Returned};
-pub use provider::hosted_tool::HostedTool;
 pub use provider::{dialect, rules};
-pub use registry::{
-    ArgumentsReader, CallRecord, ChangeListener, Gate, HookCall, MissingTools, Registry,
-    RegistryBuilder, RegistryChange, RegistryError, RequestBuilder,
-};
-pub use runtime::{BoxFuture, NoRuntime, Runtime};
-pub use schema::violation::{Coercion, Violation};
-pub use spec::{Annotations, Grammar, Location, Programmatic, ToolSpec};
+#[doc(inline)]
+pub use registry::Registry;
+pub use registry::builder::RegistryBuilder;
+pub use registry::error::RegistryError;
+pub use registry::hooks;
+#[doc(inline)]
+pub use spec::ToolSpec;
 pub use tool::{Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]

@@ -1,10 +1,10 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
 mod arguments;
-mod builder;
+pub(crate) mod builder;
 mod deferred;
-mod error;
-mod hooks;
+pub(crate) mod error;
+pub mod hooks;
 pub(crate) mod linked;
 mod listeners;
 mod name_hash;
@@ -46,11 +46,10 @@ use crate::telemetry;
 use crate::tool::ToolEntry;
 
 pub use arguments::ArgumentsReader;
-pub use builder::RegistryBuilder;
-pub use error::{MissingTools, RegistryError};
-pub use hooks::{Gate, HookCall};
+pub(crate) use builder::RegistryBuilder;
+pub use error::MissingTools;
+pub(crate) use error::RegistryError;
 pub use listeners::{ChangeListener, RegistryChange};
-pub use observe::CallRecord;
 pub use request::RequestBuilder;
 
 /// A set of tools with unique names.
@@ -467,7 +466,8 @@ impl Registry {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{HostedTool, Registry};
+    /// use tool_core::dialect::HostedTool;
+    /// use tool_core::Registry;
     ///
     /// let registry = Registry::new();
     /// registry.add_hosted(HostedTool::new(json!({"type": "web_search"})));
@@ -495,7 +495,8 @@ impl Registry {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{HostedTool, Registry, dialect::Anthropic};
+    /// use tool_core::dialect::{Anthropic, HostedTool};
+    /// use tool_core::Registry;
     ///
     /// let registry = Registry::new();
     /// let search = HostedTool::new(json!({"type": "web_search_20250305", "name": "web_search"}));
@@ -658,7 +659,7 @@ impl Registry {
     /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
-    /// a timeout needs a [`Runtime`](crate::Runtime). Dropping the future cancels the call. A tool
+    /// a timeout needs a [`Runtime`](crate::runtime::Runtime). Dropping the future cancels the call. A tool
     /// may make [nested calls](crate::CallContext#nested-calls).
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
@@ -719,7 +720,7 @@ impl Registry {
     /// use tool_core::{Registry, ToolCall, tool, tools};
     ///
     /// /// Rolls a die.
-    /// #[tool(deferred)]
+    /// #[tool(defer)]
     /// fn roll_die() -> u8 {
     ///     4
     /// }

@@ -28,7 +28,8 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// ```
 /// use std::thread;
 /// use std::time::Duration;
-/// use tool_core::{BoxFuture, NoRuntime, Registry, Runtime, ToolCall, tool, tools};
+/// use tool_core::runtime::{BoxFuture, NoRuntime, Runtime};
+/// use tool_core::{Registry, ToolCall, tool, tools};
 ///
 /// /// Starts a thread for every timer and job.
 /// struct Threads;

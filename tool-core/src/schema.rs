@@ -69,6 +69,7 @@ pub use parts::{
     Text,
 };
 pub use property::Property;
+pub use violation::{Coercion, Violation};
 
 #[cfg(any(feature = "docs", feature = "dynamic"))]
 pub use crate::ordered_json::Json;

@@ -172,7 +172,8 @@ impl Freeform {
 /// What the text of a [free-form](macro@crate::tool#free-form-tools) tool must look like.
 ///
 /// ```
-/// use tool_core::{Grammar, Tool, tool};
+/// use tool_core::spec::Grammar;
+/// use tool_core::{Tool, tool};
 ///
 /// /// Computes a sum.
 /// #[tool(freeform, grammar = lark(r#"
@@ -284,7 +285,8 @@ impl ToolSpec {
     /// [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls).
     ///
     /// ```
-    /// use tool_core::{Programmatic, Tool, tool};
+    /// use tool_core::spec::Programmatic;
+    /// use tool_core::{Tool, tool};
     ///
     /// /// Lists the orders of a customer.
     /// #[tool(programmatic)]
@@ -453,7 +455,8 @@ impl ToolSpec {
     /// not JSON, if the tool has secrets.
     ///
     /// ```
-    /// use tool_core::{Arguments, Tool, tool};
+    /// use tool_core::call::Arguments;
+    /// use tool_core::{Tool, tool};
     ///
     /// /// Signs in.
     /// #[tool]

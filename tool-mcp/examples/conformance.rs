@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tool_core::elicit::{Elicit, ElicitError, Elicited};
-use tool_core::{
-    Audio, CallContext, Content, DynamicTool, DynamicToolError, File, Image, Progress, Registry,
-    ToolEntry, ToolType, tool, tools,
-};
+use tool_core::call::Progress;
+use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
+use tool_core::content::{Audio, Content, File, Image};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::{CallContext, Registry, ToolEntry, ToolType, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
 use tool_mcp::server::{ProtocolError, TaskPolicy};

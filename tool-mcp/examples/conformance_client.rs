@@ -6,8 +6,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tool_core::call::elicit::{ElicitMode, Elicited};
 use tool_core::dialect::Mcp;
-use tool_core::elicit::{ElicitMode, Elicited};
 use tool_core::{Registry, ToolCall};
 use tool_mcp::{Import, Protocol};
 

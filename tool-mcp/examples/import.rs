@@ -9,7 +9,7 @@
 use std::error::Error;
 
 use tokio::process::Command;
-use tool_core::elicit::Elicited;
+use tool_core::call::elicit::Elicited;
 use tool_core::{Registry, ToolCall};
 use tool_mcp::{Backoff, Import};
 

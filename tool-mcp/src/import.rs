@@ -33,8 +33,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tool_core::elicit::Elicited;
-use tool_core::{CancellationToken, Registry, ToolEntry, TraceContext};
+use tool_core::call::elicit::Elicited;
+use tool_core::call::{CancellationToken, TraceContext};
+use tool_core::{Registry, ToolEntry};
 
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
@@ -73,10 +74,10 @@ pub use self::report::{HeldTool, RefusedTool, Report, TakenTool};
 ///
 /// # Tools
 ///
-/// Each tool becomes a [`DynamicTool::foreign`](tool_core::DynamicTool::foreign): names, keys and schemas
+/// Each tool becomes a [`DynamicTool::foreign`](tool_core::dynamic::DynamicTool::foreign): names, keys and schemas
 /// that some provider rejects are repaired, and the [report](Import::report) lists the repairs. Calls are
 /// validated against the original schema, and results against the output schema. Images, audio, links
-/// and embedded resources stay [parts](tool_core::Content) of the result. Progress, cancellation and
+/// and embedded resources stay [parts](tool_core::content::Content) of the result. Progress, cancellation and
 /// questions to the user are passed on.
 ///
 /// When the server says that its tools have changed, they are listed again, and added, replaced and
@@ -396,7 +397,7 @@ impl ImportBuilder {
     /// The clock of a call stops while the user is asked.
     ///
     /// ```no_run
-    /// use tool_core::elicit::Elicited;
+    /// use tool_core::call::elicit::Elicited;
     /// use tool_mcp::Import;
     ///
     /// # fn build(command: tokio::process::Command) {
@@ -420,7 +421,7 @@ impl ImportBuilder {
     /// none.
     ///
     /// ```no_run
-    /// use tool_core::TraceContext;
+    /// use tool_core::call::TraceContext;
     /// use tool_mcp::Import;
     ///
     /// # fn current_traceparent() -> Option<String> { None }

@@ -32,7 +32,8 @@ use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::{Peer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tool_core::{ChangeListener, Registry, ToolCall, ToolEntry};
+use tool_core::registry::ChangeListener;
+use tool_core::{Registry, ToolCall, ToolEntry};
 
 use self::lines::LineTransport;
 use self::list::ListCache;
@@ -69,7 +70,7 @@ pub use self::tasks::TaskPolicy;
 ///
 /// # Results
 ///
-/// A result that is JSON is structured content, repeated as text. [Parts](tool_core::Content) become content
+/// A result that is JSON is structured content, repeated as text. [Parts](tool_core::content::Content) become content
 /// blocks. Failures and invalid arguments are results with `isError`, which the model reads; an unknown tool
 /// is a protocol error, and so is a [`ProtocolError`] that a tool returns.
 ///
@@ -78,8 +79,8 @@ pub use self::tasks::TaskPolicy;
 /// [`CallContext::elicit`](tool_core::CallContext::elicit) asks the user of the client. Before 2026-07-28,
 /// that is a request to the client, within the session; a client without a session can't be asked, which is
 /// an error at once. Since 2026-07-28, the call ends with the question and the client makes it again with the
-/// answer: the tool [runs again](tool_core::elicit#a-tool-may-run-again). A call that a hook
-/// [holds](tool_core::Gate::hold) asks in the same way whether to run it.
+/// answer: the tool [runs again](tool_core::call::elicit#a-tool-may-run-again). A call that a hook
+/// [holds](tool_core::hooks::Gate::hold) asks in the same way whether to run it.
 ///
 /// What the server must know when a call is made again goes through the client, signed and bound to the tool,
 /// its arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.

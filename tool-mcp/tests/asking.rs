@@ -10,8 +10,9 @@ use rmcp::model::{CallToolResponse, ClientCapabilities, InputRequiredResult};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text};
-use tool_core::elicit::{Elicit, ElicitError, Elicited};
-use tool_core::{CallContext, Gate, Registry, ToolCall, ToolType, tool, tools};
+use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
+use tool_core::hooks::Gate;
+use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::UserId;
 

@@ -12,7 +12,7 @@ use support::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
-use tool_core::elicit::{Elicit, ElicitError};
+use tool_core::call::elicit::{Elicit, ElicitError};
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::{Auth, AuthError, HttpConfig};

@@ -15,8 +15,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::json;
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text};
 use tokio::sync::Notify;
-use tool_core::elicit::{Elicit, ElicitError};
-use tool_core::{CallContext, Progress, Registry, tool, tools};
+use tool_core::call::Progress;
+use tool_core::call::elicit::{Elicit, ElicitError};
+use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::{TaskPolicy, UserId};
 

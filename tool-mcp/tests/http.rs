@@ -11,8 +11,9 @@ use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, in_time, text}
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tool_core::elicit::{Elicit, ElicitError};
-use tool_core::{CallContext, Progress, Registry, tool, tools};
+use tool_core::call::Progress;
+use tool_core::call::elicit::{Elicit, ElicitError};
+use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
 

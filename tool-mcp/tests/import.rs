@@ -7,10 +7,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 use tokio::sync::Notify;
-use tool_core::elicit::{Elicit, ElicitError, Elicited};
+use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
+use tool_core::call::{CancellationToken, Progress, TraceContext};
+use tool_core::content::{Content, Image};
 use tool_core::{
-    CallContext, CancellationToken, Content, Image, Progress, Registry, RegistryError, ToolCall,
-    ToolErrorKind, ToolResult, ToolType, TraceContext, tool, tools,
+    CallContext, Registry, RegistryError, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
+    tools,
 };
 use tool_mcp::{Elicitation, Import, ImportBuilder, Protocol, Server, Status};
 

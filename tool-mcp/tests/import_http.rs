@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tool_core::{CallContext, Progress, Registry, ToolCall, ToolResult, tool, tools};
+use tool_core::call::Progress;
+use tool_core::{CallContext, Registry, ToolCall, ToolResult, tool, tools};
 use tool_mcp::server::http::HttpConfig;
 use tool_mcp::{Import, ImportErrorKind, Protocol, Server};
 

@@ -5,7 +5,8 @@ mod support;
 use serde_json::json;
 use support::{BOTH, Lifecycle, TestClient, call, connect, in_time, text};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tool_core::{Content, Image, Registry, tool, tools};
+use tool_core::content::{Content, Image};
+use tool_core::{Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::ProtocolError;
 

@@ -14,11 +14,10 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tool_agent::Agent;
 use tool_agent::model::{ModelError, ModelErrorKind, Request};
+use tool_core::call::{CancellationToken, Progress};
 use tool_core::dialect::OpenAiChat;
-use tool_core::{
-    CancellationToken, Gate, HookCall, Progress, Registry, ToolCall, ToolErrorKind, ToolResult,
-    tool, tools,
-};
+use tool_core::hooks::{Gate, HookCall};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 use tool_mcp::submodel::{self, Submodels};
 
 /// Says what the child does.

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tool_core::dialect::{Dialect, OpenAiChat};
-use tool_core::{Gate, Registry, tool, tools};
+use tool_core::hooks::Gate;
+use tool_core::{Registry, tool, tools};
 use tool_python::{Policy, Sandbox, User, code_mode};
 
 /// An order.

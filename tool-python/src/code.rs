@@ -13,10 +13,11 @@ use futures_util::stream::FuturesUnordered;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
-use tool_core::{
-    AnyOutput, BoxFuture, CallContext, Content, Decision, DynamicTool, DynamicToolError, Hold,
-    Image, Registry, ToolCall, ToolResult,
-};
+use tool_core::content::{Content, Image};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::runtime::BoxFuture;
+use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolResult};
 
 use crate::stubs::Functions;
 use crate::{EndedBy, Error, HostCall, Inputs, Limits, Outcome, Sandbox, Stop, Tools, Value};
@@ -126,14 +127,15 @@ impl CodeTool {
         self
     }
 
-    /// Decides on calls that a `before` hook [holds](tool_core::Gate::hold). Meanwhile the code waits, and the clock of
+    /// Decides on calls that a `before` hook [holds](tool_core::hooks::Gate::hold). Meanwhile the code waits, and the clock of
     /// [`Limits::time`] stands still; a timeout of the registry that has this tool runs on. Without this, such a call
     /// raises `ToolError`.
     ///
     /// The code waits in memory: when the process ends, so do the held call and the code.
     ///
     /// ```no_run
-    /// # use tool_core::{Decision, Registry};
+    /// # use tool_core::hooks::Decision;
+    /// # use tool_core::Registry;
     /// # use tool_python::{Policy, Sandbox, code_mode};
     /// # let (sandbox, tools) = (Sandbox::new(Policy::new())?, Registry::new());
     /// let tool = code_mode(&sandbox, &tools).on_hold(async |held| {

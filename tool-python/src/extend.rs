@@ -14,9 +14,11 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use tool_core::{
-    Arguments, BoxFuture, CallContext, Decision, DynamicTool, Gate, HookCall, Registry, ToolEntry,
-};
+use tool_core::call::Arguments;
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Decision, Gate, HookCall};
+use tool_core::runtime::BoxFuture;
+use tool_core::{CallContext, Registry, ToolEntry};
 
 use self::check::{DESCRIPTION, Kind, Proposal, Runner, Spec};
 use self::store::{Latest, Lock, Store, is_name};
@@ -43,7 +45,8 @@ const CODE: usize = 40_000;
 /// the [`Review`]. That text contains the code, the tests, the results of the checks, and their SHA-256 hashes.
 ///
 /// ```no_run
-/// use tool_core::{Decision, Registry, ToolCall};
+/// use tool_core::hooks::Decision;
+/// use tool_core::{Registry, ToolCall};
 /// use tool_python::{Policy, Sandbox, Workshop};
 ///
 /// # async fn example(call: ToolCall) -> Result<(), Box<dyn std::error::Error>> {
@@ -169,7 +172,7 @@ impl Workshop {
     /// What a model sees of a review was written by another one, which may try to persuade it.
     ///
     /// ```no_run
-    /// # use tool_core::Decision;
+    /// # use tool_core::hooks::Decision;
     /// # use tool_python::{Policy, Sandbox, Workshop};
     /// # let sandbox = Sandbox::new(Policy::new())?;
     /// let workshop = Workshop::open(&sandbox, "tools")?.reviewer("size limit", async |review| {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::{policy, sandbox};
 use serde_json::{Value, json};
-use tool_core::{CallContext, Decision, Gate, Registry, ToolCall, ToolResult, tool, tools};
+use tool_core::hooks::{Decision, Gate};
+use tool_core::{CallContext, Registry, ToolCall, ToolResult, tool, tools};
 use tool_python::{CodeTool, Limits, code_mode, python_sandbox};
 
 /// The user of a call.

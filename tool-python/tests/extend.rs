@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunOutcome};
 use tool_core::dialect::OpenAiChat;
-use tool_core::{
-    Decision, DynamicTool, Gate, Hold, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Decision, Gate, Hold};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 use tool_python::{Limits, MadeState, Sandbox, Workshop};
 
 /// A folder for tools, deleted at the end.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tool_core::{DynamicTool, Registry, ToolType, tool, tools};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolType, tool, tools};
 
 /// Where to go.
 #[derive(serde::Deserialize, serde::Serialize, ToolType)]

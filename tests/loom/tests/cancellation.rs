@@ -34,7 +34,7 @@ impl<T> IntoInner<T> for sync::Arc<T> {
     }
 }
 
-/// The source of `tool_core::CancellationToken`.
+/// The source of `tool_core::call::CancellationToken`.
 #[allow(dead_code)] // Not all of it is used here.
 mod cancellation {
     use crate::IntoInner as _;

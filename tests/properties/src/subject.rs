@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 
 use jsonschema::Validator;
 use serde_json::Value;
-use tool_core::{
-    Arguments, ArgumentsReader, Gate, HookCall, Registry, ToolCall, ToolEntry, ToolErrorKind,
-    ToolResult,
-};
+use tool_core::call::Arguments;
+use tool_core::hooks::{Gate, HookCall};
+use tool_core::registry::ArgumentsReader;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use crate::typed::SchemarsType;
 

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tool_core::DynamicTool;
+use tool_core::dynamic::DynamicTool;
 
 use crate::subject::ran;
 use crate::table::whole;

@@ -8,7 +8,8 @@ use jsonschema::Validator;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tool_core::{Gate, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_core::hooks::Gate;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use crate::random::Random;
 use crate::value::decode;

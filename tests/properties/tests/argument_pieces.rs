@@ -5,10 +5,9 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use properties::{mutate, rounds};
 use serde_json::{Value, json};
-use tool_core::{
-    ArgumentsReader, DynamicTool, Registry, ToolCall, ToolEntry, ToolError, ToolErrorKind,
-    ToolType, tool, tools,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::registry::ArgumentsReader;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolErrorKind, ToolType, tool, tools};
 
 /// Returns the kind and the message of an error, without the reference, which differs each time.
 fn shown(error: &ToolError) -> String {

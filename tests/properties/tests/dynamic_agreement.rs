@@ -12,7 +12,8 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use properties::{mutate, rounds};
 use serde_json::Value;
-use tool_core::{DynamicTool, Registry, ToolCall, ToolErrorKind};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolCall, ToolErrorKind};
 
 /// Words that would reveal to a model which language its tools are written in.
 const FOREIGN: [&str; 10] = [

@@ -8,7 +8,8 @@ use properties::random::Random;
 use properties::subject::Subject;
 use properties::{rounds, sample};
 use serde_json::{Map, Value, json};
-use tool_core::{DynamicTool, Registry, ToolCall, ToolErrorKind};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolCall, ToolErrorKind};
 
 #[path = "../../support/watchdog.rs"]
 mod watchdog;

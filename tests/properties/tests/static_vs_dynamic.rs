@@ -10,7 +10,8 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use properties::{mutate, rounds};
 use serde_json::Value;
-use tool_core::{DynamicTool, Registry, ToolCall, ToolResult};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolCall, ToolResult};
 
 /// Messages for integers outside of types whose schemas show no bounds: a dynamic tool cannot know.
 const MAGNITUDES: [&str; 8] = [

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Wake;
 
-use tool_core::{CallContext, CancellationToken};
+use tool_core::CallContext;
+use tool_core::call::CancellationToken;
 
 /// What one call looks like from outside.
 #[derive(Clone, Default)]

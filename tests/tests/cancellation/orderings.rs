@@ -10,10 +10,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tool_core::{
-    BoxFuture, CallContext, CancellationToken, Gate, NoRuntime, Registry, Runtime, ToolCall,
-    ToolErrorKind, ToolResult, tool, tools,
-};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::Gate;
+use tool_core::runtime::{BoxFuture, NoRuntime, Runtime};
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 use super::{Bell, Inside, Seen};
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 
-use tool_core::{CallContext, CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
+use tool_core::call::CancellationToken;
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, tool, tools};
 
 use super::{Bell, Inside, Seen};
 
@@ -40,7 +41,7 @@ fn a_token_keeps_no_waker_of_a_finished_wait() {
 }
 
 /// A task that only its waker keeps alive, and which waits for the token that holds the waker.
-struct Task(#[allow(dead_code)] Mutex<Option<tool_core::Cancelled>>);
+struct Task(#[allow(dead_code)] Mutex<Option<tool_core::call::Cancelled>>);
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {}

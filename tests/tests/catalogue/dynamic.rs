@@ -1,8 +1,9 @@
 //! Catalogues of dynamic tools.
 
 use serde_json::{Value, json};
+use tool_core::dynamic::DynamicTool;
 use tool_core::lock::{Class, compare};
-use tool_core::{DynamicTool, Registry, docs};
+use tool_core::{Registry, docs};
 
 fn tool(name: &str, parameters: Value) -> DynamicTool {
     let tool = DynamicTool::builder(name)

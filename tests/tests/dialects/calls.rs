@@ -1,10 +1,11 @@
 //! Reading the calls of a response.
 
 use serde_json::{Value, json};
+use tool_core::ToolCall;
+use tool_core::call::Arguments;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
 };
-use tool_core::{Arguments, ToolCall};
 
 use super::dialects;
 

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use tool_agent::run::Run;
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
+use tool_core::call::Arguments;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
     RequestOptions, StreamEvent, ToolChoice, XAi,
 };
-use tool_core::{
-    Arguments, CallContext, DynamicTool, Gate, Grammar, Registry, Tool, ToolCall, ToolEntry,
-    ToolErrorKind, tool, tools,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::Gate;
+use tool_core::spec::Grammar;
+use tool_core::{CallContext, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, tool, tools};
 
 /// Runs a query.
 #[tool(freeform)]

@@ -1,10 +1,11 @@
 //! Hosted tools: tools that the provider runs.
 
 use serde_json::{Value, json};
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{HostedTool, Registry, tools};
+use tool_core::{Registry, tools};
 use tracing::Level;
 
 use super::capture::capture;
@@ -213,7 +214,7 @@ fn names_in(rendered: &tool_core::dialect::Rendered) -> Vec<String> {
 fn a_request_has_no_two_tools_with_one_name() {
     /// A tool of the registry.
     fn local(name: &'static str) -> tool_core::ToolEntry {
-        let builder = tool_core::DynamicTool::builder(name).description("Does it here.");
+        let builder = tool_core::dynamic::DynamicTool::builder(name).description("Does it here.");
         let builder = builder.parameters(json!({"type": "object", "properties": {}}));
         let run = async |_: Value, _| Ok::<_, std::convert::Infallible>(());
         builder.build(run).unwrap().into()

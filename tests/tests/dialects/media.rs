@@ -1,10 +1,11 @@
 //! Parts of results other than text, in every dialect.
 
 use serde_json::{Value, json};
+use tool_core::content::{Audio, Content, File, Image, ResourceLink};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{Audio, Content, File, Image, ResourceLink, ToolCall, ToolResult};
+use tool_core::{ToolCall, ToolResult};
 
 use super::{dialects, sample_responses};
 

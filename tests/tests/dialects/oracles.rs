@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{HostedTool, Registry, RegistryBuilder, ToolEntry, tool, tools};
+use tool_core::{Registry, RegistryBuilder, ToolEntry, tool, tools};
 
 #[path = "../../support/deferred.rs"]
 mod deferred;

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::Run;
 use tool_agent::testing::ScriptedModel;
+use tool_core::content::Image;
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
     RequestOptions, StreamEvent, ToolChoice, XAi,
 };
-use tool_core::{
-    DynamicTool, Gate, HostedTool, Image, Programmatic, Registry, ToolCall, ToolEntry, ToolResult,
-    ToolType, tool, tools,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::Gate;
+use tool_core::spec::Programmatic;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, ToolType, tool, tools};
 
 use super::{Forecast, get_forecast, list_alarms};
 

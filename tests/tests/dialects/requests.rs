@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
     XAi,
 };
-use tool_core::{HostedTool, Registry, ToolEntry, ToolResult, ToolType, Violation, tool, tools};
+use tool_core::schema::Violation;
+use tool_core::{Registry, ToolEntry, ToolResult, ToolType, tool, tools};
 
 use super::{dialects, registry};
 
@@ -405,7 +407,7 @@ fn an_unknown_name_is_an_error_with_the_nearest_one() {
 
 #[test]
 fn a_tool_with_a_mapped_name_has_both_names_in_settings() {
-    let tool = tool_core::DynamicTool::foreign("weather.get")
+    let tool = tool_core::dynamic::DynamicTool::foreign("weather.get")
         .parameters(json!({"type": "object"}))
         .description("The weather.")
         .build(async |_, _| Ok::<_, String>("sunny"))

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{DynamicTool, Registry, ToolCall, ToolResult, tools};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolCall, ToolResult, tools};
 
 use super::{cancel_booking, dialects, get_forecast, registry, sample_responses};
 

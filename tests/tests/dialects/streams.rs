@@ -5,11 +5,13 @@ mod split;
 
 use properties::random::Random;
 use serde_json::{Value, json};
+use tool_core::call::Arguments;
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, ResponseError, StreamEvent, Turn, XAi,
 };
-use tool_core::{Arguments, HostedTool, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 /// What a reader returned: all events, and the end.
 pub(super) struct Read {

@@ -1,11 +1,12 @@
 //! The `tools` field of a request, in each dialect.
 
 use serde_json::{Value, json};
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, ResponseError, Turn, XAi,
 };
-use tool_core::{HostedTool, Registry, ToolCall, ToolEntry, ToolResult, tools};
+use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
 
 use super::{dialects, get_forecast, list_alarms, refusal, registry};
 

@@ -1,7 +1,8 @@
 //! Schemas and calls of a dynamic tool that would take exponential time, or overflow the stack.
 
 use serde_json::{Map, Value, json};
-use tool_core::{DynamicTool, DynamicToolError, Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
 
 use super::watchdog::Watchdog;
 
@@ -13,7 +14,7 @@ fn build(schema: Value) -> Result<DynamicTool, DynamicToolError> {
 }
 
 /// Calls a tool with this schema, which must not take long.
-fn call(schema: Value, arguments: impl Into<tool_core::Arguments>) -> ToolResult {
+fn call(schema: Value, arguments: impl Into<tool_core::call::Arguments>) -> ToolResult {
     let registry = Registry::builder()
         .tool(build(schema).unwrap())
         .build()

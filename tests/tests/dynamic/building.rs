@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tool_core::{DynamicTool, Registry, ToolErrorKind};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolErrorKind};
 
 use super::{builder, call, echo, trip};
 

@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_core::{CallContext, DynamicTool, Registry, ToolCall, ToolErrorKind, Transient};
+use tool_core::call::Transient;
+use tool_core::dynamic::DynamicTool;
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind};
 
 use super::{call, echo, object};
 

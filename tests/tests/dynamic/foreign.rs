@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Refused, XAi,
 };
-use tool_core::{DynamicTool, Registry, Repair, ToolCall, ToolEntry};
+use tool_core::dynamic::{DynamicTool, Repair};
+use tool_core::{Registry, ToolCall, ToolEntry};
 
 use super::{builder, violations};
 

@@ -14,7 +14,8 @@ mod watchdog;
 use std::convert::Infallible;
 
 use serde_json::{Value, json};
-use tool_core::{DynamicTool, DynamicToolBuilder, Registry, ToolCall, ToolResult};
+use tool_core::dynamic::{DynamicTool, DynamicToolBuilder};
+use tool_core::{Registry, ToolCall, ToolResult};
 
 fn builder(name: &str, schema: Value) -> DynamicToolBuilder {
     DynamicTool::builder(name)

@@ -7,7 +7,8 @@ use serde_json::json;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{DynamicTool, Registry, ToolCall, tool, tools};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{Registry, ToolCall, tool, tools};
 
 use super::{builder, trip, violations};
 

@@ -9,7 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_core::dialect::{Anthropic, Mcp, OpenAiChat};
-use tool_core::{DynamicTool, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::Gate;
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind};
 
 use super::{call, violations};
 

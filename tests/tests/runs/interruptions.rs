@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{Increment, Journal, JournalError, Round, Run, RunOutcome};
-use tool_core::{BoxFuture, CallContext, Registry, ToolErrorKind, tool, tools};
+use tool_core::runtime::BoxFuture;
+use tool_core::{CallContext, Registry, ToolErrorKind, tool, tools};
 
 use super::{calling, dialect, saying};
 

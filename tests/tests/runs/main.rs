@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tool_agent::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
+use tool_core::call::{CancellationToken, Progress};
 use tool_core::dialect::{Dialect, OpenAiChat, Turn, Usage};
-use tool_core::{
-    CallContext, CancellationToken, Decision, DynamicTool, Gate, Progress, Registry, ToolCall,
-    ToolErrorKind, tool, tools,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::hooks::{Decision, Gate};
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, tool, tools};
 
 /// Returns a response with these calls: name and arguments.
 fn calling(calls: &[(&str, &str)]) -> Value {

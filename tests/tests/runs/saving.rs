@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step,
 };
-use tool_core::{Decision, ToolCall, ToolResult};
+use tool_core::hooks::Decision;
+use tool_core::{ToolCall, ToolResult};
 
 use super::{calling, dialect, holding, new_run, question, run_calls, saying, turn};
 

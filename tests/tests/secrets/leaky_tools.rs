@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use tool_core::{CallContext, Progress, Registry, RegistryBuilder, Transient, tool, tools};
+use tool_core::call::{Progress, Transient};
+use tool_core::{CallContext, Registry, RegistryBuilder, tool, tools};
 
 /// The secret, which no model may see.
 pub(crate) const SECRET: &str = "hunter2";

@@ -5,13 +5,12 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
+use tool_core::call::CancellationToken;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::{
-    CancellationToken, Gate, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool,
-    tools,
-};
+use tool_core::hooks::Gate;
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 #[allow(dead_code)] // Another test looks at spans.
 #[path = "../../support/capture.rs"]

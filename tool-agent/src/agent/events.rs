@@ -10,8 +10,11 @@ use std::task::{Context, Poll, Waker};
 use futures_util::Stream;
 use serde_json::{Map, Value};
 
+use tool_core::call::Progress;
 use tool_core::dialect::Usage;
-use tool_core::{ArgumentsReader, Progress, ToolCall, ToolResult, Violation};
+use tool_core::registry::ArgumentsReader;
+use tool_core::schema::Violation;
+use tool_core::{ToolCall, ToolResult};
 
 use super::AgentError;
 use crate::run::{Pending, RunOutcome};
@@ -38,7 +41,7 @@ pub enum Event {
     Arguments {
         /// The id of the call.
         call_id: String,
-        /// JSON text that continues the earlier pieces, or [free-form](tool_core::Arguments::Freeform) text.
+        /// JSON text that continues the earlier pieces, or [free-form](tool_core::call::Arguments::Freeform) text.
         piece: String,
         /// The arguments so far, checked.
         arguments: PartialArguments,

@@ -22,8 +22,8 @@ use tokio::runtime::{Builder, Handle};
 
 use self::failure::{Secrets, of_status, reported, transport};
 use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream};
-use tool_core::BoxFuture;
 use tool_core::dialect::{Dialect, HttpApi, Streaming, SystemPrompt};
+use tool_core::runtime::BoxFuture;
 
 /// A provider's model, asked over HTTP.
 ///

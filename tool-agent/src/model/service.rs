@@ -12,7 +12,7 @@ use tower::retry::Policy;
 use tower_service::Service;
 
 use super::{Model, ModelError, ModelFuture, Request, Response};
-use tool_core::{BoxFuture, Runtime};
+use tool_core::runtime::{BoxFuture, Runtime};
 
 /// A [`Model`] as a `tower::Service<Request>`, to put layers around it. [`ServiceModel`] turns the
 /// result into a model again.

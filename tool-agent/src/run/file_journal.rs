@@ -8,7 +8,7 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Increment, Journal, JournalError};
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 /// A [`Journal`] in a folder, for programs without a database. Each run is a folder in it, and each
 /// append a file, which is complete or absent after a crash.

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{CallState, Decided, Round, Run, RunCall, RunSettings, VERSION};
 use tool_core::dialect::Usage;
-use tool_core::{Decision, Hold, ToolCall, ToolResult};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::{ToolCall, ToolResult};
 
 /// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
 ///

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Increment;
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 /// A store of runs: a list of increments for each.
 ///

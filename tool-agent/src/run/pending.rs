@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Run;
+use tool_core::ToolCall;
 use tool_core::ToolError;
-use tool_core::{Hold, ToolCall};
+use tool_core::hooks::Hold;
 
 /// A call that waits for a [decision](Run::decide).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

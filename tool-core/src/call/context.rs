@@ -177,7 +177,8 @@ impl CallContext {
     /// Only the application makes decisions, so a tool can require one:
     ///
     /// ```
-    /// use tool_core::{CallContext, Decision, Gate, Registry, ToolCall, tool, tools};
+    /// use tool_core::hooks::{Decision, Gate};
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
     ///
     /// /// Publishes the draft.
     /// #[tool]
@@ -304,12 +305,12 @@ impl CallContext {
         }
     }
 
-    /// Asks the user a question; see [`elicit`](crate::elicit) for an example. `key` identifies the question
+    /// Asks the user a question; see [`elicit`](crate::call::elicit) for an example. `key` identifies the question
     /// within the call.
     ///
     /// With some protocols the future never resolves: the call ends with the question, and is made again
     /// with the answer. What a tool does before a question must be harmless to
-    /// [repeat](crate::elicit#a-tool-may-run-again), or be [kept](CallContext::keep).
+    /// [repeat](crate::call::elicit#a-tool-may-run-again), or be [kept](CallContext::keep).
     ///
     /// # Errors
     ///
@@ -328,7 +329,7 @@ impl CallContext {
     /// so keep no secrets. Does nothing if the call is never run again.
     ///
     /// ```
-    /// use tool_core::elicit::{Elicit, ElicitError};
+    /// use tool_core::call::elicit::{Elicit, ElicitError};
     /// use tool_core::{CallContext, tool};
     ///
     /// /// Orders a pizza.

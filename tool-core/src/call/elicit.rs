@@ -7,8 +7,9 @@
 //! ```
 //! use std::sync::Arc;
 //! use serde::Deserialize;
-//! use tool_core::elicit::{Elicit, ElicitError, ElicitRequest, Elicited, Elicitor};
-//! use tool_core::{BoxFuture, CallContext, Registry, ToolCall, ToolType, tool, tools};
+//! use tool_core::call::elicit::{Elicit, ElicitError, ElicitRequest, Elicited, Elicitor};
+//! use tool_core::runtime::BoxFuture;
+//! use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 //!
 //! /// The seat of a passenger.
 //! #[derive(Deserialize, ToolType)]
@@ -123,7 +124,7 @@ impl Elicit {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::elicit::Elicit;
+    /// use tool_core::call::elicit::Elicit;
     ///
     /// let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
     /// let question = Elicit::with_schema("What is your name?", schema);

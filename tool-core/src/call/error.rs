@@ -154,7 +154,7 @@ impl ToolError {
     }
 
     /// Returns `true` if retrying the same call may succeed: the tool's error is
-    /// [`Transient`](crate::Transient), or a tool that is `read_only` or `idempotent` timed out. The
+    /// [`Transient`](crate::call::Transient), or a tool that is `read_only` or `idempotent` timed out. The
     /// message says so too.
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
@@ -172,7 +172,7 @@ impl ToolError {
         &self.violations
     }
 
-    /// Returns what somebody has to decide on, if the call is [held](crate::Gate::hold).
+    /// Returns what somebody has to decide on, if the call is [held](crate::hooks::Gate::hold).
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_deref()
     }
@@ -616,7 +616,8 @@ impl Error for ReplacedError {
 /// [`ToolError::is_retryable`](crate::ToolError::is_retryable). It displays as the error it wraps.
 ///
 /// ```
-/// use tool_core::{Registry, ToolCall, Transient, tool, tools};
+/// use tool_core::call::Transient;
+/// use tool_core::{Registry, ToolCall, tool, tools};
 ///
 /// /// The temperature, in degrees Celsius.
 /// #[tool]

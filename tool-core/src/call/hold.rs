@@ -9,7 +9,7 @@ use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 
 /// A call that a `before` hook held, until somebody decides on it; see
-/// [`Gate::hold`](crate::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
+/// [`Gate::hold`](crate::hooks::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
 ///
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
 /// A decision applies to these arguments only.
@@ -122,7 +122,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// What a person decided on a call that is [held](crate::Gate::hold).
+/// What a person decided on a call that is [held](crate::hooks::Gate::hold).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -150,7 +150,7 @@ impl Decision {
 }
 
 /// The output of a call whose tool does not run; see
-/// [`Gate::answer`](crate::Gate::answer) and [`Gate::fail`](crate::Gate::fail).
+/// [`Gate::answer`](crate::hooks::Gate::answer) and [`Gate::fail`](crate::hooks::Gate::fail).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Answer(pub(crate) AnswerOutput);
@@ -210,7 +210,8 @@ impl ToolCall {
     /// holds the call with the same arguments; a call with others is held again.
     ///
     /// ```
-    /// use tool_core::{Decision, Gate, Registry, ToolCall, ToolErrorKind, tool, tools};
+    /// use tool_core::hooks::{Decision, Gate};
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
     ///
     /// /// Deletes a note.
     /// #[tool(destructive)]

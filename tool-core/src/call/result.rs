@@ -243,7 +243,8 @@ impl ToolResult {
     /// is no longer [structured](ToolResult::structured). Does not change an error.
     ///
     /// ```
-    /// use tool_core::{Content, Image, ToolCall, ToolResult};
+    /// use tool_core::content::{Content, Image};
+    /// use tool_core::{ToolCall, ToolResult};
     ///
     /// let call = ToolCall::new("call_1", "take_picture", "");
     /// let parts = vec![Content::text("of Ada"), Image::png("…").into()];

@@ -15,7 +15,8 @@ const LONGEST_BAGGAGE: usize = 8192;
 /// [`CallContext::get`](crate::CallContext::get).
 ///
 /// ```
-/// use tool_core::{ToolCall, TraceContext};
+/// use tool_core::call::TraceContext;
+/// use tool_core::ToolCall;
 ///
 /// let trace = TraceContext::new("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
 /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#).with(trace);
@@ -62,7 +63,7 @@ impl TraceContext {
     /// to another service.
     ///
     /// ```
-    /// use tool_core::TraceContext;
+    /// use tool_core::call::TraceContext;
     ///
     /// let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     /// let trace = TraceContext::new(parent).unwrap().with_tracestate("vendor=1");

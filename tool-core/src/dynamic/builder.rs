@@ -128,7 +128,8 @@ impl DynamicToolBuilder {
     /// consists of ASCII letters, digits, `_`, `-`, `.` and `:`.
     ///
     /// ```
-    /// use tool_core::{DynamicTool, Registry};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::Registry;
     ///
     /// let tool = DynamicTool::builder("ban")
     ///     .description("Bans a user.")
@@ -154,7 +155,7 @@ impl DynamicToolBuilder {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::DynamicTool;
+    /// use tool_core::dynamic::DynamicTool;
     ///
     /// let tool = DynamicTool::builder("get_forecast")
     ///     .description("Weather forecast for a city.")
@@ -212,7 +213,7 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Sets the timeout of a call. It needs a registry with a [`Runtime`](crate::Runtime).
+    /// Sets the timeout of a call. It needs a registry with a [`Runtime`](crate::runtime::Runtime).
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
@@ -234,7 +235,7 @@ impl DynamicToolBuilder {
     /// space. In particular, its keys keep their order, which affects models and prompt caches.
     ///
     /// ```
-    /// use tool_core::DynamicTool;
+    /// use tool_core::dynamic::DynamicTool;
     ///
     /// let tool = DynamicTool::builder("get_forecast")
     ///     .description("Weather forecast for a city.")
@@ -262,7 +263,9 @@ impl DynamicToolBuilder {
     /// Of a [`Grammar::Regex`], calls are validated against the expression.
     ///
     /// ```
-    /// use tool_core::{Arguments, DynamicTool, Registry, ToolCall};
+    /// use tool_core::call::Arguments;
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{Registry, ToolCall};
     ///
     /// let tool = DynamicTool::builder("run_sql")
     ///     .description("Runs a query.")
@@ -304,7 +307,8 @@ impl DynamicToolBuilder {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{Registry, ToolCall};
     ///
     /// let tool = DynamicTool::builder("count")
     ///     .description("Counts.")
@@ -333,7 +337,7 @@ impl DynamicToolBuilder {
     /// ```
     /// use schemars::JsonSchema;
     /// use serde::Serialize;
-    /// use tool_core::DynamicTool;
+    /// use tool_core::dynamic::DynamicTool;
     ///
     /// #[derive(Serialize, JsonSchema)]
     /// struct Count {
@@ -346,7 +350,7 @@ impl DynamicToolBuilder {
     ///     .build(async |_, _| Ok::<_, String>(Count { words: 2 }))?;
     /// let schema = r#"{"type":"object","properties":{"words":{"type":"integer","minimum":0}},"required":["words"],"additionalProperties":false}"#;
     /// assert_eq!(tool.spec().output_json(), Some(schema));
-    /// # Ok::<(), tool_core::DynamicToolError>(())
+    /// # Ok::<(), tool_core::dynamic::DynamicToolError>(())
     /// ```
     #[cfg(feature = "schemars1")]
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
@@ -382,7 +386,8 @@ impl DynamicToolBuilder {
     /// ```
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
-    /// use tool_core::{DynamicTool, Registry, ToolCall};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{Registry, ToolCall};
     ///
     /// /// Deletes a file.
     /// #[derive(Deserialize, JsonSchema)]
@@ -765,7 +770,7 @@ fn is_empty(schema: &Json) -> bool {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::DynamicTool;
+/// use tool_core::dynamic::DynamicTool;
 ///
 /// let error = DynamicTool::builder("get_weather")
 ///     .parameters(json!({

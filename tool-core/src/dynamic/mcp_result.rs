@@ -10,7 +10,7 @@ use crate::schema::messages::shorten;
 
 impl AnyOutput {
     /// Converts a `tools/call` result of the Model Context Protocol, for the closure of a tool from
-    /// [`DynamicTool::from_mcp`](crate::DynamicTool::from_mcp).
+    /// [`DynamicTool::from_mcp`](crate::dynamic::DynamicTool::from_mcp).
     ///
     /// Texts, structured content and media become what a tool of this program would return. A text that
     /// repeats the structured content is dropped. What can't be read is replaced by a note.
@@ -20,7 +20,8 @@ impl AnyOutput {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{AnyOutput, DynamicTool, Registry, ToolCall};
+    /// use tool_core::dynamic::DynamicTool;
+    /// use tool_core::{AnyOutput, Registry, ToolCall};
     ///
     /// let listed = json!({"name": "get-sum", "inputSchema": {"type": "object"}});
     /// let tool = DynamicTool::from_mcp(&listed).build(async |_arguments, _call| {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// A change that [`DynamicTool::foreign`](crate::DynamicTool::foreign) made to a tool.
+/// A change that [`DynamicTool::foreign`](crate::dynamic::DynamicTool::foreign) made to a tool.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::DynamicTool;
+/// use tool_core::dynamic::DynamicTool;
 ///
 /// let tool = DynamicTool::foreign("files/read")
 ///     .parameters(json!({"type": "object", "properties": {"file-path": {"type": "string"}}}))
@@ -22,7 +22,7 @@ use serde_json::Value;
 ///         r#"the key "file-path" became "file_path""#,
 ///     ],
 /// );
-/// # Ok::<(), tool_core::DynamicToolError>(())
+/// # Ok::<(), tool_core::dynamic::DynamicToolError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

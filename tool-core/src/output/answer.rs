@@ -10,7 +10,7 @@ use crate::schema::violation::Coercion;
 
 impl Decision {
     /// Ends the call with this output, in place of the tool's; see
-    /// [`Gate::answer`](crate::Gate::answer).
+    /// [`Gate::answer`](crate::hooks::Gate::answer).
     pub fn answer<Kind>(output: impl IntoOutput<Kind>) -> Decision {
         Decision::Answer(Answer::new(output))
     }
@@ -74,7 +74,8 @@ impl ToolResult {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::{Content, Image, ToolCall, ToolResult};
+    /// use tool_core::content::{Content, Image};
+    /// use tool_core::{ToolCall, ToolResult};
     ///
     /// let call = ToolCall::new("call_1", "take_picture", "");
     /// let result = ToolResult::new(&call, json!({"width": 640}));

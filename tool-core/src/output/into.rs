@@ -25,7 +25,7 @@ use crate::content::{Audio, Content, File, Image, ResourceLink};
 /// | [`AnyOutput`] | as what it was made of |
 ///
 /// A function with `#[tool]` returns any of them, or a `Result` of any. Other places that take an output
-/// are [`Gate::answer`](crate::Gate::answer), [`Decision::answer`](crate::Decision::answer),
+/// are [`Gate::answer`](crate::hooks::Gate::answer), [`Decision::answer`](crate::hooks::Decision::answer),
 /// [`ToolResult::new`](crate::ToolResult::new) and the closure of a `DynamicTool`. The parameter `Kind` is
 /// always inferred.
 #[diagnostic::on_unimplemented(
@@ -155,7 +155,8 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
 /// An output of any kind, for a tool that returns a text in one case and parts in another.
 ///
 /// ```
-/// use tool_core::{AnyOutput, Content, Image, Registry, ToolCall, tool, tools};
+/// use tool_core::content::{Content, Image};
+/// use tool_core::{AnyOutput, Registry, ToolCall, tool, tools};
 ///
 /// /// Opens a file.
 /// #[tool]

@@ -94,7 +94,8 @@ impl Gemini {
     ///
     /// ```
     /// use tool_core::dialect::{Dialect, Gemini};
-    /// use tool_core::{Image, ToolCall, ToolResult};
+    /// use tool_core::content::Image;
+    /// use tool_core::{ToolCall, ToolResult};
     ///
     /// let call = ToolCall::new("call_1", "take_picture", "");
     /// let results = [ToolResult::new(&call, Image::png(b"\x89PNG"))];

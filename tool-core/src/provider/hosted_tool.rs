@@ -21,8 +21,8 @@ use crate::tool::ToolEntry;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{Gemini, OpenAiResponses};
-/// use tool_core::{HostedTool, Registry};
+/// use tool_core::dialect::{Gemini, HostedTool, OpenAiResponses};
+/// use tool_core::Registry;
 ///
 /// let registry = Registry::builder()
 ///     .hosted(HostedTool::new(json!({"type": "web_search"})))
@@ -61,8 +61,8 @@ impl HostedTool {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{OpenAiChat, OpenAiResponses};
-    /// use tool_core::{HostedTool, Registry};
+    /// use tool_core::dialect::{HostedTool, OpenAiChat, OpenAiResponses};
+    /// use tool_core::Registry;
     ///
     /// let search = HostedTool::unchecked(json!({"type": "x_search"}));
     /// let registry = Registry::builder().hosted(search).build()?;

@@ -100,7 +100,7 @@ pub enum StreamEvent {
         /// JSON text that continues the earlier pieces.
         piece: String,
     },
-    /// A piece of the text of a call whose arguments are [free-form](crate::Arguments::Freeform).
+    /// A piece of the text of a call whose arguments are [free-form](crate::call::Arguments::Freeform).
     Freeform {
         /// The position of the call; see [`StreamEvent::CallStarted`].
         index: usize,

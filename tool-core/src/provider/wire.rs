@@ -20,8 +20,8 @@ use crate::tool::ToolEntry;
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use tool_core::dialect::{Dialect, JsonWriter, ResponseError, Turn};
-/// use tool_core::{HostedTool, ToolCall, ToolEntry, ToolResult};
+/// use tool_core::dialect::{Dialect, HostedTool, JsonWriter, ResponseError, Turn};
+/// use tool_core::{ToolCall, ToolEntry, ToolResult};
 ///
 /// struct Custom;
 ///
@@ -170,7 +170,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use tool_core::dialect::{Anthropic, Dialect};
-    /// use tool_core::{Audio, ToolCall, ToolResult};
+    /// use tool_core::content::Audio;
+    /// use tool_core::{ToolCall, ToolResult};
     ///
     /// let call = ToolCall::new("call_1", "read_aloud", "");
     /// let results = [ToolResult::new(&call, Audio::mp3([0; 96]))];

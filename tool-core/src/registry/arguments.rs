@@ -63,7 +63,7 @@ impl Registry {
 ///
 /// Arguments are rejected as early as the schema allows: an unknown key when the key ends, a value of
 /// the wrong type at its first byte, a number out of range when the number ends. A pattern, a union,
-/// or a type that validates itself decides when its value ends; a [dynamic tool](crate::DynamicTool)
+/// or a type that validates itself decides when its value ends; a [dynamic tool](crate::dynamic::DynamicTool)
 /// when the arguments end, except that JSON errors and duplicate keys are found at once.
 ///
 /// The verdict does not depend on how the text is split. It is that of a call with the whole text. Each
@@ -89,7 +89,7 @@ impl ArgumentsReader {
         }
     }
 
-    /// Adds a piece of [free-form](crate::Arguments::Freeform) text. For a tool of another kind it is a
+    /// Adds a piece of [free-form](crate::call::Arguments::Freeform) text. For a tool of another kind it is a
     /// piece of the JSON text.
     ///
     /// ```

@@ -390,7 +390,8 @@ impl RegistryBuilder {
     /// to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
     ///
     /// ```
-    /// use tool_core::{Image, Registry, ToolCall, tool, tools};
+    /// use tool_core::content::Image;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
     ///
     /// /// Takes a picture.
     /// #[tool]
@@ -443,7 +444,7 @@ impl RegistryBuilder {
     }
 
     /// Sets what makes the trace of a caller the parent of a call's span. The closure runs for each call that
-    /// has a [`TraceContext`](crate::TraceContext) and is not nested in another call here, before anything else
+    /// has a [`TraceContext`](crate::call::TraceContext) and is not nested in another call here, before anything else
     /// happens in the span. Without it, the parent is the span in which the call is made.
     ///
     /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With
@@ -524,7 +525,8 @@ impl RegistryBuilder {
     /// again.
     ///
     /// ```
-    /// use tool_core::{Gate, Registry, ToolCall, ToolErrorKind, tool, tools};
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
     ///
     /// /// Deletes a note.
     /// #[tool(destructive)]

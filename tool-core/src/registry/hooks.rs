@@ -1,4 +1,9 @@
-//! Hooks: closures that run before and after every call.
+//! Closures that run around every call of a registry: they decide, change, and record.
+//!
+//! A [`before`](crate::RegistryBuilder::before) hook sees each call before its tool runs and returns a
+//! [`Gate`]: it allows, changes, answers, fails or [holds](Gate::hold) the call. A held call waits for the
+//! [`Decision`] of a person. An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
+//! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing.
 
 use std::any::Any;
 use std::fmt;
@@ -6,10 +11,13 @@ use std::sync::Arc;
 
 use super::Registry;
 use crate::call::context::get_value;
-use crate::call::{Answer, Arguments, ToolCall, ToolResult};
+use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
+
+pub use super::observe::CallRecord;
+pub use crate::call::hold::{Answer, Decision, Hold};
 
 pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;
 pub(super) type AfterHook =
@@ -97,7 +105,8 @@ impl Gate {
     /// use std::collections::HashMap;
     /// use std::sync::{Arc, Mutex};
     /// use serde_json::Value;
-    /// use tool_core::{Gate, HookCall, Registry, ToolCall, tool, tools};
+    /// use tool_core::hooks::{Gate, HookCall};
+    /// use tool_core::{Registry, ToolCall, tool, tools};
     ///
     /// /// The population of a city.
     /// #[tool(read_only)]

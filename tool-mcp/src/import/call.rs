@@ -10,7 +10,8 @@ use rmcp::model::{
 };
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
-use tool_core::{AnyOutput, CallContext, TraceContext, Transient};
+use tool_core::call::{TraceContext, Transient};
+use tool_core::{AnyOutput, CallContext};
 
 use super::connection::{Live, Waiting, chain};
 use super::elicit::{self, Elicitation};

@@ -24,8 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
-use tool_core::BoxFuture;
-use tool_core::elicit::ElicitRequest;
+use tool_core::call::elicit::ElicitRequest;
+use tool_core::runtime::BoxFuture;
 
 use super::elicit::{self, Answerer, Elicitation};
 use super::process::{self, Process};

@@ -12,7 +12,7 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 pub(crate) use super::call::AbortOnDrop;
 use super::connection::{Connection, Live, Opener, Source};

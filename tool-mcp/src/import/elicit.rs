@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
-use tool_core::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
-use tool_core::{BoxFuture, CallContext};
+use tool_core::CallContext;
+use tool_core::call::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
+use tool_core::runtime::BoxFuture;
 
 /// A question that a server asks the user, passed to the handler of
 /// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).

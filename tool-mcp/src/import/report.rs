@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use tool_core::{Annotations, Repair};
+use tool_core::dynamic::Repair;
+use tool_core::spec::Annotations;
 
 use super::pins::Pin;
 

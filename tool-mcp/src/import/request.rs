@@ -12,7 +12,7 @@ use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 use super::connection::Live;
 use super::transport::{Event, InFlight, Request};

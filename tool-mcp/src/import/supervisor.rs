@@ -7,7 +7,8 @@ use rmcp::model::{ErrorCode, SubscriptionFilter};
 use rmcp::service::ServiceError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
-use tool_core::{BoxFuture, Cancelled};
+use tool_core::call::Cancelled;
+use tool_core::runtime::BoxFuture;
 
 use super::call::AbortOnDrop;
 use super::connection::{Connection, Live, Opener};

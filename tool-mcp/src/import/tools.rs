@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tool_core::{Annotations, DynamicTool, Registry, ToolEntry};
+use tool_core::dynamic::DynamicTool;
+use tool_core::spec::Annotations;
+use tool_core::{Registry, ToolEntry};
 
 use super::call::{Target, call};
 use super::connection::Live;

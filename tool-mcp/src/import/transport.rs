@@ -16,7 +16,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, mpsc};
-use tool_core::{CallContext, Progress};
+use tool_core::CallContext;
+use tool_core::call::Progress;
 
 use super::secrets::shorten;
 use crate::lock;

@@ -14,8 +14,9 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
 use rmcp::task_manager::TaskContext;
 use serde_json::Value;
 use tokio::sync::Notify;
-use tool_core::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
-use tool_core::{BoxFuture, Decision, Hold};
+use tool_core::call::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::runtime::BoxFuture;
 
 use super::request::has_connection;
 use super::state::{State, digest};
@@ -137,7 +138,7 @@ impl Asker {
             hold.reason(),
             hold.arguments()
         );
-        let question = tool_core::elicit::Elicit::confirm(message);
+        let question = tool_core::call::elicit::Elicit::confirm(message);
         // The arguments are part of the key: an answer is for these alone.
         let key = format!(
             "tool-core/hold/{}",

@@ -14,10 +14,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer};
 use serde_json::Value;
 use tokio::sync::Notify;
+use tool_core::call::{Arguments, Progress, TraceContext};
 use tool_core::dialect::{Dialect, Mcp};
-use tool_core::{
-    Arguments, Progress, ToolCall, ToolEntry, ToolErrorKind, ToolResult, TraceContext,
-};
+use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use super::Core;
 use super::ask::{Asker, ToolElicitor};

@@ -8,7 +8,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ElicitResult, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tool_core::Arguments;
+use tool_core::call::Arguments;
 
 use crate::lock;
 use crate::{hex, sorted_json};

@@ -12,7 +12,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Notify, oneshot};
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, Event};
-use tool_core::{CallContext, Decision, Progress, Registry, toolset};
+use tool_core::call::Progress;
+use tool_core::hooks::Decision;
+use tool_core::{CallContext, Registry, toolset};
 
 use super::{Answer, VARIABLE, truncated};
 use crate::Server;
@@ -42,7 +44,7 @@ pub(super) fn inherited_levels() -> Option<u32> {
 /// the runtime. When the parent has left, the questions are cancelled, and two seconds later the process and
 /// its process group are killed.
 ///
-/// A call that a hook [holds](tool_core::Gate::hold) is denied, and the model sees why: a helper has nobody to ask.
+/// A call that a hook [holds](tool_core::hooks::Gate::hold) is denied, and the model sees why: a helper has nobody to ask.
 ///
 /// # Errors
 ///

@@ -9,7 +9,8 @@ use serde_json::Map;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::JoinSet;
-use tool_core::{CallContext, CancellationToken, Progress};
+use tool_core::CallContext;
+use tool_core::call::{CancellationToken, Progress};
 
 use super::child::inherited_levels;
 use super::{ASK, Answer, Closed, Listed, NOTE, Question, State, VARIABLE, truncated};

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
-use tool_core::{
-    AnyOutput, CallContext, DynamicTool, Registry, ToolCall, ToolError, ToolErrorKind,
-};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolError, ToolErrorKind};
 
 use super::sample::{Random, sample};
 use super::store::{Lock, sha256, text};

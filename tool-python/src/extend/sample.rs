@@ -339,7 +339,8 @@ fn merge(first: Value, second: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tool_core::{DynamicTool, Registry, ToolCall};
+    use tool_core::dynamic::DynamicTool;
+    use tool_core::{Registry, ToolCall};
 
     use super::*;
 

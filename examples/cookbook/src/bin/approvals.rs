@@ -19,7 +19,8 @@ use tool_agent::Agent;
 use tool_agent::run::{FileJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::OpenAiChat;
-use tool_core::{Decision, Gate, Registry, tool};
+use tool_core::hooks::{Decision, Gate};
+use tool_core::{Registry, tool};
 
 /// Orders an article.
 #[tool(destructive)]

@@ -13,7 +13,8 @@
 
 use opentelemetry::metrics::Meter;
 use opentelemetry::{KeyValue, global};
-use tool_core::{CallRecord, Registry, ToolCall, tool, tools};
+use tool_core::hooks::CallRecord;
+use tool_core::{Registry, ToolCall, tool, tools};
 
 /// The current temperature of a city in degrees Celsius.
 #[tool(read_only, unlinked)]

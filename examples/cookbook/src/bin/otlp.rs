@@ -61,7 +61,7 @@ fn subscriber(provider: &SdkTracerProvider) -> impl Subscriber + Send + Sync {
 }
 
 fn tools() -> Result<Registry, RegistryError> {
-    let continued = |span: &tracing::Span, trace: &tool_core::TraceContext| {
+    let continued = |span: &tracing::Span, trace: &tool_core::call::TraceContext| {
         let headers = trace
             .headers()
             .map(|(name, value)| (name.into(), value.into()));
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod tests {
     use cookbook::Scripted;
     use serde_json::{Value, json};
-    use tool_core::TraceContext;
+    use tool_core::call::TraceContext;
 
     use super::*;
 

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use rig::rig_tool;
 use rig::tool::{ErasedTool, Tool, ToolContext, ToolExecutionError, tool_definition};
-use tool_core::{AnyOutput, DynamicTool, DynamicToolError, Registry, ToolCall, ToolEntry};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::{AnyOutput, Registry, ToolCall, ToolEntry};
 
 /// Adds two numbers.
 #[rig_tool(params(a = "The first.", b = "The second."))]

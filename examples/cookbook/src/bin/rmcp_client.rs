@@ -17,7 +17,8 @@ use rmcp::model::CallToolRequestParams;
 use rmcp::service::Peer;
 use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
-use tool_core::{AnyOutput, DynamicTool, Registry};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{AnyOutput, Registry};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -65,7 +66,8 @@ mod tests {
     use rmcp::handler::server::wrapper::Parameters;
     use rmcp::model::{CallToolResult, ContentBlock};
     use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
-    use tool_core::{Content, ToolCall};
+    use tool_core::ToolCall;
+    use tool_core::content::Content;
 
     use super::*;
 

@@ -13,7 +13,8 @@
 //! - A `before` hook: checks every call, with the role of its user. Nothing gets around it.
 
 use tool_core::dialect::OpenAiResponses;
-use tool_core::{Gate, Registry, RegistryError, ToolCall, tool};
+use tool_core::hooks::Gate;
+use tool_core::{Registry, RegistryError, ToolCall, tool};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {

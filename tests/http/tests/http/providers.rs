@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tool_agent::model::{HttpModel, Response};
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, Event};
-use tool_core::HostedTool;
+use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Dialect, Gemini, OpenAiChat, OpenAiResponses, ToolChoice,
 };

@@ -19,7 +19,8 @@ use properties::random::Random;
 use properties::rounds;
 use serde_json::{Map, Value, json};
 use tool_core::dialect::Mcp;
-use tool_core::{DynamicTool, Registry, Repair, ToolCall, ToolErrorKind};
+use tool_core::dynamic::{DynamicTool, Repair};
+use tool_core::{Registry, ToolCall, ToolErrorKind};
 
 /// A tool and the arguments that its closure got.
 struct Subject {

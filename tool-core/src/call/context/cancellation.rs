@@ -15,7 +15,8 @@ use crate::call::boundary::catch;
 /// async runtime, and without one.
 ///
 /// ```
-/// use tool_core::{CancellationToken, Registry, ToolCall, ToolErrorKind, tool, tools};
+/// use tool_core::call::CancellationToken;
+/// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
 ///
 /// /// Never finishes.
 /// #[tool]

@@ -8,7 +8,7 @@ use crate::call::boundary::Guarded;
 /// The progress of a call, as in MCP's `notifications/progress`.
 ///
 /// ```
-/// use tool_core::Progress;
+/// use tool_core::call::Progress;
 ///
 /// let progress = Progress::of(3.0, 10.0).message("three pages read");
 /// assert_eq!(progress.total, Some(10.0));

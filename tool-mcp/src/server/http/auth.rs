@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{Router, get};
 use serde_json::json;
-use tool_core::BoxFuture;
+use tool_core::runtime::BoxFuture;
 
 use crate::server::UserId;
 use crate::server::request::bearer;
