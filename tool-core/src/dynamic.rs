@@ -35,7 +35,8 @@ use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Shared};
 use crate::ordered_json::Json;
 #[cfg(feature = "schemars1")]
-use crate::output::{IntoOutput, Outcome};
+use crate::output::IntoOutput;
+use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::messages::shorten;
