@@ -659,7 +659,7 @@ impl Registry {
     /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
-    /// a timeout needs a [`Runtime`](crate::runtime::Runtime). Dropping the future cancels the call. A tool
+    /// a timeout needs a [`Runtime`]. Dropping the future cancels the call. A tool
     /// may make [nested calls](crate::CallContext#nested-calls).
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
