@@ -1,7 +1,6 @@
 //! [`DynamicTool`]: a tool that is defined at run time.
 
 mod builder;
-mod check;
 mod cost;
 pub(crate) mod expected;
 mod keys;
@@ -10,6 +9,7 @@ mod node;
 mod read;
 mod references;
 mod repair;
+mod schema_check;
 #[cfg(feature = "schemars1")]
 mod typed;
 mod unions;
@@ -105,7 +105,7 @@ pub use repair::Repair;
 ///   case-sensitive. A [lenient](crate::RegistryBuilder::lenient) registry has no effect on it.
 /// - Its annotations are not checked: a server may call a tool both read-only and destructive. Nor
 ///   are its name, its keys and its description: a dialect whose provider rejects a name or a key
-///   leaves the tool out, and [`Rendered::refused`](crate::dialect::Rendered::refused) lists it.
+///   leaves the tool out, and [`Rendered::rejected`](crate::dialect::Rendered::rejected) lists it.
 /// - `format` is enforced if the crate `jsonschema` knows it, in every version of JSON Schema.
 /// - Dialects send the schema without strict mode, and unchanged unless some provider rejects it: then
 ///   `oneOf` becomes `anyOf`, an array gets `items`, and a union at the root becomes an object with
@@ -357,7 +357,7 @@ struct CompiledSchema {
 
 impl CompiledSchema {
     fn new(schema: Json) -> Result<CompiledSchema, String> {
-        let validator = check::compile(&schema.to_value())?;
+        let validator = schema_check::compile(&schema.to_value())?;
         Ok(CompiledSchema { schema, validator })
     }
 

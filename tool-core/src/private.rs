@@ -12,7 +12,7 @@ pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
 pub use crate::schema::examples::Literal;
-pub use crate::schema::{Property, Schema, Text, check, constrain, examples, flatten, prose};
+pub use crate::schema::{Property, Schema, Text};
 pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
@@ -21,6 +21,23 @@ pub use crate::tool::{
 };
 pub use crate::types::borrow::BorrowArg;
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
+
+// The constant functions that generated code calls.
+pub mod check {
+    pub use crate::schema::const_check::*;
+}
+pub mod constrain {
+    pub use crate::schema::constrain::*;
+}
+pub mod examples {
+    pub use crate::schema::examples::*;
+}
+pub mod flatten {
+    pub use crate::schema::flatten::*;
+}
+pub mod prose {
+    pub use crate::schema::prose::*;
+}
 
 /// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
 /// no name of the user is shadowed.
@@ -33,7 +50,7 @@ pub mod autoref_fallbacks {
 
 use std::marker::PhantomData;
 
-use crate::provider::check::{self as provider_check, TypeCheck};
+use crate::provider::rule_check::{self as provider_check, TypeCheck};
 use crate::schema::references::resolve;
 use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
 use crate::tool::Running;

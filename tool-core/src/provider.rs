@@ -53,7 +53,6 @@ mod xai;
 
 mod answer;
 mod chat;
-pub(crate) mod check;
 pub mod dialect;
 pub(crate) mod entry;
 pub(crate) mod hosted_tool;
@@ -66,6 +65,7 @@ pub(crate) mod request;
 mod reshape;
 mod response;
 mod rule;
+pub(crate) mod rule_check;
 pub mod rules;
 mod stream;
 mod subset;

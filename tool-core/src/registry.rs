@@ -3,6 +3,7 @@
 mod arguments;
 pub(crate) mod builder;
 mod deferred;
+mod dispatch;
 pub(crate) mod error;
 pub mod hooks;
 pub(crate) mod linked;
@@ -13,7 +14,6 @@ mod observe;
 mod permit;
 mod policy;
 mod request;
-mod run;
 mod search;
 #[cfg(feature = "tower")]
 mod service;
@@ -29,9 +29,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 
+use self::dispatch::CallPath;
 use self::listeners::Listeners;
 use self::policy::Policy;
-use self::run::CallPath;
 use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Host, TypeMap};
@@ -535,7 +535,7 @@ impl Registry {
     /// Renders the value of a request's `tools` field in the format of a provider.
     ///
     /// [`Rendered::broken_rules`] lists the provider rules that the tools break, and
-    /// [`Rendered::refused`] the tools that the dialect omits. Both are logged too.
+    /// [`Rendered::rejected`] the tools that the dialect omits. Both are logged too.
     ///
     /// ```
     /// use tool_core::{Registry, dialect::Anthropic};
@@ -671,13 +671,13 @@ impl Registry {
                 Ok(tool) => tool,
                 Err(snapshot) => match deferred::resolve(&snapshot, &mut call) {
                     Some(tool) => tool,
-                    None => return run::unknown_tool(&inner, call, &snapshot),
+                    None => return dispatch::unknown_tool(&inner, call, &snapshot),
                 },
             };
-            match run::call_path(&inner, &tool, &call) {
-                CallPath::Sync(invoke) => run::run_sync(inner, tool, invoke, call),
-                CallPath::Async(invoke) => run::run_async(inner, tool, invoke, call).await,
-                CallPath::Full => run::run_full(inner, tool, call).await,
+            match dispatch::call_path(&inner, &tool, &call) {
+                CallPath::Sync(invoke) => dispatch::run_sync(inner, tool, invoke, call),
+                CallPath::Async(invoke) => dispatch::run_async(inner, tool, invoke, call).await,
+                CallPath::Full => dispatch::run_full(inner, tool, call).await,
             }
         }
     }
@@ -708,7 +708,7 @@ impl Registry {
     pub fn validate(&self, call: &ToolCall) -> Result<String, ToolError> {
         let mut call = call.clone();
         match self.resolve(&mut call) {
-            Some(tool) => run::validate_call(&self.0, &tool, call).map_err(|error| *error),
+            Some(tool) => dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error),
             None => Err(self.0.current.load().unknown_tool(&call.name)),
         }
     }
@@ -775,7 +775,7 @@ impl Registry {
     /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Denied);
     /// ```
     pub fn fail(&self, call: ToolCall, error: ToolError) -> ToolResult {
-        run::not_run(&self.0, call, error)
+        dispatch::not_run(&self.0, call, error)
     }
 
     /// Runs calls concurrently and returns their results in the order of the calls.

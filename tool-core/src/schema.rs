@@ -36,18 +36,14 @@
 //! Multiples are computed in decimal: 0.3 is a multiple of 0.1. Some validators compute in binary
 //! fractions, in which it is not.
 
-#[doc(hidden)]
-pub mod check;
+pub(crate) mod const_check;
 pub(crate) mod const_string;
-#[doc(hidden)]
-pub mod constrain;
+pub(crate) mod constrain;
 pub(crate) mod cursor;
 pub(crate) mod decode_check;
 pub(crate) mod difference;
-#[doc(hidden)]
-pub mod examples;
-#[doc(hidden)]
-pub mod flatten;
+pub(crate) mod examples;
+pub(crate) mod flatten;
 pub(crate) mod json;
 pub(crate) mod messages;
 mod nearest;
@@ -56,7 +52,7 @@ mod parts;
 #[cfg(feature = "regex")]
 mod pattern;
 pub(crate) mod property;
-pub mod prose;
+pub(crate) mod prose;
 pub(crate) mod references;
 pub(crate) mod secret;
 pub(crate) mod sets;
@@ -64,9 +60,10 @@ pub(crate) mod stats;
 pub(crate) mod validate;
 pub(crate) mod violation;
 
+pub use parts::Text;
+#[doc(hidden)]
 pub use parts::{
     ArrayRule, Bound, IntegerRange, Lengths, MapRule, NumberRange, Reference, StringRule, Strings,
-    Text,
 };
 pub use property::Property;
 pub use violation::{Coercion, Violation};

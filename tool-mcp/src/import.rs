@@ -46,7 +46,7 @@ use crate::lock;
 pub use self::backoff::Backoff;
 pub use self::connection::Protocol;
 pub use self::elicit::Elicitation;
-pub use self::report::{HeldTool, RefusedTool, Report, TakenTool};
+pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 
 /// The tools of another server, as tools of a registry.
 ///

@@ -40,7 +40,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "client")]
 pub use import::{
     Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol,
-    RefusedTool, Report, Status, TakenTool,
+    RejectedTool, Report, Status, TakenTool,
 };
 #[cfg(feature = "server")]
 pub use server::Server;

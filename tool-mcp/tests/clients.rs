@@ -179,7 +179,7 @@ async fn check(other: &Other, target: &Path) {
         .unwrap_or_else(|error| panic!("{}: {error}", other.name));
     let report = import.report();
     assert!(
-        report.taken.len() >= other.tools && report.refused.is_empty(),
+        report.taken.len() >= other.tools && report.rejected.is_empty(),
         "{}: {report}",
         other.name
     );

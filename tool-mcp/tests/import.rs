@@ -194,7 +194,7 @@ async fn tools_are_imported_and_called() {
         let names: Vec<_> = report.taken.iter().map(|tool| &*tool.source).collect();
         assert_eq!(names, ["add", "book", "count", "wait", "weather"]);
         assert_eq!(report.taken[0].name, "demo_add");
-        assert!(report.refused.is_empty() && report.held.is_empty() && report.notes.is_empty());
+        assert!(report.rejected.is_empty() && report.held.is_empty() && report.notes.is_empty());
         assert_eq!(registry.select_tags(["demo"]).len(), 5);
 
         let result = run(&registry, "demo_add", json!({"a": 2, "b": 3})).await;
@@ -443,7 +443,7 @@ async fn annotations_count_only_if_trusted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_is_taken_is_refused() {
+async fn a_name_that_is_taken_is_rejected() {
     let registry = Registry::builder()
         .tools(tools![add, roll_die])
         .build()
@@ -454,11 +454,11 @@ async fn a_name_that_is_taken_is_refused() {
         .unwrap();
     let report = own.report();
     assert_eq!(report.taken.len(), 4);
-    assert_eq!(report.refused.len(), 1);
-    assert_eq!(report.refused[0].source, "add");
-    assert!(report.refused[0].reason.contains("use a prefix"));
+    assert_eq!(report.rejected.len(), 1);
+    assert_eq!(report.rejected[0].source, "add");
+    assert!(report.rejected[0].reason.contains("use a prefix"));
     assert!(
-        report.to_string().contains("add refused: another tool"),
+        report.to_string().contains("add rejected: another tool"),
         "{report}"
     );
     // A second import with a prefix.

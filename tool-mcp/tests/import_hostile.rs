@@ -92,7 +92,7 @@ async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_tool_is_repaired_or_refused_on_its_own() {
+async fn every_tool_is_repaired_or_rejected_on_its_own() {
     let registry = Registry::new();
     let list = |_: Option<&str>| {
         json!({"tools": [
@@ -126,7 +126,7 @@ async fn every_tool_is_repaired_or_refused_on_its_own() {
         repairs.iter().any(|repair| repair.contains("file_path")),
         "{repairs:?}"
     );
-    let reasons: Vec<_> = report.refused.iter().map(|tool| &*tool.reason).collect();
+    let reasons: Vec<_> = report.rejected.iter().map(|tool| &*tool.reason).collect();
     let expected = [
         "another tool has its name",
         "it has no name",

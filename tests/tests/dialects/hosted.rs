@@ -33,7 +33,7 @@ fn sent(dialect: &dyn Dialect, hosted: impl IntoIterator<Item = HostedTool>) -> 
     let tools = tools.as_array_mut().unwrap();
     let functions = tools.remove(0).to_string();
     assert!(functions.contains("list_alarms"), "{functions}");
-    (json!(tools), rendered.refused().len())
+    (json!(tools), rendered.rejected().len())
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn each_is_sent_to_its_own_provider_only() {
         (&Cohere::default(), &[]),
     ];
     for (dialect, places) in known {
-        let (tools, refused) = sent(dialect, all().into_iter().map(HostedTool::new));
+        let (tools, rejected) = sent(dialect, all().into_iter().map(HostedTool::new));
         let expected: Vec<_> = places.iter().map(|&place| all()[place].clone()).collect();
         assert_eq!(tools, json!(expected), "{}", dialect.provider());
         assert_eq!(
-            refused,
+            rejected,
             all().len() - places.len(),
             "{}",
             dialect.provider()
@@ -86,12 +86,12 @@ fn invalid_hosted_tools_are_rejected_with_a_message() {
     let registry = Registry::builder().hosted(tool.clone()).build().unwrap();
     let rendered = registry.render(&Mcp::default());
     assert_eq!(rendered.as_str(), "[]");
-    let [refused] = rendered.refused() else {
-        panic!("one is refused");
+    let [rejected] = rendered.rejected() else {
+        panic!("one is rejected");
     };
-    assert_eq!(refused.tool, tool);
+    assert_eq!(rejected.tool, tool);
     assert_eq!(
-        refused.to_string(),
+        rejected.to_string(),
         r#"the Model Context Protocol has no hosted tool {"type":"web_search"}; it is left out"#
     );
 }
@@ -114,9 +114,9 @@ fn an_unchecked_one_is_sent_if_its_shape_is_right() {
         let who = dialect.provider();
         assert_eq!(dialect.hosts(&typed), takes_typed, "{who}");
         assert_eq!(dialect.hosts(&keyed), takes_keyed, "{who}");
-        let (_, refused) = sent(dialect, [typed.clone(), keyed.clone()]);
+        let (_, rejected) = sent(dialect, [typed.clone(), keyed.clone()]);
         assert_eq!(
-            refused,
+            rejected,
             2 - usize::from(takes_typed) - usize::from(takes_keyed),
             "{who}"
         );
@@ -300,7 +300,7 @@ fn a_request_has_no_two_tools_with_one_name() {
         let names = names_in(&rendered);
         let who = dialect.provider();
         assert_eq!(
-            rendered.refused().len(),
+            rendered.rejected().len(),
             left_out,
             "{who}, {name}: {rendered}"
         );
@@ -310,8 +310,8 @@ fn a_request_has_no_two_tools_with_one_name() {
             names.iter().any(|sent| sent == name),
             "{who}, {name}: {rendered}"
         );
-        for refused in rendered.refused() {
-            let message = refused.to_string();
+        for rejected in rendered.rejected() {
+            let message = rejected.to_string();
             assert!(
                 message.contains("takes one tool with the name"),
                 "{message}"
@@ -323,14 +323,14 @@ fn a_request_has_no_two_tools_with_one_name() {
     let registry = Registry::builder().tools([local("web_search")]);
     let registry = registry.hosted(HostedTool::new(anthropic)).build().unwrap();
     assert_eq!(
-        registry.render(&Anthropic::default()).refused()[0].to_string(),
+        registry.render(&Anthropic::default()).rejected()[0].to_string(),
         "Anthropic takes one tool with the name web_search; the hosted one is left out: rename \
          the other tool, or remove one of them"
     );
     registry.remove("web_search");
     let rendered = registry.render(&Anthropic::default());
     assert_eq!(
-        (names_in(&rendered), rendered.refused().len()),
+        (names_in(&rendered), rendered.rejected().len()),
         (vec!["web_search".into()], 0)
     );
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Refused, XAi,
+    Anthropic, Bedrock, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Rejected, XAi,
 };
 use tool_core::dynamic::{DynamicTool, Repair};
 use tool_core::{Registry, ToolCall, ToolEntry};
@@ -56,13 +56,13 @@ fn a_dialect_leaves_out_a_tool_whose_name_or_key_its_provider_rejects() {
     ] {
         let rendered = registry.render(dialect);
         let names: Vec<_> = rendered
-            .refused()
+            .rejected()
             .iter()
             .map(|refused| &refused.tool)
             .collect();
         let expected: Vec<_> = refused
             .iter()
-            .map(|name| Refused::Function((*name).into()))
+            .map(|name| Rejected::Function((*name).into()))
             .collect();
         assert_eq!(
             names,
@@ -79,7 +79,7 @@ fn a_dialect_leaves_out_a_tool_whose_name_or_key_its_provider_rejects() {
         assert!(rendered.as_str().contains("\"fine\""));
     }
     assert_eq!(
-        registry.render(&OpenAiChat::default()).refused()[0].to_string(),
+        registry.render(&OpenAiChat::default()).rejected()[0].to_string(),
         "chat completions does not accept the tool files.read: its name must be 1 to 64 ASCII \
          letters, digits, `_`, `-`; it is left out: rename it, or build the tool with \
          `DynamicTool::foreign`"

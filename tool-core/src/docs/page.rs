@@ -3,7 +3,7 @@
 use super::example;
 use super::rows::{Fields, Row, fields};
 use crate::ordered_json::Json;
-use crate::provider::check::check;
+use crate::provider::rule_check::check;
 use crate::provider::rules::{Target, broken};
 use crate::schema::Kind;
 use crate::spec::ToolSpec;

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::check::{self, SchemaInput, Subject};
 use super::keys::{self, Keys};
 use super::read::portable;
 use super::repair::{Repair, Repairs};
+use super::schema_check::{self, SchemaInput, Subject};
 #[cfg(feature = "schemars1")]
 use super::typed;
 use super::{Body, CompiledSchema, Decode, DynamicTool, Mapped, Run, check_output, invoke};
@@ -447,7 +447,7 @@ impl DynamicToolBuilder {
         run: impl FnOnce(Option<Arc<CompiledSchema>>) -> Run,
     ) -> Result<DynamicTool, DynamicToolError> {
         let mut problems = Vec::new();
-        check::tags(&self.tags, &mut problems);
+        schema_check::tags(&self.tags, &mut problems);
         let mut repairs = Repairs::default();
         let parts = if self.is_foreign {
             self.repair(&mut repairs, &mut problems)
@@ -536,17 +536,17 @@ impl DynamicToolBuilder {
         }
         // Not cloned: it may be nested deeper than the stack.
         let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
-        let parameters = check::schema(parameters, Subject::Parameters, problems);
+        let parameters = schema_check::schema(parameters, Subject::Parameters, problems);
         let output = self.output.take();
-        let output = output.map(|schema| check::schema(schema, Subject::Output, problems));
+        let output = output.map(|schema| schema_check::schema(schema, Subject::Output, problems));
         let (mut parameters, text) = parameters?;
         let schema = &parameters.schema;
-        let rewritten = self.accepted.is_some() || !check::is_portable(schema);
+        let rewritten = self.accepted.is_some() || !schema_check::is_portable(schema);
         let written = rewritten.then(|| portable(schema, &mut Repairs::default()).to_string());
         let unusual_keys = keys::unusual(schema);
         if let Some(accepted) = self.accepted.take() {
             let accepted = SchemaInput::Text(accepted);
-            (parameters, _) = check::schema(accepted, Subject::Parameters, problems)?;
+            (parameters, _) = schema_check::schema(accepted, Subject::Parameters, problems)?;
         }
         Some(Parts {
             parameters,
@@ -579,10 +579,10 @@ impl DynamicToolBuilder {
             repairs.push(Repair::Description(self.description.clone()));
         }
         let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
-        let parameters = check::repaired(parameters, Subject::Parameters, repairs, problems);
+        let parameters = schema_check::repaired(parameters, Subject::Parameters, repairs, problems);
         let output = self.output.take();
         let output =
-            output.map(|schema| check::repaired(schema, Subject::Output, repairs, problems));
+            output.map(|schema| schema_check::repaired(schema, Subject::Output, repairs, problems));
         let (mut original, checked) = parameters?;
         let keys = Keys::of(&checked.schema);
         for (original, valid) in keys.pairs() {

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::ToolResult;
-use crate::provider::check;
 use crate::provider::reshape;
+use crate::provider::rule_check;
 use crate::provider::subset::Subset;
 use crate::provider::target::Target;
 use crate::provider::turn::Turn;
@@ -62,7 +62,7 @@ impl AnswerFormat {
 
     /// Writes the schema in a subset. Returns what the target rejects.
     pub(crate) fn reduced(&self, target: Target, subset: &Subset) -> Result<String, String> {
-        check::check(self.schema, target)?;
+        rule_check::check(self.schema, target)?;
         let mut out = JsonWriter::new();
         reshape::write(self.schema, subset, &mut out);
         Ok(out.into_string())

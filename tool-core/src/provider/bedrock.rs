@@ -12,7 +12,6 @@ use crate::call::ToolResult;
 use crate::content::{Audio, Content, Image, Media};
 use crate::provider::answer;
 use crate::provider::anthropic::profile::STRICT;
-use crate::provider::check;
 use crate::provider::entry::{NameRules, write_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
@@ -22,6 +21,7 @@ use crate::provider::media::{
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::ResponseError;
+use crate::provider::rule_check;
 use crate::provider::rules::{BrokenRule, broken};
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::target::Target;
@@ -223,8 +223,8 @@ fn write_entries(tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWrite
                 // The subset is that of Anthropic (Amazon Bedrock's guide "Get validated JSON results
                 // from models").
                 let target = Target::AnthropicStrict;
-                let is_strict =
-                    tool.strict() == Some(true) && check::check(&tool.parameters(), target).is_ok();
+                let is_strict = tool.strict() == Some(true)
+                    && rule_check::check(&tool.parameters(), target).is_ok();
                 out.word("inputSchema").object(|out| {
                     out.word("json");
                     if is_strict {

@@ -43,7 +43,7 @@
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
-pub use crate::provider::hosted_tool::{HostedTool, Refused, RefusedTool};
+pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 pub use crate::provider::mcp::Mcp;
 pub use crate::provider::media::OmittedPart;

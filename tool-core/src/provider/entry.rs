@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::provider::check;
 use crate::provider::reshape;
+use crate::provider::rule_check;
 use crate::provider::subset::Subset;
 use crate::provider::target::Target;
 use crate::provider::writer::JsonWriter;
@@ -125,7 +125,7 @@ pub(crate) fn strict_or_plain(
     key: &str,
     out: &mut JsonWriter,
 ) {
-    let is_strict = check::check(&tool.parameters(), target).is_ok();
+    let is_strict = rule_check::check(&tool.parameters(), target).is_ok();
     out.key(key);
     if is_strict {
         reshape::write(&tool.parameters(), subset, out);

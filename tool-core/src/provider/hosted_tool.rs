@@ -13,7 +13,7 @@ use crate::tool::ToolEntry;
 /// request.
 ///
 /// A [dialect](crate::dialect) that knows the tool sends it. Any other dialect leaves it out, reports
-/// it by [`Rendered::refused`](crate::dialect::Rendered::refused), and logs it. So a registry may
+/// it by [`Rendered::rejected`](crate::dialect::Rendered::rejected), and logs it. So a registry may
 /// contain the web searches of several providers, and each provider is sent its own.
 ///
 /// No request has two tools with the same name. If the registry has a tool with the name of a hosted
@@ -33,7 +33,7 @@ use crate::tool::ToolEntry;
 /// let gemini = registry.render(&Gemini::default());
 /// assert_eq!(gemini.as_str(), r#"[{"google_search":{}}]"#);
 /// assert_eq!(
-///     gemini.refused()[0].to_string(),
+///     gemini.rejected()[0].to_string(),
 ///     r#"Gemini has no hosted tool {"type":"web_search"}; it is left out"#
 /// );
 /// # Ok::<(), tool_core::RegistryError>(())
@@ -105,60 +105,60 @@ impl fmt::Debug for HostedTool {
 /// A tool that is left out of a request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct RefusedTool {
+pub struct RejectedTool {
     /// The tool.
-    pub tool: Refused,
+    pub tool: Rejected,
     /// The reason, such as that the dialect does not know the tool, or another tool has its name.
     pub message: String,
 }
 
-/// The tool of a [`RefusedTool`].
+/// The tool of a [`RejectedTool`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum Rejected {
     /// A hosted tool.
     Hosted(HostedTool),
     /// A tool of the registry, by its name.
     Function(String),
 }
 
-impl PartialEq<HostedTool> for Refused {
+impl PartialEq<HostedTool> for Rejected {
     fn eq(&self, other: &HostedTool) -> bool {
-        matches!(self, Refused::Hosted(tool) if tool == other)
+        matches!(self, Rejected::Hosted(tool) if tool == other)
     }
 }
 
-impl RefusedTool {
-    pub(super) fn function(tool: &ToolEntry, provider: &str, problem: &str) -> RefusedTool {
+impl RejectedTool {
+    pub(super) fn function(tool: &ToolEntry, provider: &str, problem: &str) -> RejectedTool {
         let name = messages::name(&tool.name);
-        RefusedTool {
+        RejectedTool {
             message: format!(
                 "{provider} does not accept the tool {name}: {problem}; it is left out: rename it, \
                  or build the tool with `DynamicTool::foreign`"
             ),
-            tool: Refused::Function(tool.name.to_string()),
+            tool: Rejected::Function(tool.name.to_string()),
         }
     }
 
-    pub(super) fn unknown(tool: &HostedTool, provider: &str) -> RefusedTool {
+    pub(super) fn unknown(tool: &HostedTool, provider: &str) -> RejectedTool {
         let json = tool.to_string();
-        RefusedTool {
+        RejectedTool {
             message: format!(
                 "{provider} has no hosted tool {}; it is left out",
                 shorten(&json)
             ),
-            tool: Refused::Hosted(tool.clone()),
+            tool: Rejected::Hosted(tool.clone()),
         }
     }
 
-    pub(super) fn name_taken(tool: &HostedTool, provider: &str, name: &str) -> RefusedTool {
-        RefusedTool {
+    pub(super) fn name_taken(tool: &HostedTool, provider: &str, name: &str) -> RejectedTool {
+        RejectedTool {
             message: format!(
                 "{provider} takes one tool with the name {}; the hosted one is left out: rename \
                  the other tool, or remove one of them",
                 messages::name(name)
             ),
-            tool: Refused::Hosted(tool.clone()),
+            tool: Rejected::Hosted(tool.clone()),
         }
     }
 }
@@ -202,7 +202,7 @@ pub(crate) fn is_spelling(key: &str, known: &str) -> bool {
     key == known || key.chars().eq(snake)
 }
 
-impl fmt::Display for RefusedTool {
+impl fmt::Display for RejectedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }

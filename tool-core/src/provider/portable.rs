@@ -3,7 +3,7 @@
 use crate::provider::profile::Profile;
 use crate::provider::rule::{Rule, Source};
 use crate::schema::Strings;
-use crate::schema::check::same;
+use crate::schema::const_check::same;
 
 const STRICTEST: Source = Source::new("the tightest of the rules of all providers", "2026-11");
 

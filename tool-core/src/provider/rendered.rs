@@ -7,7 +7,7 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::provider::entry;
-use crate::provider::hosted_tool::{HostedTool, RefusedTool, given_name, is_same, names};
+use crate::provider::hosted_tool::{HostedTool, RejectedTool, given_name, is_same, names};
 use crate::provider::rules::BrokenRule;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
@@ -25,7 +25,7 @@ use crate::tool::ToolEntry;
 pub struct Rendered {
     json: String,
     broken: Vec<BrokenRule>,
-    refused: Vec<RefusedTool>,
+    rejected: Vec<RejectedTool>,
 }
 
 impl Rendered {
@@ -35,26 +35,26 @@ impl Rendered {
         hosted: &[HostedTool],
     ) -> Rendered {
         let mut out = JsonWriter::with_capacity(entry::capacity(tools));
-        let (tools, mut refused) = accepted(dialect, tools);
-        let (hosted, refused_hosted) = select(dialect, &tools, hosted);
-        refused.extend(refused_hosted);
+        let (tools, mut rejected) = accepted(dialect, tools);
+        let (hosted, rejected_hosted) = select(dialect, &tools, hosted);
+        rejected.extend(rejected_hosted);
         dialect.write_tools(&tools, &hosted, &mut out);
         Rendered {
             json: out.into_string(),
             broken: dialect.broken_rules(&tools, &hosted),
-            refused,
+            rejected,
         }
     }
 
     pub(crate) fn from_parts(
         json: String,
         broken: Vec<BrokenRule>,
-        refused: Vec<RefusedTool>,
+        rejected: Vec<RejectedTool>,
     ) -> Rendered {
         Rendered {
             json,
             broken,
-            refused,
+            rejected,
         }
     }
 
@@ -83,8 +83,8 @@ impl Rendered {
     /// Returns the tools that are left out: [hosted tools](HostedTool) that the dialect does not
     /// know or whose name another tool has, and dynamic tools with a name or a key that the provider
     /// rejects.
-    pub fn refused(&self) -> &[RefusedTool] {
-        &self.refused
+    pub fn rejected(&self) -> &[RejectedTool] {
+        &self.rejected
     }
 }
 
@@ -107,29 +107,29 @@ impl Serialize for Rendered {
 pub(super) fn accepted<'t>(
     dialect: &(impl Dialect + ?Sized),
     tools: &'t [ToolEntry],
-) -> (Cow<'t, [ToolEntry]>, Vec<RefusedTool>) {
-    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+) -> (Cow<'t, [ToolEntry]>, Vec<RejectedTool>) {
+    let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
     if !tools.iter().any(|tool| tool.is_dynamic()) {
-        return (Cow::Borrowed(tools), refused);
+        return (Cow::Borrowed(tools), rejected);
     }
     for (at, tool) in tools.iter().enumerate() {
         // The names and keys of every other tool are checked earlier.
         let problem = tool.is_dynamic().then(|| dialect.problem(tool)).flatten();
         match problem {
             Some(problem) => {
-                if refused.is_empty() {
+                if rejected.is_empty() {
                     accepted = tools[..at].to_vec();
                 }
-                refused.push(RefusedTool::function(tool, dialect.provider(), &problem));
+                rejected.push(RejectedTool::function(tool, dialect.provider(), &problem));
             }
-            None if refused.is_empty() => {}
+            None if rejected.is_empty() => {}
             None => accepted.push(tool.clone()),
         }
     }
-    if refused.is_empty() {
-        (Cow::Borrowed(tools), refused)
+    if rejected.is_empty() {
+        (Cow::Borrowed(tools), rejected)
     } else {
-        (Cow::Owned(accepted), refused)
+        (Cow::Owned(accepted), rejected)
     }
 }
 
@@ -142,20 +142,20 @@ pub(super) fn select(
     dialect: &(impl Dialect + ?Sized),
     tools: &[ToolEntry],
     hosted: &[HostedTool],
-) -> (Vec<HostedTool>, Vec<RefusedTool>) {
-    let (mut sent, mut refused) = (Vec::<HostedTool>::new(), Vec::new());
+) -> (Vec<HostedTool>, Vec<RejectedTool>) {
+    let (mut sent, mut rejected) = (Vec::<HostedTool>::new(), Vec::new());
     for tool in hosted {
         let is_taken = |name: &str| {
             tools.iter().any(|other| is_same(&other.name, name))
                 || sent.iter().any(|other| given_name(other) == Some(name))
         };
         if !dialect.hosts(tool) {
-            refused.push(RefusedTool::unknown(tool, dialect.provider()));
+            rejected.push(RejectedTool::unknown(tool, dialect.provider()));
         } else if let Some(name) = names(tool).into_iter().find(|name| is_taken(name)) {
-            refused.push(RefusedTool::name_taken(tool, dialect.provider(), name));
+            rejected.push(RejectedTool::name_taken(tool, dialect.provider(), name));
         } else {
             sent.push(tool.clone());
         }
     }
-    (sent, refused)
+    (sent, rejected)
 }

@@ -1,7 +1,7 @@
 //! Writes a schema in the subset of JSON Schema that a provider accepts.
 //!
 //! What the subset can't express goes into the description, as a sentence. What it can't hold at
-//! all must be excluded before, by [`check`](crate::provider::check).
+//! all must be excluded before, by [`check`](crate::provider::rule_check).
 
 #[cfg(feature = "dynamic")]
 mod json;

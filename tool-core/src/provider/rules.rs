@@ -17,10 +17,10 @@
 
 use std::fmt;
 
-use crate::provider::check::check;
 use crate::provider::portable;
 use crate::provider::profile::Count;
 pub use crate::provider::rule::{Rule, Source, Value};
+use crate::provider::rule_check::check;
 pub use crate::provider::target::Target;
 use crate::schema::stats::SchemaStats;
 use crate::tool::ToolEntry;

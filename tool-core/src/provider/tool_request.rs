@@ -64,9 +64,9 @@ impl ToolRequest {
         hosted: &[HostedTool],
         options: &RequestOptions,
     ) -> Result<ToolRequest, RequestError> {
-        let (tools, mut refused) = accepted(dialect, tools);
-        let (hosted, refused_hosted) = select(dialect, &tools, hosted);
-        refused.extend(refused_hosted);
+        let (tools, mut rejected) = accepted(dialect, tools);
+        let (hosted, rejected_hosted) = select(dialect, &tools, hosted);
+        rejected.extend(rejected_hosted);
         let find = |name: &str| find(name, &tools, &hosted);
         let choice = match &options.choice {
             None => None,
@@ -124,7 +124,7 @@ impl ToolRequest {
             None => dialect.broken_rules(&tools, &hosted),
         };
         Ok(ToolRequest {
-            tools: Rendered::from_parts(json, broken, refused),
+            tools: Rendered::from_parts(json, broken, rejected),
             fields: out.fields,
             notes: out.notes,
         })

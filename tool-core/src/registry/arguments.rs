@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::run::{decodes, validate_call};
+use super::dispatch::{decodes, validate_call};
 use super::{Inner, Registry, deferred};
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;

@@ -8,7 +8,9 @@
 //!
 //! The macro parses the literal. Constants only compare it with the schema.
 
-use super::check::{ANY, ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, contains, json_type, same};
+use super::const_check::{
+    ANY, ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, contains, json_type, same,
+};
 use super::const_string::ConstString;
 use super::flatten::nth;
 use super::numbers::Decimal;

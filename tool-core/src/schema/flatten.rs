@@ -8,7 +8,7 @@
 
 use std::marker::PhantomData;
 
-use super::check::same;
+use super::const_check::same;
 use super::{Direction, ExtraForms, Kind, Property, Results, Schema, Text};
 
 const EMPTY: &Schema = &Schema::object(&[]);
@@ -584,7 +584,7 @@ pub const fn untagged<const C: usize>(
     leaves: &'static ([&'static Schema; C], usize),
 ) -> Schema {
     Schema {
-        extra_forms: super::check::untagged(schemas).extra_forms,
+        extra_forms: super::const_check::untagged(schemas).extra_forms,
         ..union(schemas, leaves)
     }
 }

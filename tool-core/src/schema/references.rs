@@ -1,6 +1,6 @@
 //! References between recursive types: the names that a schema defines and what they refer to.
 
-use crate::schema::check::same;
+use crate::schema::const_check::same;
 use crate::schema::{Direction, Kind, Property, Schema};
 
 /// The most recursive types in one schema.

@@ -399,8 +399,8 @@ pub(crate) fn rendered(rendered: &Rendered) {
         for broken in rendered.broken_rules() {
             tracing::warn!(target: "tool_core", rule = broken.rule.id, "{}", line(&broken.message));
         }
-        for refused in rendered.refused() {
-            tracing::warn!(target: "tool_core", "{}", line(&refused.message));
+        for rejected in rendered.rejected() {
+            tracing::warn!(target: "tool_core", "{}", line(&rejected.message));
         }
     };
     let _ = catch(log);

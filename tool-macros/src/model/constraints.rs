@@ -2,7 +2,7 @@
 //!
 //! A key that narrows or annotates a schema is declared here alone, as a function in [`NARROWINGS`]
 //! or [`ANNOTATIONS`]: how its value is read and checked, which function of
-//! `tool_core::schema::constrain` the generated code calls, and what the page in rustdoc shows.
+//! `tool_core::__private::constrain` the generated code calls, and what the page in rustdoc shows.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -60,7 +60,7 @@ pub(crate) enum SchemaOverride {
     Type(Box<Type>),
 }
 
-/// One key, as a call of a function of `tool_core::schema::constrain`.
+/// One key, as a call of a function of `tool_core::__private::constrain`.
 pub(crate) struct Constraint {
     pub(crate) function: &'static str,
     pub(crate) span: Span,

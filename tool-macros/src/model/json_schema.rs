@@ -318,7 +318,7 @@ impl Keywords {
         Ok(())
     }
 
-    /// Adds a call of a function of `tool_core::schema::constrain`.
+    /// Adds a call of a function of `tool_core::__private::constrain`.
     fn constrain(&mut self, function: &'static str, arguments: Vec<TokenStream>) {
         let constraint = Constraint::new(function, self.span, arguments);
         self.constraints.push(constraint);

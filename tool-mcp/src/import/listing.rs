@@ -16,7 +16,7 @@ use super::pins::Pin;
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
-use super::{RefusedTool, Settings};
+use super::{RejectedTool, Settings};
 use crate::hex;
 
 /// More pages than this are not read, even if they are empty.
@@ -29,7 +29,7 @@ const MAX_NAME: usize = 256;
 #[derive(Clone, Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<Listed>,
-    pub(super) refused: Vec<RefusedTool>,
+    pub(super) rejected: Vec<RejectedTool>,
     pub(super) notes: Vec<String>,
 }
 
@@ -57,27 +57,27 @@ pub(super) async fn list(
     };
     let mut names = HashSet::new();
     for item in items {
-        let refuse = |name: &str, reason: &str| RefusedTool {
+        let reject = |name: &str, reason: &str| RejectedTool {
             source: shorten(name, 100).into_owned(),
             reason: reason.to_owned(),
         };
         let Value::Object(mut tool) = item else {
-            listing.refused.push(refuse("", "it is not an object"));
+            listing.rejected.push(reject("", "it is not an object"));
             continue;
         };
         let name = match tool.get("name").and_then(Value::as_str) {
             Some(name) if !name.is_empty() => name.to_owned(),
             _ => {
-                listing.refused.push(refuse("", "it has no name"));
+                listing.rejected.push(reject("", "it has no name"));
                 continue;
             }
         };
         if name.len() > MAX_NAME {
-            listing.refused.push(refuse(&name, "its name is too long"));
+            listing.rejected.push(reject(&name, "its name is too long"));
         } else if !names.insert(name.clone()) {
             listing
-                .refused
-                .push(refuse(&name, "another tool has its name"));
+                .rejected
+                .push(reject(&name, "another tool has its name"));
         } else {
             // Not part of what models see, and possibly large.
             tool.remove("icons");

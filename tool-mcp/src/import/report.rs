@@ -19,7 +19,7 @@ pub struct Report {
     /// The tools that were added, in the order of the server.
     pub taken: Vec<TakenTool>,
     /// The tools that can't be added.
-    pub refused: Vec<RefusedTool>,
+    pub rejected: Vec<RejectedTool>,
     /// The tools that wait until a person [accepts](crate::Import::accept) them.
     pub held: Vec<HeldTool>,
     /// What else is worth knowing, such as that the server lists more tools than the limit.
@@ -44,7 +44,7 @@ pub struct TakenTool {
 /// A tool that can't be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RefusedTool {
+pub struct RejectedTool {
     /// The name at the server.
     pub source: String,
     /// The reason.
@@ -89,10 +89,10 @@ impl fmt::Display for Report {
         }
         write!(
             f,
-            " (protocol {}): {} tools taken, {} refused, {} held back",
+            " (protocol {}): {} tools taken, {} rejected, {} held back",
             self.protocol.escape_debug(),
             self.taken.len(),
-            self.refused.len(),
+            self.rejected.len(),
             self.held.len()
         )?;
         for tool in &self.taken {
@@ -104,9 +104,9 @@ impl fmt::Display for Report {
                 write!(f, "\n    {repair}")?;
             }
         }
-        for tool in &self.refused {
+        for tool in &self.rejected {
             let name = tool.source.escape_debug();
-            write!(f, "\n  {name} refused: {}", tool.reason)?;
+            write!(f, "\n  {name} rejected: {}", tool.reason)?;
         }
         for tool in &self.held {
             let name = tool.source.escape_debug();

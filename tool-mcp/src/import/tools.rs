@@ -13,7 +13,7 @@ use super::connection::Live;
 use super::listing::{Listed, Listing};
 use super::pins::{Pin, Pins};
 use super::secrets::shorten;
-use super::{HeldTool, ImportError, ImportErrorKind, RefusedTool, Report, Shared, TakenTool};
+use super::{HeldTool, ImportError, ImportErrorKind, RejectedTool, Report, Shared, TakenTool};
 use crate::lock;
 
 /// The tools of a server, as last listed.
@@ -73,7 +73,7 @@ impl Toolbox {
         let mut report = Report {
             server,
             protocol,
-            refused: self.listing.refused.clone(),
+            rejected: self.listing.rejected.clone(),
             notes: self.listing.notes.clone(),
             ..Report::default()
         };
@@ -97,7 +97,7 @@ impl Toolbox {
                     let pin = listed.pin.clone();
                     built.insert(listed.name.clone(), Built { pin, tool });
                 }
-                Err(reason) => report.refused.push(refused(listed, &reason)),
+                Err(reason) => report.rejected.push(rejected(listed, &reason)),
             }
         }
         self.exchange(&mut built, &mut report)?;
@@ -157,7 +157,7 @@ impl Toolbox {
                     built.remove(&listed.name);
                     report.taken.retain(|tool| tool.source != listed.name);
                     let reason = "another tool of the registry has its name; use a prefix";
-                    report.refused.push(refused(listed, reason));
+                    report.rejected.push(rejected(listed, reason));
                 }
             }
             if built.len() == before {
@@ -276,8 +276,8 @@ fn taken(listed: &Listed, tool: &DynamicTool) -> TakenTool {
     }
 }
 
-fn refused(listed: &Listed, reason: &str) -> RefusedTool {
-    RefusedTool {
+fn rejected(listed: &Listed, reason: &str) -> RejectedTool {
+    RejectedTool {
         source: listed.name.clone(),
         reason: reason.to_owned(),
     }

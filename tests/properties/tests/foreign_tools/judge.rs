@@ -93,8 +93,8 @@ pub(crate) fn problems(registry: &Registry) -> Vec<String> {
     for place in places() {
         let who = place.dialect.provider();
         let rendered = registry.render(&place.dialect);
-        for refused in rendered.refused() {
-            found.push(format!("{who} refuses: {refused}"));
+        for rejected in rendered.rejected() {
+            found.push(format!("{who} refuses: {rejected}"));
         }
         let json: Value = serde_json::from_str(rendered.as_str()).expect("a dialect writes JSON");
         let tools = match &json[0]["functionDeclarations"] {

@@ -1,4 +1,4 @@
-use crate::provider::check::*;
+use crate::provider::rule_check::*;
 use crate::schema::{Reference, Text};
 
 const STRING: &Schema = &Schema::STRING;
