@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tool_core::dialect::{
     Anthropic, Bedrock, Dialect, Gemini, JsonWriter, Mistral, OpenAiChat, OpenAiResponses, XAi,
 };
+use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolType, tool, tools};
 
 /// How loud.
@@ -274,6 +275,35 @@ fn a_recursive_type_is_a_reference_where_possible() {
     assert_eq!(tool[0]["strict"], false);
     let plain: Value = serde_json::from_str(ToolEntry::of::<plant>().parameters_json()).unwrap();
     assert_eq!(tool[0]["input_schema"], plain);
+}
+
+/// A copy of a tool with the same schema, as another server lists it.
+fn foreign(tool: &ToolEntry) -> ToolEntry {
+    let schema: Value = serde_json::from_str(tool.parameters_json()).unwrap();
+    let builder = DynamicTool::foreign(tool.name.to_string()).description("Plants a tree.");
+    let built = builder
+        .parameters(schema)
+        .build(async |_, _| Ok::<_, String>(""));
+    built.unwrap().into()
+}
+
+/// xAI accepts no circular references (docs.x.ai, "Structured Outputs", 2026).
+#[test]
+fn xai_gets_a_recursive_type_once_whoever_wrote_the_tool() {
+    let compiled = ToolEntry::of::<plant>();
+    for tool in [foreign(&compiled), compiled] {
+        let sent = render(&XAi::default(), tool);
+        let tree = &sent[0]["function"]["parameters"]["properties"]["tree"];
+        // Where it has a description, the foreign tool's reference stands in a union of one.
+        let tree = tree.pointer("/anyOf/0").unwrap_or(tree);
+        assert_eq!(tree["properties"]["name"], json!({"type": "string"}));
+        let inner = &tree["properties"]["child"]["description"];
+        assert_eq!(
+            inner, "Has the form of a schema that contains it.",
+            "{sent}"
+        );
+        assert!(!sent.to_string().contains("$ref"), "{sent}");
+    }
 }
 
 #[test]

@@ -47,7 +47,10 @@ pub(crate) fn text_notes(property: &Property, has_pattern: bool) -> String {
 
 /// Writes a whole schema with its definitions.
 pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
-    let names = Names::of(schema, Direction::Arguments);
+    let names = match subset.has_recursion {
+        true => Names::of(schema, Direction::Arguments),
+        false => Names::NONE,
+    };
     let writer = Reshaper {
         subset,
         names: &names,
@@ -88,8 +91,9 @@ impl Reshaper<'_> {
         if let Kind::Nullable(inner) = schema.kind {
             return self.node(inner, notes, true, out);
         }
-        let or_null = or_null && !schema.accepts_null();
         let name = self.reference(schema);
+        let accepts_all = name.is_none() && matches!(schema.kind, Kind::Reference(_));
+        let or_null = or_null && !schema.accepts_null() && !accepts_all;
         // The definition has them already.
         let is_repeated = name.is_some() && notes.is_only(schema.description());
         let notes = if is_repeated { Notes::default() } else { notes };
@@ -115,6 +119,7 @@ impl Reshaper<'_> {
     /// Returns the name of the definition that a schema is replaced by.
     fn reference(self, schema: &Schema) -> Option<&'static str> {
         match schema.kind {
+            _ if !self.subset.has_recursion => None,
             Kind::Reference(reference) => Some(reference.name),
             _ if !schema.name.is_empty() && self.names.contains(schema.name) => Some(schema.name),
             _ => None,
@@ -143,6 +148,7 @@ impl Reshaper<'_> {
     fn keywords(self, schema: &Schema, out: &mut JsonWriter) {
         match schema.kind {
             Kind::Any => {}
+            Kind::Reference(_) if !self.subset.has_recursion => {}
             Kind::Enum(strings) => self.strings(strings, out),
             Kind::Array(rule) => self.array(&rule, out),
             Kind::Tuple(schemas) => self.tuple(schemas, out),

@@ -20,6 +20,9 @@ pub(crate) struct Subset {
     pub(crate) is_open_api: bool,
     /// Set when keys must be identifiers.
     pub(crate) requires_identifiers: bool,
+    /// Set when a schema may refer to one that contains it. Otherwise that part accepts any value, and
+    /// its description says so.
+    pub(crate) has_recursion: bool,
     /// Set when `type` may be a list with `null`. Otherwise a union is written.
     pub(crate) has_type_lists: bool,
 }
@@ -34,6 +37,7 @@ impl Subset {
         requires_all: false,
         is_open_api: false,
         requires_identifiers: false,
+        has_recursion: true,
         has_type_lists: true,
     };
 
@@ -63,6 +67,9 @@ impl Subset {
         !self.requires_identifiers || keys.all(|key| is_param_name(key.as_str()))
     }
 }
+
+/// What is said of a part that has the form of a schema which contains it.
+pub(crate) const RECURSIVE: &str = "Has the form of a schema that contains it.";
 
 pub(crate) fn has_lookaround(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<=", "(?<!"]

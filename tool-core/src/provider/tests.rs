@@ -1,6 +1,7 @@
 //! Tests of shared modules with the profiles of providers.
 
 use crate::ToolType;
+use crate::provider::profile::Construct;
 use crate::provider::reshape::{is_common, write};
 use crate::provider::subset::Subset;
 use crate::provider::writer::JsonWriter;
@@ -20,6 +21,21 @@ fn subsets_accept_what_their_rules_list() {
         gemini::profile::OPEN_API.accepts("pattern")
             && !gemini::profile::JSON_SCHEMA.accepts("pattern")
     );
+}
+
+#[test]
+fn a_subset_has_recursion_unless_the_profile_rejects_it() {
+    let providers = [
+        (&anthropic::profile::PROFILE, &anthropic::profile::STRICT),
+        (&openai::profile::PROFILE, &openai::profile::STRICT),
+        (&xai::profile::PROFILE, &xai::profile::SUBSET),
+        (&gemini::profile::PROFILE, &gemini::profile::JSON_SCHEMA),
+    ];
+    for (profile, subset) in providers {
+        let is_recursion = |rejected: &(Construct, _)| matches!(rejected.0, Construct::Recursion);
+        let is_rejected = profile.rejected.iter().any(is_recursion);
+        assert_eq!(subset.has_recursion, !is_rejected, "{}", profile.name);
+    }
 }
 
 /// How hot.

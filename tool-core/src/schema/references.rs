@@ -14,7 +14,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(super) const NONE: Names = Names {
+    pub(crate) const NONE: Names = Names {
         names: [""; RECURSIVE],
         count: 0,
     };

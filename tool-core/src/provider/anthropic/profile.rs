@@ -172,5 +172,6 @@ pub(crate) const STRICT: Subset = Subset {
     max_min_items: 1,
     // Its documents have them, its own packages do not.
     has_type_lists: false,
+    has_recursion: false,
     ..Subset::BASE
 };

@@ -175,5 +175,6 @@ pub(crate) const OPEN_API: Subset = Subset {
     formats: Some(&STRING_FORMATS),
     is_open_api: true,
     requires_identifiers: true,
+    has_recursion: false,
     ..Subset::BASE
 };

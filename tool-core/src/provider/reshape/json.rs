@@ -3,7 +3,7 @@
 use crate::dynamic::expected;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;
-use crate::provider::subset::Subset;
+use crate::provider::subset::{RECURSIVE, Subset};
 use crate::provider::writer::JsonWriter;
 
 /// The maximum number of references to inline.
@@ -48,8 +48,8 @@ impl<'s> Reducer<'s> {
                     description = value.as_str();
                     continue;
                 }
-                ("$defs", _) if !subset.accepts("$ref") => continue,
-                ("$ref", Json::String(reference)) if !subset.accepts("$ref") => {
+                ("$defs", _) if !subset.has_recursion => continue,
+                ("$ref", Json::String(reference)) if !subset.has_recursion => {
                     return self.inlined(reference);
                 }
                 ("enum", Json::Array(values))
@@ -104,10 +104,7 @@ impl<'s> Reducer<'s> {
                 self.open.pop();
                 schema
             }
-            None => {
-                let text = "Has the form of a schema that contains it.";
-                Json::object([("description", Some(Json::from(text)))])
-            }
+            None => Json::object([("description", Some(Json::from(RECURSIVE)))]),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! [`Notes`]: the description of a schema, and what no keyword of the subset expresses.
 
-use crate::provider::subset::Subset;
+use crate::provider::subset::{RECURSIVE, Subset};
 use crate::provider::writer::JsonWriter;
 use crate::schema::messages::{expected, text};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema, StringRule, Text};
@@ -106,6 +106,7 @@ fn sentences(schema: &Schema, subset: &Subset) -> Vec<String> {
         Kind::Array(rule) => array(rule, subset),
         Kind::Tuple(schemas) if !subset.accepts("prefixItems") => vec![tuple(schemas)],
         Kind::Map(rule) => map(rule, subset),
+        Kind::Reference(_) if !subset.has_recursion => vec![RECURSIVE.into()],
         _ => Vec::new(),
     }
 }

@@ -81,5 +81,6 @@ pub(crate) const SUBSET: Subset = Subset {
     keywords: &[&KEYWORDS],
     formats: Some(&FORMATS),
     pattern: |pattern| is_simple(pattern) && is_anchored(pattern),
+    has_recursion: false,
     ..Subset::BASE
 };
