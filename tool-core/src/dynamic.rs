@@ -53,7 +53,7 @@ pub use repair::Repair;
 /// it.
 ///
 /// A tool with an invalid schema can't be built, and [`DynamicToolError`] lists all problems at once.
-/// Its calls are validated like those of functions, with the same error messages. What a provider
+/// Its calls are validated like calls of functions, with the same error messages. What a provider
 /// rejects in a schema is rewritten by its dialect. For tools that you did not write, use
 /// [`foreign`](DynamicTool::foreign): it repairs names, keys and schemas.
 ///

@@ -291,7 +291,7 @@ impl OutputSchema {
     }
 }
 
-/// The output schema of a return type: the inherent constant if it exists, otherwise that of
+/// The output schema of a return type: the inherent constant if it exists, otherwise the schema of
 /// [`NoOutput`].
 pub struct Output<T: ?Sized>(PhantomData<T>);
 

@@ -166,8 +166,8 @@ impl ToolError {
         &self.detail
     }
 
-    /// Returns the violations of the schema, at most 20: those of the arguments, which the message
-    /// lists, or those of the result, which only the operator sees.
+    /// Returns the violations of the schema, at most 20: violations of the arguments, which the message
+    /// lists, or of the result, which only the operator sees.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }

@@ -80,7 +80,7 @@ impl ToolResult {
         &self.call_id
     }
 
-    /// Returns the name of the tool. If the model called a deferred tool by `call_tool`, it is that of the
+    /// Returns the name of the tool. If the model called a deferred tool by `call_tool`, it is the name of the
     /// deferred tool.
     pub fn name(&self) -> &str {
         &self.name
@@ -239,7 +239,7 @@ impl ToolResult {
         self
     }
 
-    /// Replaces what the model gets by parts, such as those of the result with a text redacted. The output
+    /// Replaces what the model gets by parts, such as the result's own with a string redacted. The output
     /// is no longer [structured](ToolResult::structured). Does not change an error.
     ///
     /// ```

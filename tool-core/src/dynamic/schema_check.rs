@@ -411,7 +411,7 @@ fn minified(text: &str) -> String {
     kept.collect()
 }
 
-/// Adds `type` to a schema of arguments and `properties` to that of an object, without which some
+/// Adds `type` to a schema of arguments and `properties` to the schema of an object, without which some
 /// providers reject them.
 fn complete(schema: &mut Json, text: &mut String, subject: Subject) {
     let added = [

@@ -54,7 +54,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Returns the schema: that of the type if it is an object, and otherwise an object with the value
+    /// Returns the schema: the type's if it is an object, and otherwise an object with the value
     /// under `answer`.
     pub fn schema(&self) -> &'static Schema {
         self.schema

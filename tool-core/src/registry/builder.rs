@@ -386,7 +386,7 @@ impl RegistryBuilder {
     /// Limits the images, audio and files of every result to this many bytes together. Each that does not
     /// fit is replaced by a note, because a part of it would be of no use.
     ///
-    /// Without a limit here, that of the provider applies: a dialect leaves out what its provider is known
+    /// Without a limit here, the provider's applies: a dialect leaves out what its provider is known
     /// to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
     ///
     /// ```

@@ -244,7 +244,7 @@ fn is_end(byte: u8) -> bool {
 pub(crate) fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // Sets the high bit of the first byte that is less than a limit or is not ASCII. May also set
-    // that of later bytes, because the subtraction borrows from them.
+    // the result of later bytes, because the subtraction borrows from them.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit));
     let mut passed = 0;
     let (chunks, _) = bytes.as_chunks();

@@ -465,7 +465,7 @@ const fn is_equal(left: &Literal, right: &Literal) -> bool {
     }
 }
 
-// Wording, like that of `messages` for calls.
+// Wording, as `messages` has it for calls.
 
 /// Appends what a schema expects, to follow "expected".
 const fn push_expected(schema: &Schema, line: &mut Lines) {

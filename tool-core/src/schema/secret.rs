@@ -206,7 +206,7 @@ impl Redaction {
             }
             self.out.text.push_str(quoted.json());
             self.out.text.push(':');
-            // A misspelled key may be that of a secret.
+            // A misspelled key may mean a secret.
             if inner.is_empty() {
                 self.hide(cursor);
             } else {
@@ -248,7 +248,7 @@ impl Redaction {
         self.out.text.push_str(HIDDEN_JSON);
     }
 
-    /// Keeps the texts and numbers of a hidden value, and the keys, which may be those of a map.
+    /// Keeps the texts and numbers of a hidden value, and the keys, which may belong to a map.
     fn note(&mut self, json: &str) {
         let mut cursor = Cursor::new(json);
         loop {

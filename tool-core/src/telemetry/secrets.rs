@@ -34,7 +34,7 @@ pub(super) fn of_call(call: &ToolCall, tool: Option<&ToolSpec>) -> Secrets {
     }
 }
 
-/// Returns the arguments of a call without secrets, or `None` for those of an unknown tool.
+/// Returns the arguments of a call without secrets, or `None` for arguments of an unknown tool.
 pub(super) fn arguments(call: &ToolCall, tool: Option<&ToolSpec>) -> Option<String> {
     tool.map(|tool| tool.shown_arguments(&call.arguments))
 }
