@@ -257,7 +257,7 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a text with
+    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a string with
     /// this key. Replaces the [parameters](DynamicToolBuilder::parameters).
     ///
     /// Of a [`Grammar::Regex`], calls are validated against the expression.

@@ -25,7 +25,7 @@ pub(super) enum SchemaInput {
     Text(String),
 }
 
-/// The backtracking of one pattern on one text, after which they count as a mismatch. A text takes
+/// The backtracking of one pattern on one text, after which they count as a mismatch. A string takes
 /// less than a millisecond.
 const MAX_BACKTRACKS: usize = 2000;
 

@@ -248,7 +248,7 @@ fn unwrap<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     members.remove(NAME).ok_or_else(missing)
 }
 
-/// Removes a Markdown code fence around a text.
+/// Removes a Markdown code fence around an answer.
 fn without_fence(text: &str) -> &str {
     let text = text.trim();
     let inside = text

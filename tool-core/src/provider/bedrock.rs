@@ -84,7 +84,7 @@ impl Dialect for Bedrock {
     /// (the service's model, `ToolConfiguration`). Not every model accepts a choice or caches tools.
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         // Anthropic's subset (Amazon Bedrock's guide "Get validated JSON results from
-        // models"). The schema is a text.
+        // models"). The schema is a string.
         let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
         if let Some(schema) = schema {
             out.field(&["outputConfig", "textFormat"], |json| {

@@ -358,11 +358,11 @@ impl RegistryBuilder {
     /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
     /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
     ///
-    /// Of a result with [parts](ToolResult::parts), the texts are limited together. Images, audio and files
+    /// Of a result with [parts](ToolResult::parts), the text parts are limited together. Images, audio and files
     /// are never truncated; [`media_cap`](RegistryBuilder::media_cap) limits them.
     ///
-    /// The memory of what is truncated is freed. Of an error, the operator's texts are kept up to
-    /// 64 KiB or the cap, and a source that displays more is replaced by its texts.
+    /// The memory of what is truncated is freed. Of an error, the operator's messages are kept up to
+    /// 64 KiB or the cap, and a source that displays more is replaced by its messages.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

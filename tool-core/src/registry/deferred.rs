@@ -78,7 +78,7 @@ fn reject(input: &Input) -> SyncResult {
     let mut name = Slot::<String>::new();
     let mut arguments = Slot::<IgnoredAny>::new();
     input.read(&mut [&mut name, &mut arguments])?;
-    // A text that `inner` rejects is invalid by the schema, too.
+    // A string that `inner` rejects is invalid by the schema, too.
     Err(ArgumentError::Malformed("`name` could not be read".into()))
 }
 

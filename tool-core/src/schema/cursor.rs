@@ -214,7 +214,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Compares two texts of equal length. Most keys are short, for which a call to `memcmp` costs more
+/// Compares two strings of equal length. Most keys are short, for which a call to `memcmp` costs more
 /// than the comparison.
 #[inline]
 fn is_same(left: &[u8], right: &[u8]) -> bool {
