@@ -1,4 +1,4 @@
-//! Third-party functions in one crate: those of the Berkeley Function Calling Leaderboard, written
+//! Third-party functions in one crate: the Berkeley Function Calling Leaderboard, written
 //! as
 //! tools by a script that is not part of this project.
 

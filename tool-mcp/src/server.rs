@@ -140,7 +140,7 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for those of tasks, and once
+    /// It also runs for requests that are not calls, with a call without a name: for requests about tasks, and once
     /// more for each HTTP request while there are sessions, to find the user of the session.
     ///
     /// ```
@@ -255,7 +255,7 @@ impl<H: ServerHandler> Server<H> {
         self.serve_stream(stdin, stdout).await
     }
 
-    /// Serves one client over a pair of streams, such as those of a socket, until it closes its side. One
+    /// Serves one client over a pair of streams, such as the two sides of a socket, until it closes its side. One
     /// message a line.
     ///
     /// # Errors

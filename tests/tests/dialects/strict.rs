@@ -421,7 +421,7 @@ fn a_tool_is_strict_by_its_own_setting_or_that_of_the_dialect() {
     ] {
         assert_eq!(strict(dialect, path).iter().collect::<Vec<_>>(), expected);
     }
-    // The schema of a strict tool is reduced, and that of another one is not.
+    // The schema of a strict tool is reduced, and the schema of another one is not.
     let required = strict(&OpenAiChat::default(), "/function/parameters/required");
     assert_eq!(required[3], json!(["amount", "note"]));
     assert_eq!(required[1], json!(["stars"]));

@@ -226,7 +226,7 @@ fn output(target: &Target, result: Value) -> Result<AnyOutput, CallError> {
         .map_err(|error| text(&target.shared.secrets, &error).into())
 }
 
-/// Redacts and truncates a text of a server.
+/// Redacts and truncates a message of a server.
 fn text(secrets: &Secrets, error: &str) -> String {
     shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }

@@ -35,7 +35,7 @@ pub(super) enum Outcome {
     Passed,
     /// There are too many sessions.
     Full,
-    /// The session does not exist, or is that of another user.
+    /// The session does not exist, or belongs to another user.
     Unknown,
 }
 
@@ -78,7 +78,7 @@ impl Sessions {
         }
     }
 
-    /// Returns `false` within a request of another user than that of the session.
+    /// Returns `false` within a request of another user than the session's.
     fn is_visible(&self, id: &SessionId) -> bool {
         CURRENT
             .try_with(|current| {
