@@ -307,6 +307,22 @@ fn xai_gets_a_recursive_type_once_whoever_wrote_the_tool() {
 }
 
 #[test]
+fn xai_is_told_the_step_of_an_integer_even_if_it_is_a_fraction() {
+    for step in ["2", "2.5", "1e300"] {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"n":{{"type":"integer","multipleOf":{step}}}}}}}"#
+        );
+        let builder = DynamicTool::foreign("count").description("Counts.");
+        let tool = builder
+            .parameters_json(schema)
+            .build(async |_, _| Ok::<_, String>(""));
+        let sent = render(&XAi::default(), tool.unwrap().into());
+        let said = &sent[0]["function"]["parameters"]["properties"]["n"]["description"];
+        assert_eq!(said, &format!("Must be an integer, a multiple of {step}."));
+    }
+}
+
+#[test]
 fn xai_describes_the_values_of_an_open_object() {
     let tool = render(&XAi::default(), ToolEntry::of::<count>());
     assert_eq!(
