@@ -6,6 +6,7 @@ mod connection;
 #[cfg(feature = "submodel")]
 pub(crate) mod direct;
 mod elicit;
+mod environment;
 #[cfg(feature = "client-http")]
 mod http;
 mod listing;
@@ -19,6 +20,7 @@ mod tools;
 mod transport;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -39,6 +41,7 @@ use tool_core::{Registry, ToolEntry};
 
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
+use self::environment::Environment;
 use self::secrets::Secrets;
 use self::supervisor::Supervisor;
 use crate::lock;
@@ -98,7 +101,8 @@ pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 ///   [accepts](Import::accept) it.
 /// - Messages, lists, pages and times are bounded. What exceeds a bound is left out, and the report says
 ///   so.
-/// - Errors, logs and `Debug` do not contain the values of environment variables set on the command, of
+/// - A program gets the environment variables that it was given, and few others; see [`command`](Import::command).
+/// - Errors, logs and `Debug` do not contain the values of environment variables that the program was given, of
 ///   inherited variables whose names look secret, of bearer tokens and headers, and of the query of the
 ///   URL. Results are passed on as they are: a tool that prints its environment prints its secrets. With
 ///   the level `DEBUG`, `rmcp` logs whole messages, secret arguments included: keep its target at `info`.
@@ -177,9 +181,17 @@ impl Import {
     /// Imports the tools of a program that speaks over its standard input and output: a command of tokio
     /// or std. It gets its own process group, which ends with the import.
     ///
-    /// The program inherits the environment of this process, unless the command clears it.
+    /// The program gets the variables that the command sets, those of [`env`](ImportBuilder::env), and a few of
+    /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
+    /// folders of the user and of the system. It gets these also if the command clears its environment, but not
+    /// those that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
-        let command = command.into();
+        Import::command_inheriting(command.into(), environment::INHERITED)
+    }
+
+    /// Imports the tools of a program that inherits only these variables.
+    fn command_inheriting(mut command: Command, inherited: &[&str]) -> ImportBuilder {
+        let environment = Environment::restrict(command.as_std_mut(), inherited);
         let std = command.as_std();
         let program = std.get_program().to_string_lossy();
         let name = program
@@ -188,14 +200,17 @@ impl Import {
             .unwrap_or(&program)
             .to_owned();
         let mut secrets = Secrets::default();
-        for (_, value) in std.get_envs() {
-            if let Some(value) = value {
+        for (name, value) in std.get_envs() {
+            let is_inherited = inherited.iter().any(|other| name == *other);
+            if let Some(value) = value
+                && !is_inherited
+            {
                 secrets.add(&value.to_string_lossy());
             }
         }
-        secrets.add_inherited();
         let source = Source::Command {
             command: Box::new(tokio::sync::Mutex::new(command)),
+            environment,
             inherits_stderr: false,
         };
         ImportBuilder::new(source, name, secrets)
@@ -475,6 +490,46 @@ impl ImportBuilder {
     /// larger fails. 16 MiB by default.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.settings.max_message = bytes;
+        self
+    }
+
+    /// Sets an environment variable of the program, in place of one that the command sets. Its value is a secret:
+    /// errors and logs do not contain it.
+    ///
+    /// ```no_run
+    /// # fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let command = tokio::process::Command::new("mcp-server-github");
+    /// let import = tool_mcp::Import::command(command)
+    ///     .env("GITHUB_TOKEN", std::env::var("GITHUB_TOKEN")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.set(command.get_mut().as_std_mut(), name, value);
+            self.secrets.add(&value.to_string_lossy());
+        }
+        self
+    }
+
+    /// Lets the program inherit all environment variables of this process, with every secret in them, but those
+    /// that the command sets or removes.
+    pub fn inherit_env(mut self) -> Self {
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.inherit_all(command.get_mut().as_std_mut());
+            self.secrets.add_inherited();
+        }
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -86,7 +87,7 @@ async fn run(
 }
 
 fn away(server: &str, reason: &str, restarts: bool) -> CallError {
-    let text = format!("the server {server} of this tool is away: {reason}");
+    let text = format!("the call was not sent: the server {server} of this tool is away: {reason}");
     if restarts {
         Transient::new(format!("{text}; it is being restarted")).into()
     } else {
@@ -123,10 +124,12 @@ async fn complete(
         }
         let result = result.map_err(|error| failure(target, &error))?;
         let required = match result {
-            ServerResult::CallToolResult(result) => return output(target, json!(result)),
+            ServerResult::CallToolResult(result) => {
+                return output(target, json!(result), &carried);
+            }
             // Results without content.
             ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
-                return output(target, json!({}));
+                return output(target, json!({}), &carried);
             }
             ServerResult::InputRequiredResult(required) => Required {
                 requests: required.input_requests.into_iter().flatten().collect(),
@@ -136,7 +139,7 @@ async fn complete(
             ServerResult::CustomResult(result) => match Required::read(result.0) {
                 Ok(required) => required,
                 // Parts that `rmcp` can't read are replaced by notes.
-                Err(result) => return output(target, result),
+                Err(result) => return output(target, result, &carried),
             },
             _ => return Err(text(secrets, "the server answered with another result").into()),
         };
@@ -221,9 +224,35 @@ async fn answer(
     Ok(responses)
 }
 
-fn output(target: &Target, result: Value) -> Result<AnyOutput, CallError> {
+/// Follows a result with what is no character.
+const REPAIRED: &str =
+    "[The server sent what is no Unicode character; each of these is U+FFFD here.]";
+
+fn output(target: &Target, mut result: Value, request: &Request) -> Result<AnyOutput, CallError> {
+    if request.is_repaired.load(Ordering::Relaxed) {
+        note(&mut result, REPAIRED);
+    }
     AnyOutput::from_mcp(result, target.has_output_schema)
         .map_err(|error| text(&target.shared.secrets, &error).into())
+}
+
+/// Adds a note to a result, unless its only text is its structured value.
+fn note(result: &mut Value, note: &str) {
+    let is_structured = !result["structuredContent"].is_null();
+    match result["content"].as_array_mut().map(Vec::as_mut_slice) {
+        Some([block]) if block["type"] == "text" && !is_structured => {
+            let text = block["text"].as_str().unwrap_or_default();
+            if serde_json::from_str::<Map<String, Value>>(text).is_err() {
+                block["text"] = format!("{text}\n{note}").into();
+            }
+        }
+        Some(_) => {
+            if let Some(blocks) = result["content"].as_array_mut() {
+                blocks.push(json!({"type": "text", "text": note}));
+            }
+        }
+        None => {}
+    }
 }
 
 /// Redacts and truncates a text of a server.
@@ -231,32 +260,58 @@ fn text(secrets: &Secrets, error: &str) -> String {
     shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }
 
-/// Words why a call has no result.
+/// Words why a call has no result, and whether it may be repeated: if it was not sent, or if repeating does no harm.
 fn failure(target: &Target, error: &RequestError) -> CallError {
     let shared = &target.shared;
     let text = describe(error, &shared.secrets);
     let restarts = shared.settings.backoff.is_some();
+    let restarting = match error {
+        RequestError::Service(ServiceError::TransportClosed) if restarts => {
+            "; the server is being restarted"
+        }
+        _ => "",
+    };
+    match effect(error) {
+        Effect::NotSent if matches!(error, RequestError::NotSent) => {
+            away(&shared.settings.name, "the connection is lost", restarts)
+        }
+        Effect::NotSent => Transient::new(format!("the call was not sent: {text}")).into(),
+        Effect::Answered => text.into(),
+        Effect::Unknown if target.is_repeatable => {
+            let reason = "the call may be repeated: the server says that this does no harm";
+            Transient::new(format!("{text}{restarting}; {reason}")).into()
+        }
+        Effect::Unknown => {
+            let reason = "the call may have had an effect, so check before you repeat it";
+            format!("{text}{restarting}; {reason}").into()
+        }
+    }
+}
+
+/// What is known about the effect of a call without a result.
+enum Effect {
+    /// The server did not get the call.
+    NotSent,
+    /// The server answered with an error, and gets the same answer if it is called again.
+    Answered,
+    /// The server may have got the call.
+    Unknown,
+}
+
+fn effect(error: &RequestError) -> Effect {
     match error {
-        RequestError::NotSent => away(&shared.settings.name, "the connection is lost", restarts),
-        RequestError::TimedOut(_) if target.is_repeatable => Transient::new(text).into(),
-        RequestError::TimedOut(_) => {
-            format!("{text}; the call may have had an effect, so check before you repeat it").into()
-        }
-        RequestError::Service(ServiceError::TransportClosed) => {
-            let text = format!("{text}; the call may have had an effect");
-            if restarts {
-                Transient::new(format!("{text}; the server is being restarted")).into()
-            } else {
-                text.into()
-            }
-        }
-        // The request did not arrive, or the connection was lost.
-        RequestError::Service(error @ ServiceError::TransportSend(_))
-            if !error.is_authorization_required() =>
+        RequestError::NotSent => Effect::NotSent,
+        RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,
+        RequestError::Service(error) if error.is_authorization_required() => Effect::Answered,
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if super::http::is_unsent(&*error.error) =>
         {
-            Transient::new(text).into()
+            Effect::NotSent
         }
-        _ => text.into(),
+        RequestError::TimedOut(_) | RequestError::Unreadable(_) | RequestError::Service(_) => {
+            Effect::Unknown
+        }
     }
 }
 
@@ -270,7 +325,7 @@ pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
             )
         }
         RequestError::NotSent => "the connection is lost".into(),
-        RequestError::TooLarge => "the result of the server is too large".into(),
+        RequestError::Unreadable(reason) => format!("the result of the server {reason}"),
         RequestError::Service(ServiceError::McpError(error)) => {
             format!(
                 "the server rejected the request: {} ({})",
