@@ -24,6 +24,7 @@ mod state;
 mod tasks;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -361,17 +362,18 @@ impl Core {
             clients.retain(|client| !client.peer.is_transport_closed());
         }
         let runtime = tokio::runtime::Handle::current();
-        clients.push(Client { peer, runtime });
+        clients.push(Client {
+            peer,
+            runtime,
+            notice: Arc::default(),
+        });
     }
 
     fn notify_clients(&self) {
         let mut clients = lock(&self.clients);
         clients.retain(|client| !client.peer.is_transport_closed());
         for client in &*clients {
-            let peer = client.peer.clone();
-            client.runtime.spawn(async move {
-                let _ = peer.notify_tool_list_changed().await;
-            });
+            client.notify();
         }
     }
 }
@@ -381,6 +383,37 @@ struct Client {
     peer: Peer<RoleServer>,
     /// The registry may change on a thread without a runtime.
     runtime: tokio::runtime::Handle,
+    notice: Arc<AtomicU8>,
+}
+
+impl Client {
+    /// Notifies the client of a change, once it has read the notice before. Any number of changes meanwhile are one
+    /// notice.
+    fn notify(&self) {
+        /// No notice is being sent.
+        const IDLE: u8 = 0;
+        /// A notice is being sent.
+        const SENDING: u8 = 1;
+        /// A notice is being sent, and another one follows.
+        const AGAIN: u8 = 2;
+        let next = |state| Some(if state == IDLE { SENDING } else { AGAIN });
+        let before = self
+            .notice
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        if before != Ok(IDLE) {
+            return;
+        }
+        let (peer, notice) = (self.peer.clone(), self.notice.clone());
+        self.runtime.spawn(async move {
+            while peer.notify_tool_list_changed().await.is_ok() {
+                let next = |state| Some(if state == AGAIN { SENDING } else { IDLE });
+                if notice.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(AGAIN) {
+                    return;
+                }
+            }
+            // The client has left.
+        });
+    }
 }
 
 /// The error of a server that can't go on.

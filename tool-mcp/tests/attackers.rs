@@ -513,6 +513,48 @@ async fn a_client_that_stops_reading_its_events_loses_its_connection() {
     until_status(address, &session, PING, 200).await;
 }
 
+#[tokio::test]
+async fn changes_wait_as_one_for_clients_that_read_nothing() {
+    let (sessions, changes) = if std::env::var_os("TOOL_CORE_LONG").is_some() {
+        (300, 12_000)
+    } else {
+        (20, 1000)
+    };
+    let registry = Registry::builder().tools(tools![add]).build().unwrap();
+    let settings = config(|config| config.write_timeout = Duration::from_secs(600));
+    let address = start(Server::new(registry.clone()), settings).await;
+    let mut streams = Vec::new();
+    for _ in 0..sessions {
+        let header = session(address, "").await;
+        let mut stream = connect(address).await;
+        let get = request("GET", &format!("{HOST}Accept: text/event-stream\r\n{header}"), "");
+        stream.write_all(get.as_bytes()).await.unwrap();
+        // The stream is open once the server has sent its head.
+        let mut byte = [0];
+        in_time(stream.read_exact(&mut byte)).await.unwrap();
+        streams.push((header, stream));
+    }
+    let before = memory();
+    let tool = registry.get("add").unwrap();
+    // Without a turn for any other task.
+    for _ in 0..changes {
+        registry.remove("add");
+        registry.add([tool.clone()]).unwrap();
+    }
+    for (header, _) in &streams {
+        assert_eq!(post(address, header, PING).await.status, 200);
+    }
+    // Meaningful if this test runs alone.
+    println!("{} KiB for {sessions} clients", memory() - before);
+    for (header, mut stream) in streams {
+        let delete = request("DELETE", &format!("{HOST}{header}"), "");
+        assert_eq!(send(address, delete).await.status, 202);
+        let events = read(&mut stream).await.body;
+        let notices = events.matches("notifications/tools/list_changed").count();
+        assert!((1..=2).contains(&notices), "{notices} notices");
+    }
+}
+
 /// Returns the memory of this process in KiB, or 0 where it is not known.
 fn memory() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,20 +1,23 @@
 //! Sessions of clients before protocol version 2026-07-28: their owners and their number.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::Stream;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use futures_util::{Stream, StreamExt, stream};
+use rmcp::model::{
+    ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerNotification,
+};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use crate::lock;
 use crate::server::UserId;
@@ -155,7 +158,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.inner.create_standalone_stream(id).await?)
+        Ok(Unread::pump(self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -163,7 +166,118 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.inner.resume(id, last_event_id).await?)
+        Ok(Unread::pump(self.inner.resume(id, last_event_id).await?))
+    }
+}
+
+/// The most messages of a stream that wait for its client. `rmcp` waits with further ones.
+const UNREAD: usize = 256;
+
+/// The messages of a stream that its client has not read.
+///
+/// A session of `rmcp` waits for whoever does not read its notices, and its calls wait with it. So they are taken at
+/// once, and a notice that the tools have changed replaces the one before.
+#[derive(Default)]
+struct Unread {
+    queue: Mutex<Queue>,
+    /// Notified when a message arrives, or at the end.
+    arrived: Notify,
+    /// Notified when there is room.
+    taken: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<ServerSseMessage>,
+    has_ended: bool,
+}
+
+impl Unread {
+    fn pump(
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+        let unread = Arc::new(Unread::default());
+        let task = tokio::spawn({
+            let unread = unread.clone();
+            async move {
+                let mut stream = std::pin::pin!(stream);
+                while let Some(message) = stream.next().await {
+                    unread.push(message).await;
+                }
+                lock(&unread.queue).has_ended = true;
+                unread.arrived.notify_one();
+            }
+        });
+        let pump = Pump { unread, task };
+        stream::unfold(pump, async |pump| {
+            let message = pump.unread.pop().await?;
+            Some((message, pump))
+        })
+    }
+
+    async fn push(&self, message: ServerSseMessage) {
+        let mut message = Some(message);
+        loop {
+            let taken = self.taken.notified();
+            if self.try_push(&mut message) {
+                self.arrived.notify_one();
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// Returns `false` if there is no room.
+    fn try_push(&self, message: &mut Option<ServerSseMessage>) -> bool {
+        let mut queue = lock(&self.queue);
+        if message.as_ref().is_some_and(is_change) {
+            queue.messages.retain(|other| !is_change(other));
+        }
+        let has_room = queue.messages.len() < UNREAD;
+        if has_room {
+            queue.messages.extend(message.take());
+        }
+        has_room
+    }
+
+    /// Returns the next message, and `None` at the end.
+    async fn pop(&self) -> Option<ServerSseMessage> {
+        loop {
+            {
+                let mut queue = lock(&self.queue);
+                if let Some(message) = queue.messages.pop_front() {
+                    self.taken.notify_one();
+                    return Some(message);
+                }
+                if queue.has_ended {
+                    return None;
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
+}
+
+/// Returns `true` for a notice that the tools have changed.
+fn is_change(message: &ServerSseMessage) -> bool {
+    matches!(
+        message.message.as_deref(),
+        Some(JsonRpcMessage::Notification(notification)) if matches!(
+            notification.notification,
+            ServerNotification::ToolListChangedNotification(_)
+        )
+    )
+}
+
+/// The task that takes the messages, which ends with the stream.
+struct Pump {
+    unread: Arc<Unread>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 
@@ -190,3 +304,34 @@ impl fmt::Display for SessionsError {
 }
 
 impl std::error::Error for SessionsError {}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{ServerNotification, ToolListChangedNotification};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_many_changes_one_waits_and_all_else_is_kept() {
+        let change = || {
+            let change = ToolListChangedNotification::default();
+            let change = ServerNotification::ToolListChangedNotification(change);
+            ServerSseMessage::from_message(ServerJsonRpcMessage::notification(change))
+        };
+        let unread = Unread::default();
+        for _ in 0..3 {
+            for _ in 0..1000 {
+                unread.push(change()).await;
+            }
+            unread.push(ServerSseMessage::retry(Duration::ZERO)).await;
+        }
+        assert_eq!(lock(&unread.queue).messages.len(), 4);
+        for _ in 4..UNREAD {
+            unread.push(ServerSseMessage::retry(Duration::ZERO)).await;
+        }
+        let mut one_more = Some(ServerSseMessage::retry(Duration::ZERO));
+        assert!(!unread.try_push(&mut one_more) && one_more.is_some());
+        assert!(unread.pop().await.is_some());
+        assert!(unread.try_push(&mut one_more));
+    }
+}
