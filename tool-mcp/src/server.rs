@@ -45,7 +45,7 @@ use crate::lock;
 pub use self::call::ProtocolError;
 pub use self::handler::{Handler, NoHandler};
 pub use self::request::{Refusal, Request, UserId};
-pub use self::tasks::TaskPolicy;
+pub use self::tasks::{TaskLimits, TaskPolicy};
 
 /// Serves the tools of a registry.
 ///
@@ -99,6 +99,7 @@ struct Options {
     instructions: Option<String>,
     identity: Option<Box<Identity>>,
     policies: Option<Box<Policies>>,
+    task_limits: TaskLimits,
     page_size: usize,
     cache_for: Duration,
     state_key: Option<Vec<u8>>,
@@ -115,6 +116,7 @@ impl Server {
                 instructions: None,
                 identity: None,
                 policies: None,
+                task_limits: TaskLimits::default(),
                 page_size: 1000,
                 cache_for: Duration::from_secs(60),
                 state_key: None,
@@ -184,6 +186,12 @@ impl<H: ServerHandler> Server<H> {
         policy: impl Fn(&ToolEntry) -> TaskPolicy + Send + Sync + 'static,
     ) -> Server<H> {
         self.options.policies = Some(Box::new(policy));
+        self
+    }
+
+    /// Sets the limits of [tasks](Server::tasks): their number, and the size and the lifetime of their results.
+    pub fn task_limits(mut self, limits: TaskLimits) -> Server<H> {
+        self.options.task_limits = limits;
         self
     }
 
@@ -335,7 +343,7 @@ impl Core {
         let core = Arc::new(Core {
             list: ListCache::default(),
             states: StateCodec::new(options.state_key.as_deref(), options.state_lifetime),
-            tasks: TaskStore::default(),
+            tasks: TaskStore::new(options.task_limits.clone()),
             changes: watch::Sender::new(0),
             closing: watch::Sender::new(false),
             clients: Mutex::default(),

@@ -527,7 +527,11 @@ async fn changes_wait_as_one_for_clients_that_read_nothing() {
     for _ in 0..sessions {
         let header = session(address, "").await;
         let mut stream = connect(address).await;
-        let get = request("GET", &format!("{HOST}Accept: text/event-stream\r\n{header}"), "");
+        let get = request(
+            "GET",
+            &format!("{HOST}Accept: text/event-stream\r\n{header}"),
+            "",
+        );
         stream.write_all(get.as_bytes()).await.unwrap();
         // The stream is open once the server has sent its head.
         let mut byte = [0];

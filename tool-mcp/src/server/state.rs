@@ -127,7 +127,7 @@ pub(super) fn digest(texts: &[&str]) -> String {
     hex(&hash.finalize()[..16])
 }
 
-fn random<const N: usize>() -> [u8; N] {
+pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has random numbers");
     bytes
