@@ -37,7 +37,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tool_core::call::elicit::Elicited;
 use tool_core::call::{CancellationToken, TraceContext};
-use tool_core::{Registry, ToolEntry};
+use tool_core::{CallContext, Registry, ToolEntry};
 
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
@@ -80,8 +80,8 @@ pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 /// Each tool becomes a [`DynamicTool::foreign`](tool_core::dynamic::DynamicTool::foreign): names, keys and schemas
 /// that some provider rejects are repaired, and the [report](Import::report) lists the repairs. Calls are
 /// validated against the original schema, and results against the output schema. Images, audio, links
-/// and embedded resources stay [parts](tool_core::content::Content) of the result. Progress, cancellation and
-/// questions to the user are passed on.
+/// and embedded resources stay [parts](tool_core::content::Content) of the result. Progress, cancellation,
+/// questions to the user and traces are passed on.
 ///
 /// When the server says that its tools have changed, they are listed again, and added, replaced and
 /// removed in one step.
@@ -139,13 +139,16 @@ struct Settings {
     max_message: usize,
 }
 
-/// Returns the trace of the current call.
+/// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
 #[derive(Clone, Default)]
 struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
 
 impl Tracer {
-    fn current(&self) -> Option<TraceContext> {
-        self.0.as_ref().and_then(|current| current())
+    fn current(&self, call: &CallContext) -> Option<TraceContext> {
+        match &self.0 {
+            Some(current) => current(),
+            None => call.get().cloned(),
+        }
     }
 }
 
@@ -407,7 +410,13 @@ impl ImportBuilder {
         self
     }
 
-    /// Sets the handler of the questions that the server asks the user. Without one, they are declined.
+    /// Sets the handler of the questions that the server asks the user. Without one, the user of the call is asked
+    /// as [`CallContext::elicit`] does, such as that of a [`Server`](crate::Server) with the tools of the import, and
+    /// a question without such a user is declined.
+    ///
+    /// Where a question ends the call, which is then [made
+    /// again](tool_core::call::elicit#a-tool-may-run-again), a server of version 2026-07-28 goes on where it asked. An
+    /// older one runs the call again from its start.
     ///
     /// The clock of a call stops while the user is asked.
     ///
@@ -433,7 +442,7 @@ impl ImportBuilder {
 
     /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
     /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
-    /// none.
+    /// the [`TraceContext`] that the call carries, as those of a [`Server`](crate::Server) do.
     ///
     /// ```no_run
     /// use tool_core::call::TraceContext;

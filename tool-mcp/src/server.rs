@@ -143,8 +143,9 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for those of tasks, and once
-    /// more for each HTTP request while there are sessions, to find the user of the session.
+    /// It also runs for requests that are not calls, with a call without a name: for lists, for those of tasks, and
+    /// once more for each HTTP request before its message is read, to find the user of the session. Whoever it
+    /// refuses there gets 403, and neither a list nor a session.
     ///
     /// ```
     /// use tool_core::Registry;

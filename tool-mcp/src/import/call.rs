@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputRequest, InputResponses,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputResponses, ServerResult,
 };
 use rmcp::service::ServiceError;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool_core::call::{TraceContext, Transient};
 use tool_core::{AnyOutput, CallContext};
@@ -47,7 +47,7 @@ pub(super) async fn call(
 ) -> Result<AnyOutput, CallError> {
     let runtime = target.shared.runtime.clone();
     // Here, inside the span of the call.
-    let trace = target.shared.settings.tracer.current();
+    let trace = target.shared.settings.tracer.current(&context);
     let task = runtime.spawn(async move { run(&target, arguments, context, trace).await });
     let mut task = AbortOnDrop(task);
     match (&mut task.0).await {
@@ -110,7 +110,16 @@ async fn complete(
         Value::Object(members) => Some(members),
         _ => Some(Map::new()),
     };
-    for round in 0..MAX_ROUNDS {
+    let passes_on = target.shared.settings.answerer.passes_on();
+    let mut kept: Option<Required> = passes_on.then(|| context.kept(REQUIRED)).flatten();
+    for round in kept.as_ref().map_or(0, |required| required.round)..MAX_ROUNDS {
+        // The server does not run the call again for a question that this one was made again for.
+        if let Some(required) = kept.take() {
+            let responses = answer(&target.shared, &context, &required).await?;
+            params.input_responses = (!responses.is_empty()).then_some(responses);
+            params.request_state = required.state;
+            continue;
+        }
         let (carried, events) = Request::new(Some(context.clone()));
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         for (name, value) in trace.iter().flat_map(TraceContext::headers) {
@@ -132,24 +141,31 @@ async fn complete(
                 return output(target, json!({}), &carried);
             }
             ServerResult::InputRequiredResult(required) => Required {
-                requests: required.input_requests.into_iter().flatten().collect(),
-                unread: Map::new(),
+                round: round + 1,
+                requests: required
+                    .input_requests
+                    .into_iter()
+                    .flatten()
+                    .map(|(key, request)| (key, json!(request)))
+                    .collect(),
                 state: required.request_state,
             },
-            ServerResult::CustomResult(result) => match Required::read(result.0) {
+            ServerResult::CustomResult(result) => match Required::read(round + 1, result.0) {
                 Ok(required) => required,
                 // Parts that `rmcp` can't read are replaced by notes.
                 Err(result) => return output(target, result, &carried),
             },
             _ => return Err(text(secrets, "the server answered with another result").into()),
         };
-        if required.requests.is_empty() && required.unread.is_empty() {
+        if required.requests.is_empty() {
             // The server asks to come again.
             tokio::time::sleep(Duration::from_millis(100 << round)).await;
+        } else if passes_on {
+            // The question may end this run of the call.
+            context.keep(REQUIRED, &required);
         }
         let waiting = Waiting::new(vec![carried.clone()]);
-        let responses =
-            answer(&target.shared, &context, required.requests, required.unread).await?;
+        let responses = answer(&target.shared, &context, &required).await?;
         drop(waiting);
         params.input_responses = (!responses.is_empty()).then_some(responses);
         params.request_state = required.state;
@@ -157,23 +173,27 @@ async fn complete(
     Err(format!("the server asked {MAX_ROUNDS} times for input, without a result").into())
 }
 
+/// The key of what a server requires, for the next run of the call.
+const REQUIRED: &str = "import/required";
+
 /// What a server needs before it completes a call.
+#[derive(Deserialize, Serialize)]
 struct Required {
-    requests: Vec<(String, InputRequest)>,
-    /// Requests that `rmcp` can't read.
-    unread: Map<String, Value>,
+    /// The number of the next request.
+    round: u32,
+    requests: Map<String, Value>,
     state: Option<String>,
 }
 
 impl Required {
     /// Reads a result that `rmcp` can't read. Returns it if it does not require input.
-    fn read(result: Value) -> Result<Required, Value> {
+    fn read(round: u32, result: Value) -> Result<Required, Value> {
         if result["resultType"] != "input_required" {
             return Err(result);
         }
         Ok(Required {
-            requests: Vec::new(),
-            unread: result["inputRequests"]
+            round,
+            requests: result["inputRequests"]
                 .as_object()
                 .cloned()
                 .unwrap_or_default(),
@@ -186,31 +206,22 @@ impl Required {
 async fn answer(
     shared: &Shared,
     context: &CallContext,
-    requests: Vec<(String, InputRequest)>,
-    unread: Map<String, Value>,
+    required: &Required,
 ) -> Result<InputResponses, CallError> {
     let mut responses = InputResponses::new();
     let mut questions = Vec::new();
-    let unsupported = || {
-        CallError::from(
-            "the server asks for something that is not supported: only questions to the user are",
-        )
-    };
-    for (key, request) in requests {
-        match request {
-            InputRequest::Elicitation(request) => {
-                questions.push((key, elicit::read(request.params).ok_or_else(unsupported)?));
+    for (key, request) in &required.requests {
+        let question = match request["method"].as_str() {
+            Some("roots/list") => {
+                responses.insert(key.clone(), json!({ "roots": [] }));
+                continue;
             }
-            InputRequest::ListRoots(_) => {
-                responses.insert(key, json!({ "roots": [] }));
-            }
-            _ => return Err(unsupported()),
-        }
-    }
-    for (key, request) in unread {
-        let is_question = request["method"] == "elicitation/create";
-        let question = elicit::read_value(&request["params"]).filter(|_| is_question);
-        questions.push((key, question.ok_or_else(unsupported)?));
+            Some("elicitation/create") => elicit::read_value(&request["params"]),
+            _ => None,
+        };
+        let unsupported =
+            "the server asks for something that is not supported: only questions to the user are";
+        questions.push((key, question.ok_or(unsupported)?));
     }
     for (key, request) in questions {
         let question = Elicitation {
@@ -218,8 +229,12 @@ async fn answer(
             call: Some(context.clone()),
             request,
         };
-        let answer = shared.settings.answerer.answer(question).await;
-        responses.insert(key, serde_json::to_value(answer)?);
+        let round = required.round;
+        let answerer = &shared.settings.answerer;
+        let answer = answerer
+            .answer(&format!("import/{round}/{key}"), question)
+            .await;
+        responses.insert(key.clone(), serde_json::to_value(answer)?);
     }
     Ok(responses)
 }

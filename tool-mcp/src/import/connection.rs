@@ -427,10 +427,15 @@ impl Handler {
             call: asking.as_ref().and_then(|request| request.call.clone()),
             request,
         };
+        // The same in another run of the call, which asks the same questions in the same order.
+        let key = match &asking {
+            Some(request) => format!("import/{}", request.next_question()),
+            None => String::new(),
+        };
         let waiting = asking.map_or(running, |request| vec![request]);
         let _waiting = Waiting::new(waiting);
         tokio::select! {
-            answer = self.answerer.answer(question) => Ok(answer),
+            answer = self.answerer.answer(&key, question) => Ok(answer),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
     }

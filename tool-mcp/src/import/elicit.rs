@@ -41,12 +41,18 @@ impl Answerer {
         Answerer(Some(Arc::new(move |question| Box::pin(answer(question)))))
     }
 
-    /// Declines if there is no handler.
-    pub(super) async fn answer(&self, question: Elicitation) -> ElicitResult {
+    /// Returns `true` if questions are passed on to whoever makes the call.
+    pub(super) fn passes_on(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Asks the handler. Without one, asks the user of the call, and declines if that is not possible. `key`
+    /// identifies the question within the call.
+    pub(super) async fn answer(&self, key: &str, question: Elicitation) -> ElicitResult {
         let is_form = matches!(question.request.mode, ElicitMode::Form(_));
         let answer = match &self.0 {
             Some(answer) => answer(question).await,
-            None => Elicited::Declined,
+            None => pass_on(key, question).await,
         };
         match answer {
             Elicited::Accepted(values) if is_form => {
@@ -68,6 +74,39 @@ impl fmt::Debug for Answerer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "set" } else { "none" })
     }
+}
+
+/// Asks the user of the call, such as that of a gateway.
+async fn pass_on(key: &str, question: Elicitation) -> Elicited {
+    let Elicitation {
+        server,
+        call,
+        request,
+    } = question;
+    let Some(call) = call else {
+        return Elicited::Declined;
+    };
+    let message = format!("{server} asks: {}", request.message);
+    let answer = match request.mode {
+        ElicitMode::Form(schema) => {
+            let question = Elicit::with_schema(message, schema);
+            call.elicit(key, question).await
+        }
+        ElicitMode::Url(url) => {
+            let question = Elicit::visit(message, url);
+            match call.elicit(key, question).await {
+                Ok(Elicited::Accepted(())) => Ok(Elicited::Accepted(Value::Null)),
+                Ok(Elicited::Declined) => Ok(Elicited::Declined),
+                Ok(Elicited::Dismissed) => Ok(Elicited::Dismissed),
+                Err(error) => Err(error),
+            }
+        }
+        _ => return Elicited::Declined,
+    };
+    answer.unwrap_or_else(|error| {
+        tracing::debug!(%error, server, "a question of an MCP server is declined");
+        Elicited::Declined
+    })
 }
 
 /// Reads a question as `rmcp` parsed it.

@@ -66,6 +66,8 @@ pub(super) struct Request {
     /// Set if the result had what is no character.
     pub(super) is_repaired: AtomicBool,
     problem: Mutex<Option<String>>,
+    /// How many questions the server asked so far.
+    asked: AtomicUsize,
 }
 
 #[cfg(feature = "submodel")]
@@ -112,6 +114,7 @@ impl Request {
             questions: AtomicUsize::new(0),
             is_repaired: AtomicBool::new(false),
             problem: Mutex::default(),
+            asked: AtomicUsize::new(0),
         };
         (request, receiver)
     }
@@ -137,6 +140,11 @@ impl Request {
     /// Returns why the result can't be read, as a predicate.
     pub(super) fn problem(&self) -> Option<String> {
         lock(&self.problem).clone()
+    }
+
+    /// Returns the number of a question.
+    pub(super) fn next_question(&self) -> usize {
+        self.asked.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn is_asking(&self) -> bool {

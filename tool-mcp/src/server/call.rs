@@ -188,10 +188,13 @@ impl Core {
 
     /// Returns the user of an HTTP request whose message is not read yet.
     #[cfg(feature = "server-http")]
-    pub(super) fn http_user(&self, parts: &::http::request::Parts) -> Option<UserId> {
+    pub(super) fn http_user(
+        &self,
+        parts: &::http::request::Parts,
+    ) -> Result<Option<UserId>, ErrorData> {
         let call = ToolCall::new("", "", "");
-        let call = self.identify(&Request::of_http(parts), call).ok()?;
-        call.get::<UserId>().cloned()
+        let call = self.identify(&Request::of_http(parts), call)?;
+        Ok(call.get::<UserId>().cloned())
     }
 
     fn is_task(

@@ -17,13 +17,16 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::Uri;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Uri};
 use axum::routing::any;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use self::guard::Guard;
+use self::guard::{Guard, PROTOCOL_VERSION, SESSION_ID};
 use self::sessions::Sessions;
 use super::handler::Handler;
 use super::{ServeError, Server};
@@ -42,7 +45,8 @@ pub struct HttpConfig {
     /// machine for itself, which keeps pages of other sites out (DNS rebinding). An empty list accepts all.
     pub hosts: Vec<String>,
     /// The accepted values of the `Origin` header, which browsers send, such as `https://app.example.com`, or
-    /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted.
+    /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted. Pages of
+    /// these origins may call the server and read its responses (CORS).
     pub origins: Vec<String>,
     /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
     /// asked. This is the default.
@@ -185,9 +189,11 @@ fn router<H: ServerHandler>(
     config: HttpConfig,
     settings: StreamableHttpServerConfig,
 ) -> Router {
+    let origins: Vec<_> = config.origins.into_iter().map(with_port).collect();
+    let cors = cors(origins.clone());
     let settings = settings
         .with_allowed_hosts(config.hosts)
-        .with_allowed_origins(config.origins.into_iter().map(with_port))
+        .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_legacy_session_mode(config.sessions)
         // The body is limited before.
@@ -210,10 +216,41 @@ fn router<H: ServerHandler>(
         async move { guard.handle(request).await }
     });
     let router = Router::new().route(&config.path, route);
-    match config.auth {
+    let router = match config.auth {
         Some(auth) => auth.add_metadata(router),
         None => router,
-    }
+    };
+    // Outside of the checks: a browser asks without a token.
+    router.layer(cors)
+}
+
+/// Tells browsers which pages may call the server, and what of its responses they may read.
+fn cors(origins: Vec<String>) -> CorsLayer {
+    let is_allowed = move |origin: &HeaderValue, _: &Parts| is_allowed(&origins, origin);
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::predicate(is_allowed))
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        // Those of the protocol start with `Mcp-`, and tools add some.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([SESSION_ID, PROTOCOL_VERSION, WWW_AUTHENTICATE, RETRY_AFTER])
+        .max_age(Duration::from_secs(600))
+}
+
+/// Returns `true` for an origin of a list, whose entries have ports.
+fn is_allowed(origins: &[String], origin: &HeaderValue) -> bool {
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let origin = with_port(origin.to_owned());
+    origins
+        .iter()
+        .any(|allowed| match allowed.strip_suffix('*') {
+            Some(start) => {
+                let (head, port) = origin.split_at(origin.rfind(':').map_or(0, |colon| colon + 1));
+                head.eq_ignore_ascii_case(start) && port.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            None => origin.eq_ignore_ascii_case(allowed),
+        })
 }
 
 /// Adds the port that an origin implies. `rmcp` takes an origin without a port for one of any port.

@@ -18,6 +18,7 @@ use http_body::Frame;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio::time::Sleep;
 
 use super::auth::Auth;
@@ -26,8 +27,8 @@ use crate::lock;
 use crate::server::Core;
 use crate::server::handler::Handler;
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The service of `rmcp` behind the checks.
 pub(super) struct Guard<H> {
@@ -55,10 +56,13 @@ impl<H: ServerHandler> Guard<H> {
             };
         }
         let (parts, body) = request.into_parts();
-        let user = if self.sessions {
-            self.core.http_user(&parts)
-        } else {
-            None
+        // Also without sessions: who is refused learns nothing, such as the list of tools.
+        let user = match self.core.http_user(&parts) {
+            Ok(user) => user,
+            Err(refusal) => {
+                let code = refusal.code.0;
+                return json_error(StatusCode::FORBIDDEN, code, &refusal.message);
+            }
         };
         let reading = Arc::new(Mutex::new(Reading::default()));
         let body = LimitedBody {
@@ -69,6 +73,7 @@ impl<H: ServerHandler> Guard<H> {
             reading: reading.clone(),
         };
         let is_get = parts.method == Method::GET;
+        let is_delete = parts.method == Method::DELETE;
         let mut request = Request::from_parts(parts, body);
         if !self.sessions {
             // Without sessions, it has no meaning. A call must not take it for one.
@@ -83,6 +88,9 @@ impl<H: ServerHandler> Guard<H> {
             Outcome::Passed => {}
             Outcome::Full => return overloaded("too many sessions"),
             Outcome::Unknown => return (StatusCode::NOT_FOUND, "unknown session").into_response(),
+        }
+        if is_delete && status.is_success() {
+            return StatusCode::NO_CONTENT.into_response();
         }
         if status == StatusCode::OK {
             return if is_get {
@@ -177,7 +185,13 @@ fn is_malformed_host(headers: &HeaderMap) -> bool {
     let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
     let port = host[address..].iter().position(|byte| *byte == b':');
     let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
-    host.contains(&b'@') || !port.iter().all(u8::is_ascii_digit)
+    let port = std::str::from_utf8(port).unwrap_or("-");
+    host.contains(&b'@') || !(port.is_empty() || is_port(port))
+}
+
+fn is_port(port: &str) -> bool {
+    // A sign is no digit.
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
 
 /// Returns the response of a server that is full.
@@ -186,11 +200,14 @@ fn overloaded(text: &'static str) -> Response {
 }
 
 /// Returns a response with an error of JSON-RPC.
-fn json_error(code: i32, message: &str) -> Response {
-    let text =
-        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
-    let headers = [(CONTENT_TYPE, "application/json")];
-    (StatusCode::BAD_REQUEST, headers, text).into_response()
+fn json_error(status: StatusCode, code: i32, message: &str) -> Response {
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    (
+        status,
+        [(CONTENT_TYPE, "application/json")],
+        error.to_string(),
+    )
+        .into_response()
 }
 
 /// How far a body was read.
@@ -233,9 +250,13 @@ impl Reading {
             End::Complete if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 let text = [&*self.first, &*self.rest].concat();
                 if serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
-                    json_error(-32600, "the body is not a JSON-RPC message")
+                    json_error(
+                        StatusCode::BAD_REQUEST,
+                        -32600,
+                        "the body is not a JSON-RPC message",
+                    )
                 } else {
-                    json_error(-32700, "the body is not JSON")
+                    json_error(StatusCode::BAD_REQUEST, -32700, "the body is not JSON")
                 }
             }
             End::Complete => return None,
