@@ -24,6 +24,8 @@ use axum::routing::any;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tokio::runtime::RuntimeFlavor;
+use tool_core::Registry;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use self::guard::{Guard, PROTOCOL_VERSION, SESSION_ID};
@@ -53,6 +55,9 @@ pub struct HttpConfig {
     pub sessions: bool,
     /// The most sessions. Further clients get 503. The default is 2,000, which take about 150 MB.
     pub max_sessions: usize,
+    /// The most sessions of a user that has a [`UserId`](super::UserId). Further clients of the user get 429. The
+    /// default is 200.
+    pub max_sessions_per_user: usize,
     /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
     /// that takes longer without a report of progress ends with its session.
     pub session_idle: Duration,
@@ -81,6 +86,7 @@ impl Default for HttpConfig {
             origins: Vec::new(),
             sessions: true,
             max_sessions: 2000,
+            max_sessions_per_user: 200,
             session_idle: Duration::from_secs(300),
             max_body_bytes: 4 << 20,
             body_timeout: Duration::from_secs(30),
@@ -162,6 +168,7 @@ impl<H: ServerHandler> Server<H> {
             .map_err(|error| ServeError(error.to_string()))?;
         let handler = self.into_handler();
         let core = handler.core.clone();
+        warn_of_blocking(&core.registry);
         let settings = StreamableHttpServerConfig::default();
         // Ends the sessions, also if the future is dropped.
         let _sessions = settings.cancellation_token.clone().drop_guard();
@@ -184,13 +191,28 @@ impl<H: ServerHandler> Server<H> {
     }
 }
 
+/// Logs a warning if one sync tool would keep all clients waiting.
+fn warn_of_blocking(registry: &Registry) {
+    let runtime = tokio::runtime::Handle::current();
+    if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread {
+        return;
+    }
+    if let Some(tool) = registry.specs().iter().find(|tool| tool.keeps_thread()) {
+        tracing::warn!(
+            tool = &*tool.spec().name,
+            "a call of a sync tool keeps all clients waiting: use a runtime with several threads, or mark the tool \
+             `blocking`"
+        );
+    }
+}
+
 fn router<H: ServerHandler>(
     handler: Handler<H>,
     config: HttpConfig,
     settings: StreamableHttpServerConfig,
 ) -> Router {
     let origins: Vec<_> = config.origins.into_iter().map(with_port).collect();
-    let cors = cors(origins.clone());
+    let cors = (!origins.is_empty()).then(|| cors(origins.clone()));
     let settings = settings
         .with_allowed_hosts(config.hosts)
         .with_allowed_origins(origins)
@@ -199,7 +221,11 @@ fn router<H: ServerHandler>(
         // The body is limited before.
         .with_max_request_body_bytes(usize::MAX)
         .with_json_response(true);
-    let sessions = Sessions::new(config.max_sessions, config.session_idle);
+    let sessions = Sessions::new(
+        config.max_sessions,
+        config.max_sessions_per_user,
+        config.session_idle,
+    );
     let core = handler.core.clone();
     let service =
         StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(sessions), settings);
@@ -220,8 +246,11 @@ fn router<H: ServerHandler>(
         Some(auth) => auth.add_metadata(router),
         None => router,
     };
-    // Outside of the checks: a browser asks without a token.
-    router.layer(cors)
+    match cors {
+        // Outside of the checks: a browser asks without a token.
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
 }
 
 /// Tells browsers which pages may call the server, and what of its responses they may read.

@@ -46,8 +46,11 @@ impl<H: ServerHandler> Guard<H> {
         if is_ambiguous(request.headers()) {
             return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
         }
-        if is_malformed_host(request.headers()) {
+        if is_malformed(request.headers(), &HOST) {
             return (StatusCode::BAD_REQUEST, "the host is malformed").into_response();
+        }
+        if is_malformed(request.headers(), &ORIGIN) {
+            return (StatusCode::FORBIDDEN, "the origin is malformed").into_response();
         }
         if let Some(auth) = &self.auth {
             match auth.check(request.headers()).await {
@@ -86,7 +89,15 @@ impl<H: ServerHandler> Guard<H> {
         let response = response.map(Body::new);
         match outcome {
             Outcome::Passed => {}
-            Outcome::Full => return overloaded("too many sessions"),
+            Outcome::Full => {
+                return overloaded(StatusCode::SERVICE_UNAVAILABLE, "too many sessions");
+            }
+            Outcome::UserFull => {
+                return overloaded(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too many sessions of the user",
+                );
+            }
             Outcome::Unknown => return (StatusCode::NOT_FOUND, "unknown session").into_response(),
         }
         if is_delete && status.is_success() {
@@ -176,12 +187,14 @@ fn is_ambiguous(headers: &HeaderMap) -> bool {
     .any(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
-/// Returns `true` for a host with a user or with a port that is not a number, which `rmcp` ignores.
-fn is_malformed_host(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(HOST) else {
+/// Returns `true` for a host or an origin with a user or with a port that is not a number, which `rmcp` ignores.
+fn is_malformed(headers: &HeaderMap, name: &HeaderName) -> bool {
+    let Some(host) = headers.get(name) else {
         return false;
     };
     let host = host.as_bytes();
+    let scheme = host.windows(3).position(|bytes| bytes == b"://");
+    let host = &host[scheme.map_or(0, |at| at + 3)..];
     let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
     let port = host[address..].iter().position(|byte| *byte == b':');
     let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
@@ -195,8 +208,8 @@ fn is_port(port: &str) -> bool {
 }
 
 /// Returns the response of a server that is full.
-fn overloaded(text: &'static str) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], text).into_response()
+fn overloaded(status: StatusCode, text: &'static str) -> Response {
+    (status, [(RETRY_AFTER, "5")], text).into_response()
 }
 
 /// Returns a response with an error of JSON-RPC.

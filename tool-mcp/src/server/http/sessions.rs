@@ -36,6 +36,8 @@ pub(super) enum Outcome {
     Passed,
     /// There are too many sessions.
     Full,
+    /// The user has too many sessions.
+    UserFull,
     /// The session does not exist, or is that of another user.
     Unknown,
 }
@@ -60,6 +62,7 @@ pub(super) async fn in_request<T>(
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     slots: Arc<Semaphore>,
+    most_per_user: usize,
     owners: Mutex<HashMap<SessionId, Owner>>,
 }
 
@@ -69,14 +72,22 @@ struct Owner {
 }
 
 impl Sessions {
-    pub(super) fn new(most: usize, idle: Duration) -> Sessions {
+    pub(super) fn new(most: usize, most_per_user: usize, idle: Duration) -> Sessions {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(idle);
         Sessions {
             inner,
             slots: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            most_per_user,
             owners: Mutex::default(),
         }
+    }
+
+    /// Returns `true` if the user may not have another session.
+    fn is_full_for(&self, user: Option<&UserId>) -> bool {
+        let owners = lock(&self.owners);
+        let own = |owner: &&Owner| owner.user.as_ref() == user;
+        user.is_some() && owners.values().filter(own).count() >= self.most_per_user
     }
 
     /// Returns `false` within a request of another user than that of the session.
@@ -106,12 +117,14 @@ impl SessionManager for Sessions {
             let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::Full));
             return Err(SessionsError::Full);
         };
-        let (id, transport) = self.inner.create_session().await?;
         let user = CURRENT.try_with(|current| current.user.clone());
-        let owner = Owner {
-            user: user.ok().flatten(),
-            _slot: slot,
-        };
+        let user = user.ok().flatten();
+        if self.is_full_for(user.as_ref()) {
+            let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::UserFull));
+            return Err(SessionsError::Full);
+        }
+        let (id, transport) = self.inner.create_session().await?;
+        let owner = Owner { user, _slot: slot };
         lock(&self.owners).insert(id.clone(), owner);
         Ok((id, transport))
     }
