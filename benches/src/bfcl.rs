@@ -1,6 +1,5 @@
-//! Third-party functions in one crate: those of the Berkeley Function Calling Leaderboard, written
-//! as
-//! tools by a script that is not part of this project.
+//! Third-party functions in one crate: the Berkeley Function Calling Leaderboard, written as tools by a
+//! script that is not part of this project.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

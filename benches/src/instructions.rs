@@ -55,9 +55,9 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// Returns the instructions of one call, tool or look-up: those of a run with twice as many
+/// Returns the instructions of one call, tool or look-up: the instructions of a run with twice as many
 /// repeats, minus
-/// those of a run.
+/// the instructions of a run.
 pub fn difference(program: &Path, case: &str, repeats: u32) -> Result<f64> {
     // Both runs have an extra repeat for work on first use.
     let (few, of) = run(program, case, 1 + repeats)?;

@@ -42,7 +42,7 @@ pub fn write() -> Result<()> {
     Ok(())
 }
 
-/// Fails if a page is not that of the committed figures.
+/// Fails if the committed figures give another page.
 pub fn check() -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for (path, text) in pages()? {

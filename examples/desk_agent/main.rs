@@ -11,7 +11,7 @@
 //! A tool that the model has written waits until the person at the terminal has seen its code, its tests and their
 //! report. Without a terminal nobody is asked: then `--approve` names the hash that an earlier run has printed.
 //!
-//! Without `--url`, a local server answers with recorded responses, or with those of `--script`. With
+//! Without `--url`, a local server answers with recorded responses, or with the responses in `--script`. With
 //! `--url`, the key comes from the variable `OPENAI_API_KEY`. Each line of a task is a turn of the user.
 
 mod desk;

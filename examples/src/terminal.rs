@@ -139,7 +139,7 @@ mod tests {
         );
     }
 
-    /// Reads the sources of all programs, except for those of the cookbook, which do not depend on this package.
+    /// Reads the sources of all programs, except for the programs of the cookbook, which do not depend on this package.
     #[test]
     fn every_program_prints_through_this_module() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

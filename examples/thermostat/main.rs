@@ -8,7 +8,7 @@
 //!     --turns - --model claude-sonnet-4-5
 //! ```
 //!
-//! Without `--model`, a local server answers with recorded responses, or with those of `--script`.
+//! Without `--model`, a local server answers with recorded responses, or with the responses in `--script`.
 //! With `--model`, `genai` chooses the provider and takes its key from the environment.
 
 mod chat;

@@ -1,5 +1,5 @@
 //! Copies the source of `CancellationToken` and replaces the locks and atomics of the standard
-//! library with those of loom, so that the shipped source is what is checked.
+//! library with loom's, so that the shipped source is what is checked.
 
 use std::path::Path;
 use std::{env, fs};

@@ -33,7 +33,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Returns the message, or that of an exception.
+    /// Returns the message, or the message of an exception.
     pub(crate) fn message(&self) -> Option<&str> {
         let fields = ["message", "exception.message"].map(|name| self.fields.get(name));
         fields.into_iter().flatten().next().map(String::as_str)

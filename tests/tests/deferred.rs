@@ -780,7 +780,7 @@ fn rules_apply_to_tools_that_come_later() {
     assert_eq!(*changes.lock().unwrap(), [(1, 0)]);
 }
 
-/// Limits on the number of tools count those of the request.
+/// Limits on the number of tools count the tools of the request.
 #[test]
 fn limits_count_the_listed_tools() {
     let tool = |number: u32| {

@@ -123,7 +123,7 @@ fn a_value_with_parts_is_the_structured_result() {
     assert_eq!(result.content(), "A cat.");
     assert_eq!(result.structured(), None);
     assert_eq!(result.parts(), caption());
-    // Without parts, the result is that of the value.
+    // Without parts, the result is the value's.
     assert_eq!(call!(bare_pair).structured_json(), Some(JSON));
     assert_eq!(call!(bare_pair).parts(), []);
 }

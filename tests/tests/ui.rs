@@ -1,7 +1,7 @@
 //! Compile errors of the macros.
 //!
 //! `ui/<kind of error>/<case>.rs` contains the cases with errors of the macros alone. The errors of
-//! `ui-rustc/` are mostly those of rustc and change with it, so these cases run with one toolchain.
+//! `ui-rustc/` are mostly rustc's and change with it, so these cases run with one toolchain.
 //! Each `.stderr` file contains all errors of its case: one for each mistake, and none that follow
 //! from it. `TRYBUILD=overwrite cargo test -p tests --test ui` rewrites them.
 

@@ -135,7 +135,7 @@ impl Agent {
     }
 
     /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
-    /// running calls are cancelled. The time is that of one call of [`run`](Agent::run), which can be
+    /// running calls are cancelled. The time counts for one call of [`run`](Agent::run), which can be
     /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
     pub fn max_duration(mut self, time: Duration) -> Self {
         self.max_duration = Some(time);
@@ -755,7 +755,7 @@ pub enum AgentError {
     Run(RunError),
     /// The run can't be saved or loaded.
     Journal(JournalError),
-    /// The increments in the journal are not those of a run.
+    /// The increments in the journal do not make a run.
     Replay(ReplayError),
     /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
     /// without threads.

@@ -205,7 +205,7 @@ impl Request {
         self.tools.headers()
     }
 
-    /// Returns the JSON text of a body: the application's fields, merged with those of the tools; see
+    /// Returns the JSON text of a body: the application's fields, merged with the fields of the tools; see
     /// [`ToolRequest::body`].
     pub fn body(&self, own: impl Into<Value>) -> String {
         let mut own = match own.into() {

@@ -62,10 +62,10 @@
 //! # Saving
 //!
 //! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
-//! round, so each change is also an [`Increment`]: append those of
+//! round, so each change is also an [`Increment`]: append the increments of
 //! [`take_increments`](Run::take_increments) to a [`Journal`] and rebuild the run with
 //! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
-//! save the increments of [`start`](Run::start) before the calls run, and those of [`finish`](Run::finish)
+//! save the increments of [`start`](Run::start) before the calls run, and the increments of [`finish`](Run::finish)
 //! before the next step.
 //!
 //! # After an interruption
@@ -599,7 +599,7 @@ impl Run {
 
     /// Decides on a [pending](Run::pending) call. `by` is saved with the decision: who made it.
     ///
-    /// `fingerprint` is that of the [`Pending`] that the person has seen, so that a decision can't apply
+    /// `fingerprint` belongs to the [`Pending`] that the person has seen, so that a decision can't apply
     /// to another call or to other arguments. The registry validates the call as its tools are now.
     ///
     /// # Errors
@@ -631,7 +631,7 @@ impl Run {
         Ok(())
     }
 
-    /// Decides on the calls that had started when the run was interrupted: those of tools that are
+    /// Decides on the calls that had started when the run was interrupted: calls of tools that are
     /// `read_only` or `idempotent` run again, the others end with an error of the kind
     /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
     /// deserialization, when nothing runs any more. Returns the results of the calls that ended.

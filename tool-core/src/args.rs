@@ -107,7 +107,7 @@ impl Input {
         if !tool.is_dynamic() {
             let schema = Schema::object(self.parameters);
             let normalised = normalise(&schema, &self.text, self.options)?;
-            // Without a text, decoding takes the slow path, which uses the normalised text.
+            // Without the text, decoding takes the slow path, which uses the normalised text.
             self.text.clear();
             // Not an assignment: a second place that drops a lock would keep the first, which every
             // call runs, from being inlined.

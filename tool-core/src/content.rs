@@ -1,4 +1,4 @@
-//! [`Content`]: what a result consists of, if it is more than a text or a value.
+//! [`Content`]: what a result consists of, if it is more than a string or a value.
 
 pub(crate) mod base64;
 #[cfg(feature = "serde")]
@@ -72,7 +72,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Creates a text.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Content {
         Content::Text(text.into())
     }

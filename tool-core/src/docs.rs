@@ -91,7 +91,7 @@ impl Docs {
         self
     }
 
-    /// Returns the catalogue as Markdown for GitHub or mdBook. Markup in the texts is escaped.
+    /// Returns the catalogue as Markdown for GitHub or mdBook. Markup in names and descriptions is escaped.
     pub fn to_markdown(&self) -> String {
         markdown::write(&self.title, &self.introduction, &Page::new(&self.tools))
     }
@@ -310,7 +310,7 @@ pub fn example(tool: &ToolSpec) -> Result<String, String> {
     example::arguments(tool, &schema).map(|arguments| arguments.to_string())
 }
 
-/// Returns `true` if a text has right-to-left letters or bidirectional control characters.
+/// Returns `true` if a string has right-to-left letters or bidirectional control characters.
 fn has_right_to_left(text: &str) -> bool {
     text.chars().any(|character| {
         is_bidi_control(character)
@@ -319,8 +319,8 @@ fn has_right_to_left(text: &str) -> bool {
     })
 }
 
-/// Returns `true` for a character that overrides the direction of letters. No text needs one, and
-/// it can make a text read as something else.
+/// Returns `true` for a character that overrides the direction of letters. No text needs one, and it
+/// can make text read as something else.
 fn is_bidi_override(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}')
 }
@@ -330,7 +330,7 @@ fn code_point(character: char) -> String {
     format!("[U+{:04X}]", u32::from(character))
 }
 
-/// The paragraphs of a text, separated by blank lines.
+/// The paragraphs of a string, separated by blank lines.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n\n").filter(|text| !text.trim().is_empty())
 }

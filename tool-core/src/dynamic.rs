@@ -49,11 +49,11 @@ pub use builder::{DynamicToolBuilder, DynamicToolError};
 pub use repair::Repair;
 
 /// A tool that is defined at run time, such as by a server of the Model Context Protocol, a
-/// configuration or a user. Its name, texts and JSON Schema are values, and an async closure runs
+/// configuration or a user. Its name, description and JSON Schema are values, and an async closure runs
 /// it.
 ///
 /// A tool with an invalid schema can't be built, and [`DynamicToolError`] lists all problems at once.
-/// Its calls are validated like those of functions, with the same error messages. What a provider
+/// Its calls are validated like calls of functions, with the same error messages. What a provider
 /// rejects in a schema is rewritten by its dialect. For tools that you did not write, use
 /// [`foreign`](DynamicTool::foreign): it repairs names, keys and schemas.
 ///

@@ -152,7 +152,7 @@ macro_rules! tools {
 #[macro_export]
 macro_rules! assert_schema {
     ($tool:ty, $json:expr $(,)?) => {
-        // A text of several hundred KB triggers the lint.
+        // A string of several hundred KB triggers the lint.
         #[allow(long_running_const_eval)]
         const _: () = $crate::__private::assert_schema::<$tool>($json);
     };

@@ -61,7 +61,7 @@ pub use compare::compare;
 /// The version of the file format.
 const VERSION: u32 = 1;
 
-/// The names, texts and schemas of a set of tools.
+/// The names, descriptions and schemas of a set of tools.
 ///
 /// [`Registry::lock`] creates it, `FromStr` parses it, and `Display` writes it.
 ///

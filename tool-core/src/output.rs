@@ -45,7 +45,7 @@ pub enum Outcome {
 
 /// An output with what few outputs have.
 pub struct RichOutcome {
-    /// A text, a JSON text or an error.
+    /// A string, a JSON text or an error.
     pub(crate) output: Outcome,
     pub(crate) extra: Extra,
 }
@@ -231,7 +231,7 @@ impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Converted<E> {
 
 /// Converts an error that is not `Send` or not `Sync`, such as a `Box<dyn Error>`.
 pub trait ConfinedError<E> {
-    /// Uses the `Display` text for the model, and copies the texts of the error and of its sources
+    /// Uses the `Display` text for the model, and copies the messages of the error and of its sources
     /// for the operator.
     fn outcome(self) -> Outcome;
 }
@@ -291,7 +291,7 @@ impl OutputSchema {
     }
 }
 
-/// The output schema of a return type: the inherent constant if it exists, otherwise that of
+/// The output schema of a return type: the inherent constant if it exists, otherwise the schema of
 /// [`NoOutput`].
 pub struct Output<T: ?Sized>(PhantomData<T>);
 

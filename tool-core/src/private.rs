@@ -198,7 +198,7 @@ pub const fn checked_schema(tool: &'static str, property: Property) -> Property 
     provider_check::parameter(tool, property)
 }
 
-/// Converts the property of a `T` to that of an `Option<&T>`.
+/// Converts the property of a `T` to the property of an `Option<&T>`.
 pub const fn optional(property: Property) -> Property {
     let mut property = property.optional();
     property.nullable = true;

@@ -621,7 +621,7 @@ impl Registry {
     /// Returns the tools that match a query best, at most `limit` of them, the best first.
     ///
     /// The words of the query are compared with the names, descriptions and parameters of the tools, ranked
-    /// with BM25. Names are split into words, and endings such as those of plurals don't count. The index is
+    /// with BM25. Names are split into words, and endings such as plurals don't count. The index is
     /// built with the first search after a change of the tools.
     ///
     /// [Deferred](RegistryBuilder::defer) tools are found like others. An application can also use this to
@@ -794,7 +794,7 @@ impl Registry {
     ///
     /// As for [`CallContext::call`], the nested call has the context values of the outer one, asks the same
     /// user, is cancelled with it, and counts towards the depth of nesting. Hooks, limits and the registry's own
-    /// context values are those of this registry.
+    /// context values are the ones of this registry.
     ///
     /// ```
     /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};

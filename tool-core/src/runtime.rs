@@ -1,4 +1,4 @@
-//! Timers and threads: those of an async runtime, by the trait [`Runtime`], and [`block_on`] for programs
+//! Timers and threads of an async runtime, by the trait [`Runtime`], and [`block_on`] for programs
 //! without one.
 
 mod block_on;
@@ -78,7 +78,7 @@ pub trait Runtime: Send + Sync + 'static {
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime>;
 }
 
-/// The error of a call that needs a runtime but was made outside of it. On WebAssembly also that of a
+/// The error of a call that needs a runtime but was made outside of it. On WebAssembly, a call gets it, too, if it is a
 /// blocking tool, and of a call that would block the only thread forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRuntime;

@@ -85,7 +85,7 @@ pub use crate::ordered_json::Json;
 pub struct Schema {
     pub(crate) kind: Kind,
     pub(crate) description: Text,
-    /// The meaning of each value of an enum. Appended to the description, even to that of a
+    /// The meaning of each value of an enum. Appended to the description, even to the description of a
     /// parameter, which replaces the type's.
     pub(crate) notes: Text,
     /// The type's name, which references use; empty if there is none.

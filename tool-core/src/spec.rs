@@ -12,7 +12,7 @@ use crate::call::context::Need;
 use crate::schema::secret::{any_secret, redact_arguments};
 use crate::schema::{Property, Schema};
 
-/// The description of a tool: its name, texts, schemas and behaviour.
+/// The description of a tool: its name, descriptions, schemas and behaviour.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -197,7 +197,7 @@ pub enum Grammar {
 }
 
 impl Grammar {
-    /// Returns the grammar with an expression that matches whole texts only.
+    /// Returns the grammar with an expression that matches whole strings only.
     #[cfg(feature = "dynamic")]
     pub(crate) fn anchored(self) -> Grammar {
         match self {
@@ -223,7 +223,7 @@ impl Grammar {
     }
 }
 
-/// Returns `true` if an expression is known to match whole texts only.
+/// Returns `true` if an expression is known to match whole strings only.
 #[cfg(feature = "dynamic")]
 fn is_anchored(regex: &str) -> bool {
     let inside = regex
@@ -451,7 +451,7 @@ impl ToolSpec {
     }
 
     /// Returns the arguments of a call of this tool as JSON text, with `"[secret]"` for each
-    /// [secret](macro@crate::tool#secrets), for a page or a log of the application. Hides all of a text that is
+    /// [secret](macro@crate::tool#secrets), for a page or a log of the application. Hides all of a string that is
     /// not JSON, if the tool has secrets.
     ///
     /// ```

@@ -5,7 +5,7 @@
 //!
 //! - The span `execute_tool` has what is known about the call. A subscriber that prints events prints the
 //!   fields of the span with them, so the event has what the span lacks: the duration (in seconds) and the
-//!   lengths of the texts (in bytes). If no subscriber takes the span, the event has the names too.
+//!   lengths of the arguments and the result (in bytes). If no subscriber takes the span, the event has the names too.
 //! - The event of a failed call has the name `exception` and the attributes of an exception
 //!   (open-telemetry/semantic-conventions, `docs/exceptions/exceptions-logs.md`), which bridges to the logs
 //!   of OpenTelemetry keep, and bridges to the events of spans too.

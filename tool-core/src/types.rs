@@ -126,7 +126,7 @@ pub(crate) const WRITES_NULLS: u8 = 1;
 #[doc(hidden)]
 pub const WRITES_EXACTLY: u8 = WRITES_NULLS | 2;
 
-/// Provides [`ToolType::EXACT`] as an inherent constant. Falls back to that of [`NotExact`] for a type
+/// Provides [`ToolType::EXACT`] as an inherent constant. Falls back to the constant of [`NotExact`] for a type
 /// that is not a `ToolType`, so that this error is not reported twice.
 #[doc(hidden)]
 pub struct Exactness<T: ?Sized>(PhantomData<T>);

@@ -392,7 +392,7 @@ impl ImportBuilder {
         self
     }
 
-    /// Trusts what the server says about the effects of its tools: their annotations become those of the
+    /// Trusts what the server says about the effects of its tools: their annotations become the annotations of the
     /// tools in the registry. Without it, the tools have no annotations.
     pub fn trust_annotations(mut self) -> Self {
         self.settings.trusts_annotations = true;
@@ -542,7 +542,7 @@ impl ImportBuilder {
         self
     }
 
-    /// Passes the standard error of the program on to that of this process. Without it, the last lines
+    /// Passes the standard error of the program on to this process's. Without it, the last lines
     /// are part of the error if the program can't be started, with secrets redacted.
     pub fn inherit_stderr(mut self) -> Self {
         self.source.inherit_stderr();

@@ -14,7 +14,7 @@
 //! | `import` | [`Import`]: connections to other servers, their tools, restarts |
 //! | `submodel` | [`Submodels`](submodel::Submodels): helper models, over both of the above |
 //!
-//! Messages, sessions and transports are those of [`rmcp`]. Its types appear only where an application
+//! Messages, sessions and transports come from [`rmcp`]. Its types appear only where an application
 //! joins a handler of its own ([`Server::with_handler`]).
 //!
 //! # `serde_json/preserve_order`

@@ -143,7 +143,7 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for lists, for those of tasks, and
+    /// It also runs for requests that are not calls, with a call without a name: for lists, for requests about tasks, and
     /// once more for each HTTP request before its message is read, to find the user of the session. Whoever it
     /// refuses there gets 403, and neither a list nor a session.
     ///
@@ -265,7 +265,7 @@ impl<H: ServerHandler> Server<H> {
         self.serve_stream(stdin, stdout).await
     }
 
-    /// Serves one client over a pair of streams, such as those of a socket, until it closes its side. One
+    /// Serves one client over a pair of streams, such as the two sides of a socket, until it closes its side. One
     /// message a line.
     ///
     /// # Errors

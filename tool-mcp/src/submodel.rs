@@ -98,7 +98,7 @@ const ASK: &str = "ask";
 /// Helper models as tools: a toolset of `submodel_batch`, `submodel_list` and `submodel_close`.
 ///
 /// Add it with [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset). Its calls need a runtime of
-/// tokio: that of the thread that creates the value, or else that of the first call. Dropping it ends all
+/// tokio: the runtime of the thread that creates the value, or else the runtime of the first call. Dropping it ends all
 /// helpers. See the [module](self) for an example, and for what a helper is.
 pub struct Submodels {
     helpers: Arc<Helpers>,
@@ -252,7 +252,7 @@ impl Submodels {
         self.change(|helpers| helpers.set_max_answer(bytes))
     }
 
-    /// Passes the standard error of the helpers on to that of this process. Without it, the last lines are
+    /// Passes the standard error of the helpers on to this process's. Without it, the last lines are
     /// part of the error if a helper can't be started.
     pub fn inherit_stderr(self) -> Submodels {
         self.change(|helpers| helpers.program.inherit_stderr())
@@ -298,7 +298,7 @@ impl fmt::Debug for Submodels {
     }
 }
 
-/// Truncates a text to about `max` bytes, with a note.
+/// Truncates a string to about `max` bytes, with a note.
 fn truncated(text: String, max: usize) -> String {
     if text.len() <= max {
         return text;

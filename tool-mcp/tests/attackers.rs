@@ -713,7 +713,7 @@ async fn idle_sessions_expire() {
     until_status(address, "", INITIALIZE, 200).await;
 }
 
-/// Checks that a session is that of the user who started it.
+/// Checks that a session belongs to the user who started it.
 async fn assert_sessions_are_kept_apart(address: SocketAddr, expected: u16) {
     let ada = "Authorization: Bearer ada\r\n";
     let bob = "Authorization: Bearer bob\r\n";

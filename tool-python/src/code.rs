@@ -113,7 +113,7 @@ impl CodeTool {
         self
     }
 
-    /// Sets the limits of each run. [`Limits::stop`] ends them all. Default: those of [`Limits::default`], but 64 KiB of
+    /// Sets the limits of each run. [`Limits::stop`] ends them all. Default: [`Limits::default`], but 64 KiB of
     /// output, 1 MiB for a message and 1,000 calls.
     pub fn limits(mut self, limits: Limits) -> CodeTool {
         self.limits = limits;
@@ -156,7 +156,7 @@ impl CodeTool {
         self
     }
 
-    /// Builds the tool. Its stubs are those of the tools that the registry has now.
+    /// Builds the tool. Its stubs declare the tools that the registry has now.
     ///
     /// # Errors
     ///

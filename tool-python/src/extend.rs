@@ -160,7 +160,7 @@ impl Workshop {
     }
 
     /// Sets the limits of each run: of a call, of all tests of a tool, and of each generated input. Applies to what is
-    /// created after this. Default: those of [`Limits::default`], but 64 KiB of output and 1 MiB for a message.
+    /// created after this. Default: [`Limits::default`], but 64 KiB of output and 1 MiB for a message.
     pub fn limits(mut self, limits: Limits) -> Workshop {
         self.limits = limits;
         self

@@ -152,7 +152,7 @@ impl Policy {
         self
     }
 
-    /// Sets the interpreter to that of a virtual environment, with its packages.
+    /// Sets the interpreter to the one of a virtual environment, with its packages.
     pub fn venv(self, folder: impl AsRef<Path>) -> Policy {
         self.python(folder.as_ref().join("bin/python"))
     }

@@ -38,7 +38,7 @@ pub fn stubs(registry: &Registry) -> String {
 /// The tools of a registry as Python functions.
 pub(crate) struct Functions {
     pub(crate) stubs: String,
-    /// Python source that defines the functions, also those of deferred tools.
+    /// Python source that defines the functions, deferred tools included.
     pub(crate) prelude: String,
     pub(crate) has_deferred: bool,
 }
@@ -523,7 +523,7 @@ fn parsed(text: &str) -> Json {
     Json::parse(text).unwrap_or(Json::Boolean(true))
 }
 
-/// Returns a Python string literal: that of JSON is one.
+/// Returns a Python string literal: JSON's is one.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("strings serialize")
 }

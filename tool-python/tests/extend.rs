@@ -96,7 +96,7 @@ fn converter() -> Value {
     })
 }
 
-/// Returns arguments that are those of a tool which works, but for these.
+/// Returns the arguments of a tool which works, but for these.
 fn converter_with(changes: Value) -> Value {
     let mut arguments = converter();
     for (key, value) in changes.as_object().unwrap() {

@@ -124,7 +124,7 @@ fn deferred_tools_are_found_by_search() {
     );
 }
 
-/// Checks stubs with mypy, if `TOOL_PYTHON_MYPY` is its path: those of these tests, and those of the functions in the
+/// Checks stubs with mypy, if `TOOL_PYTHON_MYPY` is its path: the stubs of these tests, and of the functions in the
 /// file that `TOOL_PYTHON_FUNCTIONS` names: a JSON array of objects with `name`, `description` and `parameters`.
 #[test]
 fn stubs_pass_a_strict_type_checker() {

@@ -194,6 +194,13 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::lists(data),
     );
     add(
+        "strict",
+        "instructions of listing a tool in a strict mode",
+        "≤ 20,000",
+        AtMost(20_000.0),
+        measured::strict(data),
+    );
+    add(
         "list-allocations",
         "allocations of listing: 50 tools with 6 parameters minus 50 with 1",
         "0",

@@ -90,7 +90,7 @@ impl Data {
         Spread::of(rounds.iter().copied()).map(|spread| spread.median)
     }
 
-    /// Returns CPU milliseconds per tool, minus those of the plain functions.
+    /// Returns CPU milliseconds per tool, minus the time of the plain functions.
     pub fn milliseconds(&self, who: &str, mode: &str, count: usize) -> Option<f64> {
         let measure = format!("{mode} {count}");
         let all = get(&self.compile, who, &measure)?;

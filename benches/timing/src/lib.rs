@@ -1,6 +1,6 @@
 //! Wall time of one case, by criterion. Runs are short, because the caller repeats them in turn
 //! with
-//! those of other contenders.
+//! the cases of other contenders.
 
 use std::path::Path;
 use std::time::Duration;

@@ -128,7 +128,7 @@ pub fn constrained(
     drop((days, least, most, share, word.len(), mail, items, other));
 }
 
-/// Another schema than that of the type.
+/// Another schema than the type's.
 #[tool]
 pub fn written(
     #[param(schema = r#"{"type":["integer","null"]}"#)] number: Option<serde_json::Value>,

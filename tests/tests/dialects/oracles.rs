@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
@@ -28,6 +29,9 @@ fn folder() -> PathBuf {
 
 /// Returns a Python that has the packages.
 fn python() -> PathBuf {
+    // The tests of this program share the environment.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _installing = ONE_AT_A_TIME.lock();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracles");
     let python = place.join("bin").join("python");
     let wanted = fs::read_to_string(folder().join("requirements.txt")).unwrap();

@@ -307,6 +307,22 @@ fn xai_gets_a_recursive_type_once_whoever_wrote_the_tool() {
 }
 
 #[test]
+fn xai_is_told_the_step_of_an_integer_even_if_it_is_a_fraction() {
+    for step in ["2", "2.5", "1e300"] {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"n":{{"type":"integer","multipleOf":{step}}}}}}}"#
+        );
+        let builder = DynamicTool::foreign("count").description("Counts.");
+        let tool = builder
+            .parameters_json(schema)
+            .build(async |_, _| Ok::<_, String>(""));
+        let sent = render(&XAi::default(), tool.unwrap().into());
+        let said = &sent[0]["function"]["parameters"]["properties"]["n"]["description"];
+        assert_eq!(said, &format!("Must be an integer, a multiple of {step}."));
+    }
+}
+
+#[test]
 fn xai_describes_the_values_of_an_open_object() {
     let tool = render(&XAi::default(), ToolEntry::of::<count>());
     assert_eq!(
@@ -421,7 +437,7 @@ fn a_tool_is_strict_by_its_own_setting_or_that_of_the_dialect() {
     ] {
         assert_eq!(strict(dialect, path).iter().collect::<Vec<_>>(), expected);
     }
-    // The schema of a strict tool is reduced, and that of another one is not.
+    // The schema of a strict tool is reduced, and the schema of another one is not.
     let required = strict(&OpenAiChat::default(), "/function/parameters/required");
     assert_eq!(required[3], json!(["amount", "note"]));
     assert_eq!(required[1], json!(["stars"]));

@@ -119,7 +119,7 @@ enum Key {
 
 impl HttpModel {
     /// Creates a model with this name, such as `gpt-5.2`, at the provider of the dialect. Requests of a
-    /// dialect without an HTTP API fail, such as those of MCP.
+    /// dialect without an HTTP API fail, such as MCP's.
     pub fn new(dialect: &(impl Dialect + ?Sized), name: impl Into<String>) -> HttpModel {
         HttpModel {
             api: dialect.http_api(),
@@ -233,7 +233,7 @@ impl HttpModel {
         self
     }
 
-    /// Requests streamed responses always or never. By default, those of
+    /// Requests streamed responses always or never. By default, the responses of
     /// [`Agent::events`](crate::Agent::events) are streamed.
     pub fn streaming(mut self, is_streamed: bool) -> Self {
         self.streaming = Some(is_streamed);

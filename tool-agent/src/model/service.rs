@@ -100,7 +100,7 @@ where
     }
 }
 
-/// Returns the error of the model, or wraps that of a layer.
+/// Returns the error of the model, or wraps the error of a layer.
 fn model_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
     match error.into().downcast::<ModelError>() {
         Ok(error) => *error,
@@ -156,7 +156,7 @@ impl Retry {
         self
     }
 
-    /// Sets the timers. By default they are those of tokio, with the feature `tokio`. Without timers,
+    /// Sets the timers. By default they are tokio's, with the feature `tokio`. Without timers,
     /// no request is repeated.
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
         self.runtime = Some(Arc::new(runtime));

@@ -38,7 +38,7 @@ impl fmt::Debug for Increment {
     }
 }
 
-/// What changed. Positions are those of calls in the last round.
+/// What changed. Positions count the calls of the last round.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Change {
     Created {
@@ -209,7 +209,7 @@ pub(super) fn check_version(version: u32) -> Result<(), String> {
     ))
 }
 
-/// The increments are not those of a run.
+/// The increments do not make a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError {
     message: String,

@@ -12,7 +12,7 @@ use tool_core::runtime::BoxFuture;
 ///
 /// A table with the columns run, number and increment (JSON), whose key is the first two, is enough.
 pub trait Journal: Send + Sync {
-    /// Appends increments to those of a run, all or none. They must survive a crash of the program
+    /// Appends increments to a run's, all or none. They must survive a crash of the program
     /// when the future completes.
     ///
     /// # Errors

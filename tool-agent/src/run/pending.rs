@@ -25,7 +25,7 @@ impl Pending {
         let round = run.rounds().len();
         let mut hash = Sha256::new();
         hash.update(format!("{round} {index} {}", hold.number()));
-        // With lengths, so that no two lists of texts are the same bytes.
+        // With lengths, so that no two lists of strings are the same bytes.
         for text in [
             run.id(),
             &call.id,

@@ -167,7 +167,7 @@ impl<'a> Decoder<'a> {
         slot: &mut dyn DecodeSlot<'a>,
     ) -> Result<(), Mismatch> {
         self.reader.cursor.peek();
-        // Validation comes first: its time is bounded, which that of a user's type may not be.
+        // Validation comes first: its time is bounded, and the time of a user's type may not be.
         let start = self.reader.cursor.position();
         let length = conforms(property.schema, self.reader.cursor.rest()).ok_or(Mismatch)?;
         self.decode_lax(property, slot)?;

@@ -150,7 +150,7 @@ impl Source {
         &**self.0.error
     }
 
-    /// Returns the path of the error's type, or `None` if it is a text or not known.
+    /// Returns the path of the error's type, or `None` if it is a string or not known.
     #[cfg(feature = "tracing")]
     pub(crate) fn type_name(&self) -> Option<&'static str> {
         let name = (self.0.type_name)();
@@ -200,7 +200,7 @@ pub(crate) fn sources<'e>(
     std::iter::successors(source(error), move |error| source(*error)).take(CHAIN - 1)
 }
 
-/// The displayed texts of an error and its sources.
+/// The messages of an error and its sources.
 #[derive(Debug)]
 pub(crate) struct OwnedError {
     text: String,
@@ -208,7 +208,7 @@ pub(crate) struct OwnedError {
 }
 
 impl OwnedError {
-    /// Copies the texts, each truncated to [`OPERATOR_TEXT`].
+    /// Copies the messages, each truncated to [`OPERATOR_TEXT`].
     pub(crate) fn of(error: &(dyn Error + 'static)) -> OwnedError {
         let sources: Vec<_> = sources(error).map(displayed).collect();
         let source = sources.into_iter().rev().fold(None, |source, text| {
@@ -233,7 +233,7 @@ impl Error for OwnedError {
     }
 }
 
-/// Returns `true` if an error or one of its sources displays a text longer than [`OPERATOR_TEXT`].
+/// Returns `true` if an error or one of its sources displays a message longer than [`OPERATOR_TEXT`].
 pub(crate) fn is_huge(error: &(dyn Error + 'static)) -> bool {
     let mut errors = std::iter::once(error).chain(sources(error));
     errors.any(|error| !matches!(display(error).1, Ok(Ok(()))))

@@ -166,8 +166,8 @@ impl ToolError {
         &self.detail
     }
 
-    /// Returns the violations of the schema, at most 20: those of the arguments, which the message
-    /// lists, or those of the result, which only the operator sees.
+    /// Returns the violations of the schema, at most 20: violations of the arguments, which the message
+    /// lists, or of the result, which only the operator sees.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
@@ -244,7 +244,7 @@ impl ToolError {
         truncate(&mut self.detail, operator_cap);
     }
 
-    /// Replaces a source that displays a huge text, and thus holds it, by its texts.
+    /// Replaces a source that displays a huge message, and thus holds it, by its messages.
     fn shrink_source(&mut self) {
         if let Some(source) = &self.source
             && is_huge(source.error())
@@ -344,7 +344,7 @@ impl ToolError {
         };
         error.source = source;
         if error.message.len() < message.len() && message.len() > OPERATOR_TEXT {
-            // The texts of the calls in between are left out, so `truncate` does not see them.
+            // The messages of the calls in between are left out, so `truncate` does not see them.
             error.shrink_source();
         }
         error.is_retryable |= is_transient;
@@ -513,7 +513,7 @@ impl Error for ToolError {
 /// to a server.
 struct Nested<'t> {
     kind: ToolErrorKind,
-    /// The texts around the tool's name.
+    /// The words around the tool's name.
     headline: [&'static str; 2],
     /// The text after the reference.
     body: &'t str,

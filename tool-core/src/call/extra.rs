@@ -12,7 +12,7 @@ use crate::content::{Content, Media};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Extra {
-    /// All that the model gets. Empty if it gets a text or a value alone.
+    /// All that the model gets. Empty if it gets a string or a value alone.
     #[cfg_attr(feature = "serde", serde(with = "crate::content::saved"))]
     pub(crate) parts: Vec<Content>,
     /// Set when the first part is the text of the output, which has further parts.
@@ -46,7 +46,7 @@ impl fmt::Debug for AppValue {
 }
 
 impl Extra {
-    /// Truncates the texts to `cap` bytes together. A text after them is omitted whole.
+    /// Truncates the text parts to `cap` bytes together. A text part after them is omitted whole.
     pub(crate) fn truncate(&mut self, cap: usize) {
         let mut left = cap;
         for part in &mut self.parts {
@@ -75,7 +75,7 @@ impl Extra {
     }
 }
 
-/// Returns the texts of parts, one a line.
+/// Returns the text parts, one a line.
 pub(crate) fn joined_text(parts: &[Content]) -> String {
     let texts: Vec<_> = parts.iter().filter_map(Content::as_text).collect();
     texts.join("\n")

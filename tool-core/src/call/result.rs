@@ -80,7 +80,7 @@ impl ToolResult {
         &self.call_id
     }
 
-    /// Returns the name of the tool. If the model called a deferred tool by `call_tool`, it is that of the
+    /// Returns the name of the tool. If the model called a deferred tool by `call_tool`, it is the name of the
     /// deferred tool.
     pub fn name(&self) -> &str {
         &self.name
@@ -110,7 +110,7 @@ impl ToolResult {
         }
     }
 
-    /// Returns what the model gets, if that is more than a text or a value: the text of the value, if the
+    /// Returns what the model gets, if that is more than a string or a value: the text of the value, if the
     /// tool returned one, and the parts. A dialect sends them in place of the
     /// [content](ToolResult::content). Empty for a plain result and for an error.
     pub fn parts(&self) -> &[Content] {
@@ -220,7 +220,7 @@ impl ToolResult {
         &self.coercions
     }
 
-    /// Replaces what the model gets by a text, [parts](ToolResult::parts) included. The output is no
+    /// Replaces what the model gets by a string, [parts](ToolResult::parts) included. The output is no
     /// longer [structured](ToolResult::structured). An error stays an error and keeps its reference.
     ///
     /// A client of the Model Context Protocol may reject text from a tool with an output schema.
@@ -239,7 +239,7 @@ impl ToolResult {
         self
     }
 
-    /// Replaces what the model gets by parts, such as those of the result with a text redacted. The output
+    /// Replaces what the model gets by parts, such as the result's own with a string redacted. The output
     /// is no longer [structured](ToolResult::structured). Does not change an error.
     ///
     /// ```

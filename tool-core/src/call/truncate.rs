@@ -1,6 +1,6 @@
-//! [`truncate`]: limits the length of a text.
+//! [`truncate`]: limits the length of a string.
 
-/// Truncates a text longer than `cap` bytes at a character boundary and appends a note with the
+/// Truncates a string longer than `cap` bytes at a character boundary and appends a note with the
 /// number of bytes omitted. Returns `true` if the text was truncated.
 ///
 /// Frees the memory of what it omits, and of the spare capacity of a short text.

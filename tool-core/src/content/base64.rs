@@ -25,7 +25,7 @@ pub(crate) fn encode(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// Decodes a text. Returns `None` unless it is what [`encode`] writes.
+/// Decodes a string. Returns `None` unless it is what [`encode`] writes.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
@@ -50,7 +50,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
             bytes.push((group >> bits & 0xff) as u8);
         }
     }
-    // Bits that no byte has must be zero, so that a text has one meaning.
+    // Bits that no byte has must be zero, so that a string has one meaning.
     (group & ((1 << bits) - 1) == 0).then_some(bytes)
 }
 

@@ -1,5 +1,5 @@
 //! The saved form of parts. The types themselves do not implement serde's traits: a tool could
-//! otherwise return a picture as a text of base64.
+//! otherwise return a picture as a string of base64.
 
 use std::sync::Arc;
 

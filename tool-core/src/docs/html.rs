@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
     style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">";
 
-/// Returns `true` if a text has the structure of a catalogue, so that it may be replaced.
+/// Returns `true` if a page has the structure of a catalogue, so that it may be replaced.
 pub(super) fn is_generated(text: &str) -> bool {
     let mut head = text.lines().take_while(|line| *line != "</head>");
     head.next() == Some("<!DOCTYPE html>")
@@ -199,7 +199,7 @@ impl Format for Html {
     }
 }
 
-/// Escapes a text and isolates its direction from the text around it.
+/// Escapes a string and isolates its direction from the text around it.
 fn isolate(text: &str) -> String {
     if text.is_ascii() {
         escape(text)

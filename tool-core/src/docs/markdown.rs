@@ -1,6 +1,6 @@
 //! The catalogue as `CommonMark` with GitHub's tables.
 //!
-//! Markup in the texts is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
+//! Markup in names and descriptions is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
 //! text.
 
 use super::page::{Format, Page, ProviderLimit, Section};
@@ -9,7 +9,7 @@ use crate::ordered_json::{Json, is_bidi_control, quote};
 
 const NO_TOOLS: &str = "There are no tools.";
 
-/// Returns `true` if a text has the structure of a catalogue, so that it may be replaced.
+/// Returns `true` if a page has the structure of a catalogue, so that it may be replaced.
 ///
 /// It has a title and an index with one entry for each section, in the same order; all markup
 /// before the index is escaped; and it ends as a section does.
@@ -186,7 +186,7 @@ impl Format for Markdown {
     }
 }
 
-/// Escapes a text for use within a line.
+/// Escapes a string for use within a line.
 fn line(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(|line| escape(line, false)).collect();
     isolate(text, &lines.join("<br>"))

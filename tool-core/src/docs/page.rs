@@ -43,7 +43,7 @@ pub(super) struct ProviderLimit {
     pub(super) text: String,
 }
 
-/// A format of the catalogue. Texts are plain; the format escapes them.
+/// A format of the catalogue. Strings are plain; the format escapes them.
 pub(super) trait Format {
     /// Adds a heading within a section.
     fn heading(&mut self, text: &str);

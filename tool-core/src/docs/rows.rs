@@ -172,7 +172,7 @@ fn kind(schema: &Json) -> String {
     }
 }
 
-/// The texts of the "Constraints" column.
+/// The cells of the "Constraints" column.
 fn constraints(schema: &Json) -> Vec<String> {
     let mut constraints = Vec::new();
     let number = |key: &str| schema.get_number(key);

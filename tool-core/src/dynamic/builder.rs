@@ -49,7 +49,7 @@ pub struct DynamicToolBuilder {
     is_untrusted: bool,
     timeout: Option<Duration>,
     parameters: SchemaInput,
-    /// The schema that calls are validated against, if it is not that of `parameters`.
+    /// The schema that calls are validated against, if it is not the schema in `parameters`.
     accepted: Option<String>,
     output: Option<SchemaInput>,
     freeform: Option<Freeform>,
@@ -150,7 +150,7 @@ impl DynamicToolBuilder {
 
     /// Adds an example: the arguments of a call, which the schema must accept.
     ///
-    /// Its keys are sent in the value's order, as those of
+    /// Its keys are sent in the value's order, as the keys of
     /// [`parameters`](DynamicToolBuilder::parameters).
     ///
     /// ```
@@ -257,7 +257,7 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a text with
+    /// Makes the tool [free-form](macro@crate::tool#free-form-tools): its only parameter is a string with
     /// this key. Replaces the [parameters](DynamicToolBuilder::parameters).
     ///
     /// Of a [`Grammar::Regex`], calls are validated against the expression.
@@ -331,7 +331,7 @@ impl DynamicToolBuilder {
         self
     }
 
-    /// Sets the JSON Schema of the result to that of a type, as serde serializes it. The tool may return any value
+    /// Sets the JSON Schema of the result to the schema of a type, as serde serializes it. The tool may return any value
     /// that matches it.
     ///
     /// ```
@@ -358,7 +358,7 @@ impl DynamicToolBuilder {
     }
 
     /// Builds the tool. The closure receives the valid arguments and the context of the call. The
-    /// model receives its result like that of a function; see [`IntoOutput`].
+    /// model receives its result like a function's; see [`IntoOutput`].
     ///
     /// # Errors
     ///

@@ -3,7 +3,9 @@
 
 use super::references::rows;
 use crate::ordered_json::Json;
-use crate::schema::messages::{self, ANY, Budget, number_between, one_of, pattern, sized, text};
+use crate::schema::messages::{
+    self, ANY, Budget, number_between, one_of, pattern, push, sized, text,
+};
 use crate::schema::{IntegerRange, Lengths};
 
 /// Describes what a schema expects, for use after "expected". References start at the root.
@@ -125,14 +127,15 @@ fn integer(schema: &Json) -> String {
     let range = IntegerRange {
         shows_minimum: minimum.is_some(),
         shows_maximum: maximum.is_some(),
-        multiple_of: limit(
-            "multipleOf",
-            |step| if step.fract() == 0.0 { step } else { 0.0 },
-        )
-        .unwrap_or(0),
         ..IntegerRange::between(minimum.unwrap_or(i128::MIN), maximum.unwrap_or(i128::MAX))
     };
-    text(|out| messages::integer(out, &range))
+    text(|out| {
+        messages::integer(out, &range);
+        // It may be a fraction.
+        if let Some(step) = schema.get_number("multipleOf") {
+            push(out, format_args!(", a multiple of {step}"));
+        }
+    })
 }
 
 fn number(schema: &Json) -> String {

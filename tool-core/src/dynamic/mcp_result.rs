@@ -12,10 +12,10 @@ impl AnyOutput {
     /// Converts a `tools/call` result of the Model Context Protocol, for the closure of a tool from
     /// [`DynamicTool::from_mcp`](crate::dynamic::DynamicTool::from_mcp).
     ///
-    /// Texts, structured content and media become what a tool of this program would return. A text that
+    /// Text, structured content and media become what a tool of this program would return. A string that
     /// repeats the structured content is dropped. What can't be read is replaced by a note.
     ///
-    /// `has_output_schema` says that the server lists the tool with an output schema: a text with a JSON
+    /// `has_output_schema` says that the server lists the tool with an output schema: a string with a JSON
     /// object then is the structured content, as servers of older versions send it.
     ///
     /// ```
@@ -80,7 +80,7 @@ fn error_text(parts: &[Content], structured: Option<&Value>) -> String {
     }
 }
 
-/// Returns `true` if a text is the structured value again, as the specification recommends for older
+/// Returns `true` if a string is the structured value again, as the specification recommends for older
 /// clients. Some servers wrap a plain value in an object with one key, such as `result` or `content`.
 fn repeats(text: &str, value: &Value) -> bool {
     let is_value = |value: &Value| match value {
@@ -114,7 +114,7 @@ fn part(mut block: Value) -> Content {
     converted.unwrap_or_else(unreadable)
 }
 
-/// Takes a text out of an object.
+/// Removes a string from an object.
 fn text(object: &mut Value, key: &str) -> Option<String> {
     match object.get_mut(key)?.take() {
         Value::String(text) => Some(text),

@@ -25,7 +25,7 @@ pub(super) enum SchemaInput {
     Text(String),
 }
 
-/// The backtracking of one pattern on one text, after which they count as a mismatch. A text takes
+/// The backtracking of one pattern on one text, after which they count as a mismatch. A string takes
 /// less than a millisecond.
 const MAX_BACKTRACKS: usize = 2000;
 
@@ -411,7 +411,7 @@ fn minified(text: &str) -> String {
     kept.collect()
 }
 
-/// Adds `type` to a schema of arguments and `properties` to that of an object, without which some
+/// Adds `type` to a schema of arguments and `properties` to the schema of an object, without which some
 /// providers reject them.
 fn complete(schema: &mut Json, text: &mut String, subject: Subject) {
     let added = [

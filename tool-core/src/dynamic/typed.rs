@@ -78,7 +78,7 @@ pub(super) fn output<T: JsonSchema>() -> String {
     }
 }
 
-/// Reads a schema and makes it as minimal as those of the macros. Returns the text of one that is nested
+/// Reads a schema and makes it as minimal as the schemas of the macros. Returns the text of one that is nested
 /// too deeply, which the builder reports.
 fn document(mut schema: Value) -> Result<Document, String> {
     if let Value::Object(members) = &mut schema {

@@ -242,7 +242,7 @@ fn items_are_excluded(node: &Node) -> bool {
     node.items.as_ref().is_some_and(|items| items.never)
 }
 
-/// Writes the listed values, those of each type apart.
+/// Writes the listed values, each type apart.
 fn write_values(node: &Node, values: &[Json], sentences: &mut Vec<String>, out: &mut Members) {
     let accepts = |name: &str| {
         let mut types = node.types.iter().flatten();

@@ -146,7 +146,7 @@ impl<'s> Comparison<'s> {
         self.target(old_target, new_target, path);
     }
 
-    /// Compares annotations. One next to a reference overrides that of the target.
+    /// Compares annotations. One next to a reference overrides the target's.
     fn annotations(&mut self, old: [&Json; 2], new: [&Json; 2], path: &str) {
         let value = |[schema, target]: [&'_ Json; 2], key| {
             let value = schema.get(key).or(target.get(key));

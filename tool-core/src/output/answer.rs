@@ -17,7 +17,7 @@ impl Decision {
 }
 
 impl Answer {
-    /// Converts a value like that of a tool.
+    /// Converts a value as a tool's result is converted.
     pub(crate) fn new<Kind>(output: impl IntoOutput<Kind>) -> Answer {
         Answer(to_output(output.into_outcome()))
     }
@@ -70,7 +70,7 @@ fn to_outcome(output: Output) -> Outcome {
 /// Results of calls that no registry ran.
 impl ToolResult {
     /// Creates the result of a call that the application answers itself, such as one of a tool that runs
-    /// in the user's browser. The output is like that of a tool; see [`IntoOutput`].
+    /// in the user's browser. The output is converted like a tool's; see [`IntoOutput`].
     ///
     /// ```
     /// use serde_json::json;

@@ -152,7 +152,7 @@ impl<T: IntoOutput<Kind>, Kind> IntoOutput<kind::ForApp<Kind>> for Returned<T> {
     }
 }
 
-/// An output of any kind, for a tool that returns a text in one case and parts in another.
+/// An output of any kind, for a tool that returns a string in one case and parts in another.
 ///
 /// ```
 /// use tool_core::content::{Content, Image};

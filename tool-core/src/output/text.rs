@@ -16,7 +16,7 @@ type Json<W> = Serializer<W, DepthLimit>;
 /// Formats compactly and rejects what is nested deeper than arguments may be, because no reader
 /// accepts it, and serializing it overflows the stack.
 ///
-/// The levels that count are those of the JSON text. A `Serialize` that recurses without writing any
+/// The levels of the JSON text count. A `Serialize` that recurses without writing any
 /// is not stopped.
 #[derive(Default)]
 struct DepthLimit {

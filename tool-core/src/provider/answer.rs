@@ -54,7 +54,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Returns the schema: that of the type if it is an object, and otherwise an object with the value
+    /// Returns the schema: the type's if it is an object, and otherwise an object with the value
     /// under `answer`.
     pub fn schema(&self) -> &'static Schema {
         self.schema
@@ -248,7 +248,7 @@ fn unwrap<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     members.remove(NAME).ok_or_else(missing)
 }
 
-/// Removes a Markdown code fence around a text.
+/// Removes a Markdown code fence around an answer.
 fn without_fence(text: &str) -> &str {
     let text = text.trim();
     let inside = text

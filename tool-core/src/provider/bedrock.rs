@@ -83,8 +83,8 @@ impl Dialect for Bedrock {
     /// There is no choice that forbids calls, no list of allowed tools and no setting for several calls
     /// (the service's model, `ToolConfiguration`). Not every model accepts a choice or caches tools.
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
-        // The same subset as that of Anthropic (Amazon Bedrock's guide "Get validated JSON results from
-        // models"). The schema is a text.
+        // Anthropic's subset (Amazon Bedrock's guide "Get validated JSON results from
+        // models"). The schema is a string.
         let (parts, schema) = parts.structured(Target::AnthropicStrict, &STRICT, out);
         if let Some(schema) = schema {
             out.field(&["outputConfig", "textFormat"], |json| {
@@ -220,7 +220,7 @@ fn write_entries(tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWrite
         out.object(|out| {
             out.word("toolSpec").object(|out| {
                 write_head(tool, out);
-                // The subset is that of Anthropic (Amazon Bedrock's guide "Get validated JSON results
+                // The subset is Anthropic's (Amazon Bedrock's guide "Get validated JSON results
                 // from models").
                 let target = Target::AnthropicStrict;
                 let is_strict = tool.strict() == Some(true)

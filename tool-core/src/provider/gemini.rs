@@ -366,7 +366,7 @@ fn fits_open_api(schema: &Schema) -> bool {
 /// Returns the part for a result. The keys `output` and `error` are the SDK's
 /// (`FunctionResponse.response`).
 ///
-/// `texts` are those of a result with parts. A value is not among the further texts, under `content`.
+/// `texts` are the text parts of a result. A value is not repeated under `content`.
 fn part(result: &ToolResult, mut texts: Vec<String>, blocks: Vec<Value>) -> Value {
     let mut response = if result.is_error() {
         json!({ "error": result.content() })

@@ -66,7 +66,7 @@ impl HostedTool {
     ///
     /// let search = HostedTool::unchecked(json!({"type": "x_search"}));
     /// let registry = Registry::builder().hosted(search).build()?;
-    /// // xAI's Responses API is like that of OpenAI.
+    /// // xAI's Responses API is like OpenAI's.
     /// let rendered = registry.render(&OpenAiResponses::default());
     /// assert_eq!(rendered.as_str(), r#"[{"type":"x_search"}]"#);
     /// # Ok::<(), tool_core::RegistryError>(())

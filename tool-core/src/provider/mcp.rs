@@ -300,7 +300,7 @@ fn write_annotations(annotations: Annotations, out: &mut JsonWriter) {
     });
 }
 
-/// Returns `true` if a `Value` holds every integer of the schema. It rounds those of more than 64
+/// Returns `true` if a `Value` holds every integer of the schema. It rounds integers of more than 64
 /// bits, which are sent as text instead.
 fn fits_values(schema: &Schema) -> bool {
     let direction = Direction::Result;

@@ -55,7 +55,7 @@ pub(crate) struct Accepts {
     pub(crate) types: &'static Rule,
     /// The maximum size in bytes.
     pub(crate) size: Option<&'static Rule>,
-    /// Set when the size is that of the base64 text.
+    /// Set when the size counts the base64 text.
     pub(crate) is_size_encoded: bool,
     /// The schemes of URLs.
     pub(crate) schemes: &'static [&'static str],

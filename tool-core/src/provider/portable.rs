@@ -142,7 +142,7 @@ const fn collides_with_earlier(strings: Strings, at: usize) -> bool {
     false
 }
 
-/// Compares texts of equal length.
+/// Compares strings of equal length.
 const fn same_folded(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut at = 0;

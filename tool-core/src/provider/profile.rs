@@ -5,7 +5,7 @@ use crate::schema::stats::SchemaStats;
 
 /// The rules of one provider.
 pub(crate) struct Profile {
-    /// The name in error texts.
+    /// The name in error messages.
     pub(crate) name: &'static str,
     /// The provider and its mode, as a catalogue names them.
     #[cfg_attr(not(feature = "docs"), allow(dead_code))]

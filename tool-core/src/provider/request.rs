@@ -47,7 +47,7 @@ impl ToolChoice {
 /// The settings of a [`ToolRequest`](crate::dialect::ToolRequest). The default sends the tools and nothing else.
 ///
 /// [`Registry::request`](crate::Registry::request) has the same methods. Use this type to apply the
-/// same settings to several requests, such as those of an agent.
+/// same settings to several requests, such as an agent's requests.
 #[derive(Clone, Debug, Default)]
 pub struct RequestOptions {
     pub(super) choice: Option<ToolChoice>,
@@ -70,7 +70,7 @@ impl RequestOptions {
         self
     }
 
-    /// Allows only the tools with these names, which may be those of [hosted tools](HostedTool).
+    /// Allows only the tools with these names, which may be names of [hosted tools](HostedTool).
     ///
     /// Where the provider can restrict calls, the list of tools does not change, so that a cached
     /// prompt stays valid. Elsewhere the other tools are left out, and
@@ -466,7 +466,7 @@ impl RequestWriter {
         }
     }
 
-    /// Notes that the provider rejects the schema of the answer, also as that of a tool.
+    /// Notes that the provider rejects the schema of the answer, even as the schema of a tool.
     pub(crate) fn rejects_answer(&mut self, problem: &str) {
         let provider = self.provider;
         self.note(format!(
@@ -572,7 +572,7 @@ impl RequestFields {
 /// A field of a request with its JSON text.
 type Field<'f> = (FieldPath, &'f str);
 
-/// Writes the members of an object: those of the application, merged with fields. `depth` is the number
+/// Writes the members of an object: the application's, merged with fields. `depth` is the number
 /// of keys in the paths that lead to the object.
 fn write_merged(
     own: &Map<String, Value>,

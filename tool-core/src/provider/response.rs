@@ -250,7 +250,7 @@ pub(crate) fn is_type(item: &Value, name: &str) -> bool {
     item["type"] == name
 }
 
-/// Returns the text of a message's content: a string, or the joined texts of its parts. OpenAI's
+/// Returns the text of a message's content: a string, or its joined text parts. OpenAI's
 /// parts have refusals under another key.
 pub(crate) fn content_text(content: &Value) -> String {
     match content {

@@ -61,7 +61,7 @@ impl Subset {
         !format.is_empty() && self.accepts("format") && is_listed
     }
 
-    /// Returns `true` if the keys of a map can be written as those of an object.
+    /// Returns `true` if the keys of a map can be written as keys of an object.
     pub(crate) fn accepts_keys(&self, keys: Strings) -> bool {
         let mut keys = keys.values.iter();
         !self.requires_identifiers || keys.all(|key| is_param_name(key.as_str()))

@@ -57,7 +57,7 @@ pub struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// Writes a request. The tools are those of the registry, sorted by name.
+    /// Writes a request. The tools are the registry's, sorted by name.
     pub(crate) fn new(
         dialect: &(impl Dialect + ?Sized),
         tools: &[ToolEntry],
@@ -144,7 +144,7 @@ impl ToolRequest {
         self.fields.top_level(self.tools.as_str())
     }
 
-    /// Returns the headers that the request needs beyond those of every request, such as
+    /// Returns the headers that the request needs beyond the headers of every request, such as
     /// `anthropic-beta`.
     pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
         self.fields.headers()
@@ -168,8 +168,8 @@ impl ToolRequest {
         &self.notes
     }
 
-    /// Returns the JSON text of a request's body: the application's fields, merged with those of the
-    /// tools. Objects are merged; of two other values, that of the application stays.
+    /// Returns the JSON text of a request's body: the application's fields, merged with the fields of the
+    /// tools. Objects are merged; of two other values, the application's stays.
     ///
     /// ```
     /// use serde_json::json;

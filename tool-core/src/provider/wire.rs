@@ -96,7 +96,7 @@ pub trait Dialect: Send + Sync {
     }
 
     /// Returns the provider's HTTP API, for `HttpModel` (feature `http`). By default there is
-    /// none. The dialect of a server that imitates a provider returns that of the provider.
+    /// none. The dialect of a server that imitates a provider returns the provider's.
     fn http_api(&self) -> Option<&'static HttpApi> {
         None
     }

@@ -66,8 +66,8 @@ impl Registry {
 /// or a type that validates itself decides when its value ends; a [dynamic tool](crate::dynamic::DynamicTool)
 /// when the arguments end, except that JSON errors and duplicate keys are found at once.
 ///
-/// The verdict does not depend on how the text is split. It is that of a call with the whole text. Each
-/// byte is validated once, so that the cost is that of one validation.
+/// The verdict does not depend on how the text is split. It equals the verdict on the whole text. Each
+/// byte is validated once, so that all pieces cost one validation.
 ///
 /// The arguments that `call_tool` passes to a [deferred](crate::RegistryBuilder::defer) tool are validated when
 /// they end.

@@ -358,11 +358,11 @@ impl RegistryBuilder {
     /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
     /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
     ///
-    /// Of a result with [parts](ToolResult::parts), the texts are limited together. Images, audio and files
+    /// Of a result with [parts](ToolResult::parts), the text parts are limited together. Images, audio and files
     /// are never truncated; [`media_cap`](RegistryBuilder::media_cap) limits them.
     ///
-    /// The memory of what is truncated is freed. Of an error, the operator's texts are kept up to
-    /// 64 KiB or the cap, and a source that displays more is replaced by its texts.
+    /// The memory of what is truncated is freed. Of an error, the operator's messages are kept up to
+    /// 64 KiB or the cap, and a source that displays more is replaced by its messages.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -386,7 +386,7 @@ impl RegistryBuilder {
     /// Limits the images, audio and files of every result to this many bytes together. Each that does not
     /// fit is replaced by a note, because a part of it would be of no use.
     ///
-    /// Without a limit here, that of the provider applies: a dialect leaves out what its provider is known
+    /// Without a limit here, the provider's applies: a dialect leaves out what its provider is known
     /// to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
     ///
     /// ```

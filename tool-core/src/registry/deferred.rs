@@ -1,6 +1,6 @@
 //! The tools `search_tools` and `call_tool`, which find and call deferred tools for providers that can't.
 //!
-//! They are not among the tools of a snapshot. A call of `call_tool` is replaced by that of the tool that
+//! They are not among the tools of a snapshot. A call of `call_tool` is replaced by a call of the tool that
 //! it names, before anything else sees it.
 
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::tool::{Invoke, StaticSpec, SyncResult, Tool, ToolEntry};
 
 const SEARCH_TOOLS: &str = "search_tools";
 
-/// The names that a registry with deferred tools can't have. The last three are those of the providers'
+/// The names that a registry with deferred tools can't have. The last three are names of the providers'
 /// own search.
 pub(super) const RESERVED: [&str; 5] = [
     SEARCH_TOOLS,
@@ -78,7 +78,7 @@ fn reject(input: &Input) -> SyncResult {
     let mut name = Slot::<String>::new();
     let mut arguments = Slot::<IgnoredAny>::new();
     input.read(&mut [&mut name, &mut arguments])?;
-    // A text that `inner` rejects is invalid by the schema, too.
+    // A string that `inner` rejects is invalid by the schema, too.
     Err(ArgumentError::Malformed("`name` could not be read".into()))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn is_call_tool(tool: &ToolEntry) -> bool {
 }
 
 /// Returns the tool that a call runs, if it is one of [`entries`] or a deferred one. A call of `call_tool`
-/// becomes that of the tool that it names.
+/// becomes a call of the tool that it names.
 #[cold]
 pub(super) fn resolve(snapshot: &Snapshot, call: &mut ToolCall) -> Option<ToolEntry> {
     if call.name == CALL_TOOL

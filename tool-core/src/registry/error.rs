@@ -83,7 +83,7 @@ pub(super) enum ProblemKind {
     Context,
     /// The tool needs a runtime.
     Runtime,
-    /// The name is that of a tool that finds deferred tools.
+    /// The name belongs to a tool that finds deferred tools.
     Reserved,
 }
 

@@ -96,7 +96,7 @@ impl Gate {
     }
 
     /// Ends the call with this output, in place of the tool's: from a cache, or from a tool that
-    /// runs in the user's browser. The output is like that of a tool; see [`IntoOutput`]. It must match
+    /// runs in the user's browser. The output is converted like a tool's; see [`IntoOutput`]. It must match
     /// the tool's output schema; otherwise the call ends with the error
     /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult). Later `before` hooks do not run; `after`
     /// hooks do.

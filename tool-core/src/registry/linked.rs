@@ -2,7 +2,7 @@
 //!
 //! `#[tool]` emits one `static` for each tool, in a section of the object file that all tools share.
 //! The linker concatenates the sections of all crates, and marks start and end. This module reads
-//! what is between. The attributes are those of the crate `linkme`; its macro would add a function
+//! what is between. The attributes are the ones that the crate `linkme` writes; its macro would add a function
 //! and two closures for each tool, which take a tenth of its `cargo check`.
 //!
 //! The linker of WebAssembly concatenates only functions that run at start-up. There, the section
@@ -16,7 +16,7 @@ use crate::tool::{StaticTool, Tool, ToolEntry};
 // The names contain the version, since two versions of this crate may be in one program.
 
 /// Expands to the section of the static entries. Only linkers of ELF define the symbols of its start
-/// and its end by themselves; that of illumos only for names that start with `set_`.
+/// and its end by themselves; the linker of illumos only for names that start with `set_`.
 #[cfg(not(any(
     target_family = "wasm",
     target_vendor = "apple",

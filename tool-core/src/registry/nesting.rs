@@ -41,7 +41,7 @@ pub(super) fn at_depth<T>(depth: u32, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Runs a call that never panics at the depth after that of the innermost one, which is passed to it.
+/// Runs a call that never panics one level deeper than the innermost one, which is passed to it.
 /// Without a guard, which would cost each call of a sync tool a second look-up of the variable.
 #[inline]
 pub(super) fn one_deeper<T>(run: impl FnOnce(u32) -> T) -> T {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::name_hash::NameHash;
 use crate::tool::ToolEntry;
 
-/// The saturation of a word's frequency, and how much the length of a text counts: the usual values.
+/// The saturation of a word's frequency, and how much the length of a description counts: the usual values.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
@@ -29,7 +29,7 @@ pub(super) struct SearchIndex {
     tools: usize,
 }
 
-/// A word in the texts of a tool.
+/// A word in the name, descriptions or keys of a tool.
 #[derive(Clone, Copy, Default)]
 struct Posting {
     tool: u32,
@@ -199,7 +199,7 @@ impl Builder {
     }
 }
 
-/// Calls a closure with the stem of each word of a text: `getUserIDs`, `get_user_id` and "get the IDs of
+/// Calls a closure with the stem of each word of a string: `getUserIDs`, `get_user_id` and "get the IDs of
 /// users" have the same words.
 fn each_word(text: &str, mut with: impl FnMut(&str)) {
     let mut word = String::new();

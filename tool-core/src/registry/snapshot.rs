@@ -51,15 +51,12 @@ impl Snapshot {
         if has_deferred {
             check_reserved_names(&tools, &mut error);
         }
+        let has_sources = tools.iter().any(|tool| tool.source().is_some());
         for tool in tools {
             by_name.entry(tool.name.clone()).or_default().push(tool);
         }
         let mut by_source: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
-        if by_name
-            .values()
-            .flatten()
-            .any(|tool| tool.source().is_some())
-        {
+        if has_sources {
             for tool in by_name.values().flatten() {
                 let name = tool.source_name().to_owned();
                 by_source.entry(name).or_default().push(tool.clone());

@@ -18,7 +18,7 @@ pub(super) const fn contains(values: &[Text], text: &str) -> bool {
     false
 }
 
-/// Compares two texts.
+/// Compares two strings.
 pub(crate) const fn same(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     if left.len() != right.len() {

@@ -19,7 +19,7 @@ impl<const N: usize> ConstString<N> {
         string
     }
 
-    /// Appends a text, truncated to the whole characters that fit.
+    /// Appends a string, truncated to the whole characters that fit.
     pub(crate) const fn push(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut length = bytes.len();

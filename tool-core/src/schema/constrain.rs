@@ -21,7 +21,7 @@ pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
     }
 }
 
-/// Marks a property whose schema is that of another type than the decoded one.
+/// Marks a property whose schema describes another type than the decoded one.
 pub const fn inexact(mut property: Property) -> Property {
     property.exact = false;
     property

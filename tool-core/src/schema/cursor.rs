@@ -214,7 +214,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Compares two texts of equal length. Most keys are short, for which a call to `memcmp` costs more
+/// Compares two strings of equal length. Most keys are short, for which a call to `memcmp` costs more
 /// than the comparison.
 #[inline]
 fn is_same(left: &[u8], right: &[u8]) -> bool {
@@ -244,7 +244,7 @@ fn is_end(byte: u8) -> bool {
 pub(crate) fn before_special(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // Sets the high bit of the first byte that is less than a limit or is not ASCII. May also set
-    // that of later bytes, because the subtraction borrows from them.
+    // the result of later bytes, because the subtraction borrows from them.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit));
     let mut passed = 0;
     let (chunks, _) = bytes.as_chunks();

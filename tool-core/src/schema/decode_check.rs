@@ -14,7 +14,7 @@ use super::{IntegerRange, Kind, Schema};
 /// in the spelling of its type, if that is wanted and the type has one.
 pub(crate) type DecodeCheckFn = fn(&str, Option<&mut String>) -> Option<String>;
 
-/// Provides a type's decode check as an inherent constant. Falls back to that of [`NoDecodeCheck`]
+/// Provides a type's decode check as an inherent constant. Falls back to the constant of [`NoDecodeCheck`]
 /// for a type that borrows from the text or is never decoded.
 pub struct DecodeCheck<T: ?Sized>(PhantomData<T>);
 

@@ -57,7 +57,7 @@ impl Difference {
         })
     }
 
-    /// Describes the difference. Both texts must be those that were compared.
+    /// Describes the difference. Both strings must be those that were compared.
     pub(crate) const fn message(&self, tool: &str, found: &str, expected: &str) -> Message {
         let mut message = Message::new("the schema of tool `");
         message.push(tool);
@@ -104,7 +104,7 @@ const fn position(text: &[u8], end: usize) -> (usize, usize) {
 /// Appends the text from `from` on, without white space outside of strings.
 const fn push_excerpt(message: &mut Message, text: &str, from: usize, mut in_string: bool) {
     let bytes = text.as_bytes();
-    // The texts may differ inside of a character.
+    // The strings may differ inside of a character.
     let mut at = from;
     while !text.is_char_boundary(at) {
         at -= 1;

@@ -198,15 +198,12 @@ impl Walk {
                     self.value(rule.items, &items[at], &path.index(at));
                     at += 1;
                 }
-                if !rule.lengths.accepts(items.len()) {
-                    self.mismatch(schema, value, path);
-                }
                 if rule.is_unique {
                     // Two spellings may be one value of a type.
                     self.is_decided &= is_compared_as_json(rule.items);
                     self.unique(items, path);
                 }
-                true
+                rule.lengths.accepts(items.len())
             }
             (Kind::Tuple(schemas), Literal::Array(_, items)) => {
                 let mut at = 0;
@@ -298,12 +295,10 @@ impl Walk {
         let mut place = 0;
         while let Some(property) = nth(schema.properties(), place) {
             let name = property.name();
-            if property.required && member(members, name).is_none() {
-                let path = path.key(name);
-                if self.report(&path) {
-                    self.lines.push("missing; expected ");
-                    push_expected(property.schema, &mut self.lines);
-                }
+            let is_missing = property.required && member(members, name).is_none();
+            if is_missing && self.report(&path.key(name)) {
+                self.lines.push("missing; expected ");
+                push_expected(property.schema, &mut self.lines);
             }
             place += 1;
         }
@@ -465,7 +460,7 @@ const fn is_equal(left: &Literal, right: &Literal) -> bool {
     }
 }
 
-// Wording, like that of `messages` for calls.
+// Wording, as `messages` has it for calls.
 
 /// Appends what a schema expects, to follow "expected".
 const fn push_expected(schema: &Schema, line: &mut Lines) {

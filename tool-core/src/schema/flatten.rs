@@ -161,7 +161,7 @@ const fn is_always_there(schema: &Schema, direction: Direction) -> bool {
 }
 
 /// Returns the name of the `#[serde(other)]` variant of an enum of strings, which is a key like those
-/// of the other variants when flattened. It is the first alias after those of the values.
+/// of the other variants when flattened. It is the first alias after the aliases of the values.
 const fn other_value(schema: &Schema) -> Option<&'static str> {
     if let Kind::Enum(strings) = schema.kind {
         let mut at = 0;

@@ -72,7 +72,7 @@ impl<'a> ConstJsonWriter<'a> {
         }
     }
 
-    /// Copies a text, if it fits.
+    /// Copies a string, if it fits.
     ///
     /// A loop over bytes trips rustc's `long_running_const_eval` at a few hundred KB, and safe
     /// slicing costs the compiler five times as much, which doubled the time of checking a tool.

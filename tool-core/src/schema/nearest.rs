@@ -123,7 +123,7 @@ fn bit(byte: u8) -> u64 {
     1 << ((byte | 0x20) & 63)
 }
 
-/// Returns `true` if the distance of `text` to a text of these letters certainly exceeds `most`,
+/// Returns `true` if the distance of `text` to a string of these letters certainly exceeds `most`,
 /// since each letter that is not one of them costs an edit.
 fn is_farther(letters: Option<u64>, text: &str, most: usize) -> bool {
     let Some(letters) = letters else {

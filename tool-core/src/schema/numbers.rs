@@ -154,19 +154,30 @@ impl Decimal {
 
     /// Returns `true` for a multiple, or `None` if that takes more than 128 bits to compute.
     pub(crate) const fn is_multiple_of(&self, step: &Decimal) -> Option<bool> {
-        let lower = if self.exponent < step.exponent {
-            self.exponent
-        } else {
-            step.exponent
-        };
-        let number = shifted(self.digits, self.exponent - lower);
-        match (number, shifted(step.digits, step.exponent - lower)) {
-            (Some(number), Some(step)) if step != 0 && self.last == self.exponent => {
-                Some(number % step == 0)
-            }
-            (Some(0), _) => Some(true),
-            _ => None,
+        if self.digits == 0 {
+            return Some(true);
         }
+        if step.digits == 0 || self.last != self.exponent || step.last != step.exponent {
+            return None;
+        }
+        let zeros = self.exponent - step.exponent;
+        if zeros < 0 {
+            return match shifted(step.digits, -zeros) {
+                Some(step) => Some(self.digits % step == 0),
+                // The step is greater than the number.
+                None => Some(false),
+            };
+        }
+        // 128 bits have fewer factors of two and five, so more zeros make no difference.
+        let (mut rest, mut at) = (self.digits % step.digits, 0);
+        while rest != 0 && at < zeros && at < 128 {
+            let Some(next) = rest.checked_mul(10) else {
+                return None;
+            };
+            rest = next % step.digits;
+            at += 1;
+        }
+        Some(rest == 0)
     }
 }
 
@@ -267,10 +278,20 @@ mod tests {
             ("-7.5", "2.5"),
             ("0", "0.1"),
             ("1e300", "10"),
+            ("1e39", "0.1"),
+            ("3e300", "0.75"),
+            ("1e400", "128e-9"),
         ] {
             assert!(is_multiple(number, step), "{number} of {step}");
         }
-        for (number, step) in [("0.35", "0.1"), ("7", "2"), ("1e-9", "1e-8")] {
+        for (number, step) in [
+            ("0.35", "0.1"),
+            ("7", "2"),
+            ("1e-9", "1e-8"),
+            ("1e39", "0.3"),
+            ("7", "1e99"),
+            ("1e400", "340282366920938463463e-9"),
+        ] {
             assert!(!is_multiple(number, step), "{number} of {step}");
         }
     }

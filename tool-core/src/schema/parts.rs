@@ -1,4 +1,4 @@
-//! The parts of a schema: texts, bounds and the rules of each kind of node.
+//! The parts of a schema: descriptions, bounds and the rules of each kind of node.
 
 use crate::schema::Schema;
 use crate::schema::numbers::Decimal;
@@ -9,8 +9,8 @@ use crate::schema::numbers::Decimal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     pub(crate) plain: &'static str,
-    /// The content of the JSON string; empty if it equals `plain`. Most texts need no escapes, and
-    /// every pointer to a text costs a relocation.
+    /// The content of the JSON string; empty if it equals `plain`. Most strings need no escapes, and
+    /// every pointer to a string costs a relocation.
     pub(crate) escaped: &'static str,
 }
 
@@ -18,7 +18,7 @@ impl Text {
     /// The empty text.
     pub const EMPTY: Text = Text::new("");
 
-    /// Creates a text that needs no JSON escapes.
+    /// Creates a string that needs no JSON escapes.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl Text {
         Text::escaped(text, "")
     }
 
-    /// Creates a text from both forms, unchecked. `escaped` may be empty if it equals `plain`.
+    /// Creates a string from both forms, unchecked. `escaped` may be empty if it equals `plain`.
     pub(crate) const fn escaped(plain: &'static str, escaped: &'static str) -> Text {
         Text { plain, escaped }
     }

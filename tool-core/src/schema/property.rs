@@ -104,7 +104,7 @@ impl Property {
         self.name.as_str()
     }
 
-    /// Returns the property's description, or else that of its type.
+    /// Returns the property's description, or else the description of its type.
     pub const fn description(&self) -> &'static str {
         self.text().as_str()
     }

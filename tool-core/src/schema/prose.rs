@@ -226,7 +226,7 @@ const fn escaped(byte: u8) -> ([u8; 6], usize) {
     }
 }
 
-/// Returns a text with its JSON form, which may be empty if it is the same.
+/// Returns a string with its JSON form, which may be empty if it is the same.
 pub const fn text(plain: &'static str, json: &'static [u8]) -> Text {
     Text::escaped(plain, utf8(json))
 }

@@ -16,9 +16,9 @@ use super::{Direction, Kind, Property, Results, Schema};
 pub(crate) const HIDDEN: &str = "[secret]";
 const HIDDEN_JSON: &str = "\"[secret]\"";
 
-/// Shorter texts are not searched for in other texts: they occur by chance.
+/// Shorter strings are not searched for in other strings: they occur by chance.
 const SEARCHED: usize = 4;
-/// The most texts that are searched for. With more, the whole other text is hidden.
+/// The most strings that are searched for. With more, the whole other text is hidden.
 const SEARCHED_TEXTS: usize = 100;
 
 impl Schema {
@@ -81,12 +81,12 @@ pub(crate) fn any_secret(properties: &[Property]) -> bool {
 /// JSON text without its secrets.
 pub(crate) struct Redacted {
     pub(crate) text: String,
-    /// The texts and numbers that were hidden and are long enough to be searched for.
+    /// The strings and numbers that were hidden and are long enough to be searched for.
     #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
     pub(crate) hidden: Vec<String>,
 }
 
-/// Replaces the secrets in the arguments of a tool. Hides all of a text that is not JSON.
+/// Replaces the secrets in the arguments of a tool. Hides all of a string that is not JSON.
 pub(crate) fn redact_arguments(parameters: &'static [Property], json: &str) -> Redacted {
     redact(&Schema::object(parameters), Direction::Arguments, json)
 }
@@ -115,7 +115,7 @@ fn redact(schema: &Schema, direction: Direction, json: &str) -> Redacted {
     redaction.out
 }
 
-/// Replaces every occurrence of hidden texts in another text.
+/// Replaces every occurrence of hidden strings in another text.
 #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(crate) fn redact_text(text: &str, hidden: &[String]) -> String {
     if hidden.len() > SEARCHED_TEXTS {
@@ -206,7 +206,7 @@ impl Redaction {
             }
             self.out.text.push_str(quoted.json());
             self.out.text.push(':');
-            // A misspelled key may be that of a secret.
+            // A misspelled key may mean a secret.
             if inner.is_empty() {
                 self.hide(cursor);
             } else {
@@ -248,7 +248,7 @@ impl Redaction {
         self.out.text.push_str(HIDDEN_JSON);
     }
 
-    /// Keeps the texts and numbers of a hidden value, and the keys, which may be those of a map.
+    /// Keeps the strings and numbers of a hidden value, and the keys, which may belong to a map.
     fn note(&mut self, json: &str) {
         let mut cursor = Cursor::new(json);
         loop {

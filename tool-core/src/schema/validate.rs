@@ -36,7 +36,7 @@ use super::{
     Text,
 };
 
-/// The deepest nesting of a value, which equals that of `serde_json` so that no reader overflows
+/// The deepest nesting of a value, which equals the limit of `serde_json` so that no reader overflows
 /// its stack.
 pub(crate) const DEPTH: usize = 127;
 
@@ -517,7 +517,7 @@ impl<'t> Validator<'t> {
         let mut seen_others = KeySet::default();
         let place = self.cursor.position();
         let output = self.output.as_ref().map(Rewrite::mark);
-        // `true` if a key of a flattened map comes before that of a flattened variant.
+        // `true` if a key of a flattened map comes before a key of a flattened variant.
         let mut is_mixed = false;
         // Models mostly follow the order of the schema.
         let mut next = 0;

@@ -26,7 +26,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Creates a violation. The buffer of `path` becomes that of the whole text.
+    /// Creates a violation. The buffer of `path` is reused for the message.
     pub(crate) fn new(path: String, message: impl FnOnce(&mut String)) -> Violation {
         let mut text = path;
         let path = text.len();

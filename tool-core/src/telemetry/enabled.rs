@@ -242,13 +242,13 @@ fn is_any_event_enabled() -> bool {
         || tracing::event_enabled!(target: "tool_core", Level::INFO)
 }
 
-/// Returns a text for the log, on one line.
+/// Returns a string for the log, on one line.
 ///
 /// Every text that is logged passes through here, because a model can write part of it. Characters
 /// that break lines, control a terminal or change the direction of text are escaped as in JSON, so
-/// JSON text stays valid. A text that is on one line already is not changed.
+/// JSON text stays valid. A string that is on one line already is not changed.
 fn line(text: &str) -> Cow<'_, str> {
-    // Most texts are plain ASCII.
+    // Most names are plain ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(affects_layout) {
         return text.into();
     }
@@ -274,7 +274,7 @@ fn name(call: &ToolCall) -> Cow<'_, str> {
     }
 }
 
-/// Returns a text of a call for its span, on one line and truncated. JSON that is not truncated stays valid.
+/// Returns a string of a call for its span, on one line and truncated. JSON that is not truncated stays valid.
 fn one_line(mut text: String, cap: usize) -> String {
     // In valid JSON these are between the tokens only.
     let breaks = ['\n', '\r', '\t'];

@@ -177,7 +177,7 @@ impl Method {
 
 impl Block {
     /// Returns the block as written, without the attributes that only the macro reads, and with `more`
-    /// attributes after those of each tool.
+    /// attributes after the attributes of each tool.
     pub(crate) fn plain(&self, mut more: impl Iterator<Item = TokenStream>) -> TokenStream {
         let Block {
             attrs,

@@ -216,7 +216,7 @@ fn is_read_by_type(shape: &Shape) -> bool {
     }
 }
 
-/// Returns `true` if the schema of a field is that of its type.
+/// Returns `true` if the schema of a field is its type's.
 fn has_schema_of_type(field: &Field) -> bool {
     field.constraints.schema_override.is_none()
         && field.constraints.narrowings.is_empty()
@@ -382,7 +382,7 @@ fn variants_schema(data: &Emitter<'_>, tagging: &Tagging, variants: &[Variant]) 
 // Input:  enum Shape { Circle(f64), #[serde(other)] Unknown }
 // Output: except(strings(…), const { &["Circle"] })
 //
-// A `#[serde(other)]` variant accepts all names but those of the other variants.
+// A `#[serde(other)]` variant accepts all names but the other variants'.
 fn except(schema: TokenStream, is_open: bool, others: &[&Variant]) -> TokenStream {
     if !is_open || others.is_empty() {
         return schema;

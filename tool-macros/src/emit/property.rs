@@ -49,7 +49,7 @@ impl Member<'_> {
         let tool = self.tool.map(string);
         let tool = tool.map(|tool| trees!(#tool,));
         let mut property = match self.base() {
-            // Most texts are the same in JSON. This form is cheaper to compile.
+            // Most strings are the same in JSON. This form is cheaper to compile.
             Base::Type(ty) if json::is_same(name) && literal.is_some_and(json::is_same) => {
                 let function = tool.as_ref().map_or("property", |_| "parameter");
                 let (name, literal) = (string(name), literal.map(string));

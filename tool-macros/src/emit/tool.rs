@@ -347,7 +347,7 @@ fn source(tool: &Tool) -> Trees {
 //             parameters
 //         }
 //
-// A constant reports its error even if that of another parameter fails too. rustc needs 276,000
+// A constant reports its error even if another parameter's fails, too. rustc needs 276,000
 // instructions for one, so scalars, which follow every provider rule, have none. A plain
 // `&[…]` would be promoted to a constant of its own, which costs as much.
 fn parameters(tool: &Tool) -> Trees {

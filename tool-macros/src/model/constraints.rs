@@ -137,7 +137,7 @@ impl Constraints {
         })
     }
 
-    /// Reports a text that does not match the pattern. A constant cannot run a regular expression.
+    /// Reports a string that does not match the pattern. A constant cannot run a regular expression.
     pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
         if let Literal::String(text) = literal
             && let Some(pattern) = self.broken_pattern(text)
@@ -150,7 +150,7 @@ impl Constraints {
 }
 
 impl Constraints {
-    /// Returns the pattern, if a text does not match it.
+    /// Returns the pattern, if a string does not match it.
     pub(crate) fn broken_pattern(&self, text: &str) -> Option<&str> {
         let pattern = self.narrowings.iter().find(|one| one.function == "pattern");
         match pattern.and_then(|one| one.literal.as_ref()) {

@@ -157,14 +157,14 @@ impl Data {
         }
     }
 
-    /// Returns all fields that are read, including those of variants.
+    /// Returns all fields that are read, including the fields of variants.
     pub(crate) fn fields(&self) -> Vec<&Field> {
         self.shape.fields()
     }
 }
 
 impl Shape {
-    /// Returns all fields, including those of variants.
+    /// Returns all fields, including the fields of variants.
     pub(crate) fn fields(&self) -> Vec<&Field> {
         let mut fields = Vec::new();
         self.collect(&mut fields);
@@ -251,7 +251,7 @@ enum Written {
     Unknown,
 }
 
-/// The form of a struct whose tag serde writes: that of an enum with one variant.
+/// The form of a struct whose tag serde writes: the form of an enum with one variant.
 fn tagged(tag: &str, name: &MultiName, shape: Shape) -> Shape {
     let variant = Variant {
         span: Span::call_site(),

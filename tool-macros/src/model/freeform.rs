@@ -17,7 +17,7 @@ pub(crate) struct Freeform {
 }
 
 pub(crate) enum Grammar {
-    /// The pattern of the schema, and its translation for the `regex` crate. Both match whole texts.
+    /// The pattern of the schema, and its translation for the `regex` crate. Both match whole strings.
     Regex {
         pattern: String,
         regex: String,

@@ -276,7 +276,7 @@ impl Keywords {
         value.map(|value| value.ok_or_else(error)).transpose()
     }
 
-    /// Takes a text. An empty one counts as absent.
+    /// Takes a string. An empty one counts as absent.
     fn text(&mut self, keyword: &str) -> Result<Option<String>, String> {
         let text = self.value(keyword, "a string", |json| match json {
             Json::String(text) => Some(text),

@@ -43,7 +43,7 @@ pub(crate) struct Tool {
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
-    /// The name of the handler if it is not that of the function.
+    /// The name of the handler if it is not the function's.
     pub(crate) handler: Option<Ident>,
     /// The type whose `impl` block contains the function.
     pub(crate) owner: Option<Owner>,

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use super::site::{code, string};
 use super::tokens::respanned;
 
-/// The deepest nesting, which equals that of `serde_json`.
+/// The deepest nesting, which equals the limit of `serde_json`.
 const DEPTH: usize = 127;
 
 /// A JSON value. Numbers are text, and objects keep their order.
@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Result<Json, String> {
 }
 
 impl Json {
-    /// Returns the text without white space, with the escapes of a schema's texts.
+    /// Returns the text without white space, with the escapes of a schema's strings.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
@@ -115,13 +115,13 @@ impl Json {
     }
 }
 
-/// Returns `true` if a text is the same in a JSON string.
+/// Returns `true` if a string is the same in a JSON string.
 pub(crate) fn is_same(text: &str) -> bool {
     let is_escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     !text.bytes().any(is_escaped)
 }
 
-/// Escapes a text for a JSON string. The quotes are not included.
+/// Escapes a string for a JSON string. The quotes are not included.
 pub(crate) fn escape(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
     for character in text.chars() {

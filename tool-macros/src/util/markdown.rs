@@ -55,7 +55,7 @@ fn entity(character: char) -> String {
     format!("&#{};", u32::from(character))
 }
 
-/// Returns the end of the inline code at the start of a text, which opens with so many backticks.
+/// Returns the end of the inline code at the start of a string, which opens with so many backticks.
 fn end_of_code(text: &str, marks: usize) -> Option<usize> {
     let mut at = marks;
     while let Some(next) = text[at..].find('`') {

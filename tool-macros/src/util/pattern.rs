@@ -25,7 +25,7 @@ pub(crate) fn translate(_: &str) -> Result<String, &'static str> {
     Err("a pattern requires the feature `regex` of tool-core; enable it")
 }
 
-/// Returns `true` if a text matches the expression, or if that is unknown.
+/// Returns `true` if a string matches the expression, or if that is unknown.
 #[cfg(feature = "regex")]
 pub(crate) fn is_match(ecma: &str, text: &str) -> bool {
     translate(ecma)
@@ -34,7 +34,7 @@ pub(crate) fn is_match(ecma: &str, text: &str) -> bool {
         .is_none_or(|regex| regex.is_match(text))
 }
 
-/// Returns an expression that matches whole texts only.
+/// Returns an expression that matches whole strings only.
 pub(crate) fn anchored(ecma: String) -> String {
     let inside = ecma
         .strip_prefix('^')

@@ -1,7 +1,7 @@
 //! The span of generated tokens.
 //!
 //! rustc hashes a token's span relative to its item, so that an edit elsewhere in the file leaves the
-//! compiled item valid, unless the token's hygiene is that of a macro's expansion: that hash contains
+//! compiled item valid, unless the token's hygiene comes from a macro's expansion: that hash contains
 //! the absolute position of the macro call. An edit would then compile every tool below it again. So
 //! the generated tokens have the hygiene of the function's or the type's name, and the location of the
 //! attribute.

@@ -28,7 +28,7 @@ pub(crate) fn option<T: ToTokens>(value: Option<T>) -> TokenStream {
     }
 }
 
-/// A maximum length, or that of the target machine, which is not that of this one.
+/// A maximum length, or the maximum of the target machine, which differs from this one's.
 pub(crate) fn maximum(length: Option<usize>) -> TokenStream {
     match length {
         Some(length) => respanned(length),

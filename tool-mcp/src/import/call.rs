@@ -270,7 +270,7 @@ fn note(result: &mut Value, note: &str) {
     }
 }
 
-/// Redacts and truncates a text of a server.
+/// Redacts and truncates a message of a server.
 fn text(secrets: &Secrets, error: &str) -> String {
     shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }

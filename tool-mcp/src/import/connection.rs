@@ -382,7 +382,7 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     ImportError::new(ImportErrorKind::Handshake, shorten(&text, 1000))
 }
 
-/// Returns the texts of an error and its sources.
+/// Returns the messages of an error and its sources.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

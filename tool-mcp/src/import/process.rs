@@ -17,7 +17,7 @@ use crate::lock;
 /// A running server. Dropping it kills the process, and those that it started.
 pub(super) struct Process {
     child: Child,
-    /// The process group, whose number is that of the process. `None` where there are none.
+    /// The process group, whose number is the process's. `None` where there are none.
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
     errors: Arc<Mutex<LastLines>>,

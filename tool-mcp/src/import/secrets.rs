@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Texts that must not be in an error or in a log: values of environment variables, tokens, headers.
+/// Strings that must not be in an error or in a log: values of environment variables, tokens, headers.
 #[derive(Clone, Default)]
 pub(super) struct Secrets(Vec<String>);
 
@@ -42,7 +42,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in a text.
+    /// Replaces the secrets in a string.
     pub(super) fn redact<'t>(&self, text: impl Into<Cow<'t, str>>) -> String {
         let mut text = text.into().into_owned();
         for secret in &self.0 {
@@ -60,7 +60,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Truncates a text that another program wrote.
+/// Truncates a string that another program wrote.
 pub(super) fn shorten(text: &str, length: usize) -> Cow<'_, str> {
     if text.len() <= length {
         return text.into();

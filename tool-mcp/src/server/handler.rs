@@ -41,8 +41,8 @@ impl ServerHandler for NoHandler {
     }
 }
 
-/// A [`Server`](crate::Server) as a handler of `rmcp`: tools are those of the registry, and everything else is
-/// that of the handler that it joined.
+/// A [`Server`](crate::Server) as a handler of `rmcp`: tools come from the registry, and everything else from
+/// the handler that it joined.
 pub struct Handler<H> {
     pub(super) core: Arc<Core>,
     info: Arc<InitializeResult>,

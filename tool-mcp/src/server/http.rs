@@ -37,7 +37,7 @@ pub use self::auth::{Auth, AuthError};
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///
-/// A server that others reach names its `hosts` and has an [`Auth`]. TLS is that of a proxy before it.
+/// A server that others reach names its `hosts` and has an [`Auth`]. A proxy before it does TLS.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpConfig {

@@ -125,7 +125,7 @@ impl Binding {
     }
 }
 
-/// Returns a short digest of texts.
+/// Returns a short digest of strings.
 pub(super) fn digest(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 /// How deep values are nested before optional parts are left out.
 const DEPTH: usize = 5;
 
-/// Texts that code often mishandles.
+/// Strings that code often mishandles.
 const TEXTS: [&str; 12] = [
     "",
     "a",
@@ -235,7 +235,7 @@ impl Sampler<'_> {
         text
     }
 
-    /// Writes a text that a regular expression matches.
+    /// Writes a string that a regular expression matches.
     fn matching(&mut self, pattern: &Hir, text: &mut String, depth: usize) {
         if depth > 50 || text.len() > 1_000 {
             return;

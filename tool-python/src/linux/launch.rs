@@ -273,7 +273,7 @@ impl Process {
         let mut length = [0; 4];
         let mut said = Vec::new();
         let read = self.channel.read_exact(&mut length).and_then(|()| {
-            // Only the trusted script has run, and it sends short texts.
+            // Only the trusted script has run, and it sends short strings.
             said.resize((u32::from_le_bytes(length) as usize).min(1 << 16), 0);
             self.channel.read_exact(&mut said)
         });

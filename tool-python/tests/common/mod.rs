@@ -18,7 +18,7 @@ pub(crate) fn is_root() -> bool {
         .contains("Uid:\t0\t")
 }
 
-/// An interpreter that other users can read: `TOOL_PYTHON`, or that of the system, or that of the `PATH`.
+/// An interpreter that other users can read: `TOOL_PYTHON`, or the system's, or the first in the `PATH`.
 pub(crate) fn python() -> PathBuf {
     let system = Path::new("/usr/bin/python3");
     let usual = || {

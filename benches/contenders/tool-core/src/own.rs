@@ -7,13 +7,15 @@ use std::hint::black_box;
 
 use harness::now::now;
 use harness::{Work, cases};
-use tool_core::dialect::Mcp;
+use tool_core::dialect::{Anthropic, Dialect, Mcp, OpenAiChat};
 use tool_core::{Registry, ToolCall, tool, tools};
 
 pub const CASES: &[&str] = &[
     "text as &str",
     "1000 at once",
     "1000 at once, bare",
+    "strict openai-chat",
+    "strict anthropic",
     "start 10",
     "start 1000",
     "start 10000",
@@ -63,9 +65,19 @@ pub fn work(case: &str) -> Work {
             "text as &str" => borrowed_text(),
             "1000 at once" => concurrent::calls(),
             "1000 at once, bare" => concurrent::bare(),
+            "strict openai-chat" => strict(OpenAiChat::strict()),
+            "strict anthropic" => strict(Anthropic::strict()),
             _ => panic!("no case {case}"),
         },
     }
+}
+
+/// Lists the tools of the other cases in the subset of a strict mode.
+fn strict(dialect: impl Dialect + 'static) -> Work {
+    let registry = Registry::linked().expect("unique names");
+    Work::new(1, move || {
+        black_box(registry.render(&dialect).into_string());
+    })
 }
 
 /// Stores a note.

@@ -108,6 +108,18 @@ pub fn lists(data: &Data) -> Vec<Figure> {
     figures
 }
 
+pub fn strict(data: &Data) -> Vec<Figure> {
+    let per_tool = |dialect| {
+        let all = get(&data.instructions, OURS, &format!("strict {dialect}"))?;
+        let each = all / 201.0;
+        Some(figure(each, format!("{dialect}: {each:.0}")))
+    };
+    let dialects = ["openai-chat", "anthropic"].into_iter();
+    dialects
+        .map(|dialect| or_missing(dialect, per_tool(dialect)))
+        .collect()
+}
+
 pub fn list_allocations(data: &Data) -> Vec<Figure> {
     let growth = |dialect| {
         let of = |shape| get(&data.allocations, OURS, &format!("list {dialect} {shape}"));

@@ -6,8 +6,8 @@
 //! cargo run
 //! ```
 //!
-//! The names and the boundaries are those of OpenTelemetry's conventions for generative AI. The application sets the
-//! meter provider, such as that of `opentelemetry_sdk`, before it builds the registry.
+//! The names and the boundaries follow OpenTelemetry's conventions for generative AI. The application sets the
+//! meter provider, such as the one of `opentelemetry_sdk`, before it builds the registry.
 //!
 //! Lost in between: calls of unknown tools, whose names a model made up.
 

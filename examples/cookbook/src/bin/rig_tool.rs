@@ -1,4 +1,4 @@
-//! A tool of `rig` in a registry: any type with its trait `Tool`, such as those of `#[rig_tool]`.
+//! A tool of `rig` in a registry: any type with its trait `Tool`, such as the types that `#[rig_tool]` makes.
 //!
 //! ```sh
 //! cargo add tool-core --features dynamic
@@ -11,7 +11,7 @@
 //! tool, which ignores them.
 //!
 //! Lost in between: pictures, which `render` writes as text; the kind of an error; and the values of `ToolContext`.
-//! Insert those of `CallContext` that the tool needs.
+//! Insert the values of `CallContext` that the tool needs.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -27,7 +27,7 @@ impl Secrets {
         }
     }
 
-    /// Removes the secrets from a text of the server, and truncates it.
+    /// Removes the secrets from a message of the server, and truncates it.
     fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {

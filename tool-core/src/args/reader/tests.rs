@@ -1,4 +1,4 @@
-//! Compares the reader with `serde_json`, and the strict mode with validation, on texts that differ
+//! Compares the reader with `serde_json`, and the strict mode with validation, on strings that differ
 //! from valid ones in one or two characters.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ enum Tagged {
     B(BTreeMap<String, i64>),
 }
 
-/// The characters that are inserted into valid texts.
+/// The characters that are inserted into valid strings.
 const BYTES: &str = "{}[],:\"\\ \n\t\u{1}019-+.eEnulltrfsa/é";
 
 /// Returns every text that results from an insertion, a deletion or a replacement.

@@ -20,7 +20,7 @@ pub struct Progress {
     pub done: f64,
     /// The total amount of work, if known.
     pub total: Option<f64>,
-    /// A text for people.
+    /// A human-readable message.
     pub message: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Adds a text for people.
+    /// Sets a human-readable message.
     pub fn message(mut self, message: impl Into<String>) -> Progress {
         self.message = Some(message.into());
         self

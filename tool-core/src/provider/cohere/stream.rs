@@ -121,7 +121,7 @@ impl StreamFormat for Chat {
                     self.response.insert("id".into(), id.clone());
                 }
                 let mut message = delta.as_object().cloned().unwrap_or_default();
-                // Empty lists and texts.
+                // Empty lists and strings.
                 message.retain(|_, value| value.as_str().is_some_and(|text| !text.is_empty()));
                 self.message = Some(message);
             }

@@ -143,7 +143,7 @@ impl StreamFormat for ResponseStream {
                 return Err(FORMAT.provider_error(&event["error"]));
             }
             "error" => {
-                // Its `type` is that of the event.
+                // Its `type` is the event's.
                 let mut error = event.clone();
                 error["type"] = Value::Null;
                 return Err(FORMAT.provider_error(&error));

@@ -1,8 +1,8 @@
 //! Compares the items of an array as the values that they decode to.
 //!
-//! Different texts may be one value to the tool: an enum value in another case or under an alias,
+//! Different strings may be one value to the tool: an enum value in another case or under an alias,
 //! `1` and `1.0`, a property that is absent or `null`, an address in two spellings. Each item is
-//! rewritten into a text that all spellings of a value share.
+//! rewritten into a string that all spellings of a value share.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ pub(super) fn duplicate<'t>(
     Ok(None)
 }
 
-/// Returns a text that all spellings of a value share.
+/// Returns a string that all spellings of a value share.
 fn canonical<'t>(
     schema: &Schema,
     text: &'t str,

@@ -52,7 +52,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Returns `true` if a text is not even similar to a value of the enum. It may then be the name
+    /// Returns `true` if a string is not even similar to a value of the enum. It may then be the name
     /// of a variant that is an object.
     fn is_unlike_any_value(&mut self, schema: &Schema, text: &str) -> bool {
         match schema.kind {

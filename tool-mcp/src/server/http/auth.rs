@@ -76,7 +76,7 @@ impl Auth {
     }
 
     /// Serves the metadata of an OAuth resource server, by which clients find the authorization servers
-    /// (RFC 9728). The URL is that of the server, as clients know it.
+    /// (RFC 9728). The URL is the server's, as clients know it.
     ///
     /// # Panics
     ///

@@ -49,7 +49,7 @@ pub(super) async fn accept(
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "can't accept a connection");
-                // Files that are open may be too many. Other errors are those of one connection.
+                // Files that are open may be too many. Other errors belong to one connection.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             }

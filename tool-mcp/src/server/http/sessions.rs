@@ -38,7 +38,7 @@ pub(super) enum Outcome {
     Full,
     /// The user has too many sessions.
     UserFull,
-    /// The session does not exist, or is that of another user.
+    /// The session does not exist, or belongs to another user.
     Unknown,
 }
 
@@ -90,7 +90,7 @@ impl Sessions {
         user.is_some() && owners.values().filter(own).count() >= self.most_per_user
     }
 
-    /// Returns `false` within a request of another user than that of the session.
+    /// Returns `false` within a request of another user than the session's.
     fn is_visible(&self, id: &SessionId) -> bool {
         CURRENT
             .try_with(|current| {

@@ -1,4 +1,4 @@
-//! A crate of tools: those of a weather service.
+//! A crate with the tools of a weather service.
 
 use tool_core::{ToolType, tool};
 
