@@ -184,10 +184,10 @@ impl Import {
     /// Imports the tools of a program that speaks over its standard input and output: a command of tokio
     /// or std. It gets its own process group, which ends with the import.
     ///
-    /// The program gets the variables that the command sets, those of [`env`](ImportBuilder::env), and a few of
+    /// The program gets the variables that the command sets, what [`env`](ImportBuilder::env) sets, and a few of
     /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
-    /// folders of the user and of the system. It gets these also if the command clears its environment, but not
-    /// those that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
+    /// folders of the user and of the system. It gets these also if the command clears its environment, but none
+    /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
         Import::command_inheriting(command.into(), environment::INHERITED)
     }
@@ -411,7 +411,7 @@ impl ImportBuilder {
     }
 
     /// Sets the handler of the questions that the server asks the user. Without one, the user of the call is asked
-    /// as [`CallContext::elicit`] does, such as that of a [`Server`](crate::Server) with the tools of the import, and
+    /// as [`CallContext::elicit`] does, such as the user of a [`Server`](crate::Server) with these tools, and
     /// a question without such a user is declined.
     ///
     /// Where a question ends the call, which is then [made
@@ -442,7 +442,7 @@ impl ImportBuilder {
 
     /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
     /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
-    /// the [`TraceContext`] that the call carries, as those of a [`Server`](crate::Server) do.
+    /// the [`TraceContext`] that the call carries, as the calls of a [`Server`](crate::Server) do.
     ///
     /// ```no_run
     /// use tool_core::call::TraceContext;

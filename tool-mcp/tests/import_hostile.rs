@@ -593,7 +593,7 @@ async fn a_program_gets_its_own_variables_and_few_others() {
         let registry = Registry::new();
         let import = in_time(import.connect(&registry)).await.unwrap();
         let result = run(&registry, "variables", json!({})).await;
-        let variables = serde_json::from_str(&result.content()).unwrap();
+        let variables = serde_json::from_str(result.content()).unwrap();
         in_time(import.close()).await;
         variables
     };

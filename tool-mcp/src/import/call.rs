@@ -251,7 +251,7 @@ fn output(target: &Target, mut result: Value, request: &Request) -> Result<AnyOu
         .map_err(|error| text(&target.shared.secrets, &error).into())
 }
 
-/// Adds a note to a result, unless its only text is its structured value.
+/// Adds a note to a result, unless its only block is its structured value.
 fn note(result: &mut Value, note: &str) {
     let is_structured = !result["structuredContent"].is_null();
     match result["content"].as_array_mut().map(Vec::as_mut_slice) {

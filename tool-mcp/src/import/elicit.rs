@@ -76,7 +76,7 @@ impl fmt::Debug for Answerer {
     }
 }
 
-/// Asks the user of the call, such as that of a gateway.
+/// Asks the user of the call, such as the client of a gateway.
 async fn pass_on(key: &str, question: Elicitation) -> Elicited {
     let Elicitation {
         server,

@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-/// The variables that a server inherits: those of the official SDKs (TypeScript 1.20 and Python 1.16, `stdio`).
+/// The variables that a server inherits: what the official SDKs for TypeScript and Python pass on (`stdio`).
 #[cfg(not(windows))]
 pub(super) const INHERITED: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
-/// The variables that a server inherits: those of the official SDKs (TypeScript 1.20 and Python 1.16, `stdio`).
+/// The variables that a server inherits: what the official SDKs for TypeScript and Python pass on (`stdio`).
 #[cfg(windows)]
 pub(super) const INHERITED: &[&str] = &[
     "APPDATA",
@@ -36,7 +36,7 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Lets a command inherit no variables but some, and those that it sets itself.
+    /// Lets a command inherit no variables but some and the ones that it sets itself.
     pub(super) fn restrict(command: &mut Command, inherited: &[&str]) -> Environment {
         let variables: Vec<(OsString, Option<OsString>)> = command
             .get_envs()

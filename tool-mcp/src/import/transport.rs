@@ -83,7 +83,7 @@ pub(super) enum Event {
 /// A message of a server.
 pub(super) struct Received {
     pub(super) message: RxJsonRpcMessage<RoleClient>,
-    /// The text of the message, if it was repaired.
+    /// The message as JSON, if it was repaired.
     #[cfg_attr(not(feature = "client-http"), expect(dead_code))]
     pub(super) repaired: Option<String>,
 }
@@ -197,7 +197,7 @@ impl InFlight {
             });
         }
         Err(match error.classify() {
-            // The text of such an error may quote the message.
+            // Such an error may quote the message.
             Category::Data if Outline::of(json).has_outcome() => {
                 "can't be read: it is no message of the protocol".into()
             }

@@ -212,7 +212,7 @@ fn router<H: ServerHandler>(
     settings: StreamableHttpServerConfig,
 ) -> Router {
     let origins: Vec<_> = config.origins.into_iter().map(with_port).collect();
-    let cors = (!origins.is_empty()).then(|| cors(origins.clone()));
+    let browsers = (!origins.is_empty()).then(|| cors(origins.clone()));
     let settings = settings
         .with_allowed_hosts(config.hosts)
         .with_allowed_origins(origins)
@@ -246,9 +246,9 @@ fn router<H: ServerHandler>(
         Some(auth) => auth.add_metadata(router),
         None => router,
     };
-    match cors {
+    match browsers {
         // Outside of the checks: a browser asks without a token.
-        Some(cors) => router.layer(cors),
+        Some(layer) => router.layer(layer),
         None => router,
     }
 }

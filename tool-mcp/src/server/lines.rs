@@ -91,7 +91,8 @@ where
             match message {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
-                Err(Rejected { id, error }) => {
+                Err(rejected) => {
+                    let Rejected { id, error } = *rejected;
                     let message = ServerJsonRpcMessage::error(error, id);
                     self.pending = Some(self.lines.send(&message));
                 }
@@ -113,16 +114,16 @@ struct Rejected {
 }
 
 impl Rejected {
-    fn new(id: Option<&RequestId>, error: ErrorData) -> Rejected {
-        Rejected {
+    fn new(id: Option<&RequestId>, error: ErrorData) -> Box<Rejected> {
+        Box::new(Rejected {
             id: id.cloned(),
             error,
-        }
+        })
     }
 }
 
 /// Reads a message. Returns `None` for a line without one.
-fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Rejected> {
+fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Rejected>> {
     // JSON may start with a byte order mark (RFC 8259, section 8.1).
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     let line = line.trim_ascii();
