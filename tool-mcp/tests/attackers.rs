@@ -344,6 +344,33 @@ async fn browsers_let_pages_of_allowed_origins_in_and_no_others() {
     );
 }
 
+/// Returns a number of more than 64 bits.
+#[tool]
+fn same(number: u128) -> String {
+    number.to_string()
+}
+
+#[tokio::test]
+async fn large_integers_stay_exact_over_http() {
+    let number = u128::MAX - 1;
+    for settings in [HttpConfig::default(), stateless()] {
+        let has_sessions = settings.sessions;
+        let registry = Registry::builder().tools(tools![same]).build().unwrap();
+        let address = start(Server::new(registry), settings).await;
+        let header = if has_sessions {
+            session(address, "").await
+        } else {
+            String::new()
+        };
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"same","arguments":{{"number":{number}}}}}}}"#
+        );
+        let reply = post(address, &header, &call).await;
+        let text = reply.message()["result"]["content"][0]["text"].clone();
+        assert_eq!(text, number.to_string(), "{reply:?}");
+    }
+}
+
 #[tokio::test]
 async fn who_is_refused_gets_neither_a_session_nor_a_list() {
     let refusing = || {

@@ -257,6 +257,51 @@ async fn a_giant_result_fails_its_call_only() {
     assert_eq!(run(&registry, "get", json!({})).await.content(), "small");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_is_too_large_is_rejected_on_its_own() {
+    let registry = Registry::new();
+    let list = |_: Option<&str>| {
+        let wide: serde_json::Map<_, _> = (0..10_000)
+            .map(|number| (format!("p{number}"), json!({"type": "string"})))
+            .collect();
+        json!({"tools": [
+            {"name": "wide", "inputSchema": {"type": "object", "properties": wide}},
+            {"name": "long", "description": "x".repeat(1 << 20), "inputSchema": {"type": "object"}},
+            {"name": "small", "inputSchema": {"type": "object"}},
+        ]})
+    };
+    let import = script(list, |_| text("ok"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let report = import.report();
+    let rejected: Vec<_> = report
+        .rejected
+        .iter()
+        .map(|tool| (&*tool.source, &*tool.reason))
+        .collect();
+    assert_eq!(
+        rejected,
+        [("wide", "it is too large"), ("long", "it is too large")]
+    );
+    assert_eq!(registry.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_look_alike_are_reported() {
+    let registry = Registry::new();
+    let own = script(|_| tools(&["read_file", "list"]), |_| text("ok"));
+    let _own = in_time(own.connect(&registry)).await.unwrap();
+    let names = ["read-file", "ReadFile", "l1st", "write", "wr1te", "other"];
+    let import = script(move |_| tools(&names), |_| text("ok"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let notes = [
+        "the name read-file looks like read_file",
+        "the name ReadFile looks like read_file",
+        "the name l1st looks like list",
+        "the name wr1te looks like write",
+    ];
+    assert_eq!(import.report().notes, notes);
+}
+
 /// Imports the tool `pay` of a server that answers its calls with these lines, in which `ID` is the id.
 async fn answering(
     registry: &Registry,

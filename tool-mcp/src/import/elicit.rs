@@ -10,6 +10,8 @@ use tool_core::CallContext;
 use tool_core::call::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
 use tool_core::runtime::BoxFuture;
 
+use super::secrets::printable;
+
 /// A question that a server asks the user, passed to the handler of
 /// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).
 #[derive(Clone, Debug)]
@@ -116,9 +118,13 @@ pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
             message,
             requested_schema,
             ..
-        } => Some(form(message, &serde_json::to_value(requested_schema).ok()?)),
+        } => Some(form(
+            &message,
+            &serde_json::to_value(requested_schema).ok()?,
+        )),
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            Some(Elicit::visit(message, url).request().clone())
+            let question = Elicit::visit(printable(&message), printable(&url));
+            Some(question.request().clone())
         }
         _ => None,
     }
@@ -129,13 +135,16 @@ pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
     let message = params["message"].as_str()?;
     match params["mode"].as_str() {
         Some("url") => {
-            let question = Elicit::visit(message, params["url"].as_str()?);
+            let url = params["url"].as_str()?;
+            let question = Elicit::visit(printable(message), printable(url));
             Some(question.request().clone())
         }
-        _ => Some(form(message.to_owned(), params.get("requestedSchema")?)),
+        _ => Some(form(message, params.get("requestedSchema")?)),
     }
 }
 
-fn form(message: String, schema: &Value) -> ElicitRequest {
-    Elicit::with_schema(message, schema).request().clone()
+fn form(message: &str, schema: &Value) -> ElicitRequest {
+    Elicit::with_schema(printable(message), schema)
+        .request()
+        .clone()
 }

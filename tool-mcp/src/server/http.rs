@@ -34,6 +34,7 @@ use super::handler::Handler;
 use super::{ServeError, Server};
 
 pub use self::auth::{Auth, AuthError};
+pub(super) use self::guard::BodyText;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///

@@ -29,6 +29,13 @@ const CALL: &str = "tools/call";
 #[derive(Clone)]
 pub(super) struct RawArguments(pub(super) String);
 
+/// Returns the arguments of a call as they are in a message.
+#[cfg(feature = "server-http")]
+pub(super) fn arguments_in(message: &[u8]) -> Option<String> {
+    let line: CallLine<'_> = serde_json::from_slice(message).ok()?;
+    Some(line.params.arguments?.get().to_owned())
+}
+
 pub(super) struct LineTransport<R, W> {
     lines: Lines<R, W>,
     /// The response to a bad message. Kept here, because `receive` may be dropped and called again.
@@ -75,10 +82,7 @@ where
                     tracing::error!("dropped a message of more than {LONGEST} bytes");
                     let reason = format!("the message has more than {LONGEST} bytes");
                     match outline.request_id() {
-                        Some(id) => Err(Rejected::new(
-                            Some(id),
-                            ErrorData::invalid_request(reason, None),
-                        )),
+                        Some(id) => reject(Some(id), ErrorData::invalid_request(reason, None)),
                         None => Ok(None),
                     }
                 }
@@ -113,13 +117,12 @@ struct Rejected {
     error: ErrorData,
 }
 
-impl Rejected {
-    fn new(id: Option<&RequestId>, error: ErrorData) -> Box<Rejected> {
-        Box::new(Rejected {
-            id: id.cloned(),
-            error,
-        })
-    }
+/// Returns the error for a message.
+fn reject<T>(id: Option<&RequestId>, error: ErrorData) -> Result<T, Box<Rejected>> {
+    Err(Box::new(Rejected {
+        id: id.cloned(),
+        error,
+    }))
 }
 
 /// Reads a message. Returns `None` for a line without one.
@@ -144,7 +147,7 @@ fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Rejected>> {
     let id = outline.request_id();
     if matches!(kind, Category::Data) {
         let error = ErrorData::invalid_request("Invalid request", None);
-        return Err(Rejected::new(id, error));
+        return reject(id, error);
     }
     // Whoever echoes the response to what is not JSON gets another one: without an id, there is none. Other
     // implementations ignore it too.
@@ -152,10 +155,7 @@ fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Rejected>> {
         return Ok(None);
     };
     let message = format!("Parse error at column {column}");
-    Err(Rejected::new(
-        Some(id),
-        ErrorData::parse_error(message, None),
-    ))
+    reject(Some(id), ErrorData::parse_error(message, None))
 }
 
 /// A call, as most clients write it. Anything else is read by `rmcp`.

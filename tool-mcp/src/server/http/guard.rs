@@ -26,6 +26,7 @@ use super::sessions::{Outcome, Sessions, in_request};
 use crate::lock;
 use crate::server::Core;
 use crate::server::handler::Handler;
+use crate::server::lines::arguments_in;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -75,6 +76,8 @@ impl<H: ServerHandler> Guard<H> {
             timeout: self.body_timeout,
             reading: reading.clone(),
         };
+        let mut parts = parts;
+        parts.extensions.insert(BodyText(reading.clone()));
         let is_get = parts.method == Method::GET;
         let is_delete = parts.method == Method::DELETE;
         let mut request = Request::from_parts(parts, body);
@@ -221,6 +224,18 @@ fn json_error(status: StatusCode, code: i32, message: &str) -> Response {
         error.to_string(),
     )
         .into_response()
+}
+
+/// The body of a request, once the call in it was read.
+#[derive(Clone)]
+pub(in crate::server) struct BodyText(Arc<Mutex<Reading>>);
+
+impl BodyText {
+    /// Returns the arguments of the call, which `rmcp` reads as numbers of 64 bits.
+    pub(in crate::server) fn arguments(&self) -> Option<String> {
+        let reading = lock(&self.0);
+        arguments_in(&[&*reading.first, &*reading.rest].concat())
+    }
 }
 
 /// How far a body was read.
