@@ -416,6 +416,27 @@ impl ToolEntry {
         self.spec().is_dynamic() || self.spec().needs().iter().any(|need| need.id() == id)
     }
 
+    /// Returns `true` if a call keeps its thread until it ends: the function is sync, and not marked `blocking`. In a
+    /// runtime with one thread, everything else waits for it.
+    ///
+    /// ```
+    /// use tool_core::{ToolEntry, tool};
+    ///
+    /// /// Computes.
+    /// #[tool]
+    /// fn compute() {}
+    ///
+    /// /// Waits.
+    /// #[tool]
+    /// async fn wait() {}
+    ///
+    /// assert!(ToolEntry::of::<compute>().keeps_thread());
+    /// assert!(!ToolEntry::of::<wait>().keeps_thread());
+    /// ```
+    pub fn keeps_thread(&self) -> bool {
+        matches!(self.invoke(), Invoke::Sync(_))
+    }
+
     pub(crate) fn into_live(self) -> LiveTool {
         match self.0 {
             Entry::Static(tool) => LiveTool {

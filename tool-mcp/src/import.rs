@@ -6,6 +6,7 @@ mod connection;
 #[cfg(feature = "submodel")]
 pub(crate) mod direct;
 mod elicit;
+mod environment;
 #[cfg(feature = "client-http")]
 mod http;
 mod listing;
@@ -19,6 +20,7 @@ mod tools;
 mod transport;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -35,10 +37,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tool_core::call::elicit::Elicited;
 use tool_core::call::{CancellationToken, TraceContext};
-use tool_core::{Registry, ToolEntry};
+use tool_core::{CallContext, Registry, ToolEntry};
 
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
+use self::environment::Environment;
 use self::secrets::Secrets;
 use self::supervisor::Supervisor;
 use crate::lock;
@@ -77,8 +80,8 @@ pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 /// Each tool becomes a [`DynamicTool::foreign`](tool_core::dynamic::DynamicTool::foreign): names, keys and schemas
 /// that some provider rejects are repaired, and the [report](Import::report) lists the repairs. Calls are
 /// validated against the original schema, and results against the output schema. Images, audio, links
-/// and embedded resources stay [parts](tool_core::content::Content) of the result. Progress, cancellation and
-/// questions to the user are passed on.
+/// and embedded resources stay [parts](tool_core::content::Content) of the result. Progress, cancellation,
+/// questions to the user and traces are passed on.
 ///
 /// When the server says that its tools have changed, they are listed again, and added, replaced and
 /// removed in one step.
@@ -98,7 +101,8 @@ pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 ///   [accepts](Import::accept) it.
 /// - Messages, lists, pages and times are bounded. What exceeds a bound is left out, and the report says
 ///   so.
-/// - Errors, logs and `Debug` do not contain the values of environment variables set on the command, of
+/// - A program gets the environment variables that it was given, and few others; see [`command`](Import::command).
+/// - Errors, logs and `Debug` do not contain the values of environment variables that the program was given, of
 ///   inherited variables whose names look secret, of bearer tokens and headers, and of the query of the
 ///   URL. Results are passed on as they are: a tool that prints its environment prints its secrets. With
 ///   the level `DEBUG`, `rmcp` logs whole messages, secret arguments included: keep its target at `info`.
@@ -135,13 +139,16 @@ struct Settings {
     max_message: usize,
 }
 
-/// Returns the trace of the current call.
+/// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
 #[derive(Clone, Default)]
 struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
 
 impl Tracer {
-    fn current(&self) -> Option<TraceContext> {
-        self.0.as_ref().and_then(|current| current())
+    fn current(&self, call: &CallContext) -> Option<TraceContext> {
+        match &self.0 {
+            Some(current) => current(),
+            None => call.get().cloned(),
+        }
     }
 }
 
@@ -177,9 +184,17 @@ impl Import {
     /// Imports the tools of a program that speaks over its standard input and output: a command of tokio
     /// or std. It gets its own process group, which ends with the import.
     ///
-    /// The program inherits the environment of this process, unless the command clears it.
+    /// The program gets the variables that the command sets, what [`env`](ImportBuilder::env) sets, and a few of
+    /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
+    /// folders of the user and of the system. It gets these also if the command clears its environment, but none
+    /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
-        let command = command.into();
+        Import::command_inheriting(command.into(), environment::INHERITED)
+    }
+
+    /// Imports the tools of a program that inherits only these variables.
+    fn command_inheriting(mut command: Command, inherited: &[&str]) -> ImportBuilder {
+        let environment = Environment::restrict(command.as_std_mut(), inherited);
         let std = command.as_std();
         let program = std.get_program().to_string_lossy();
         let name = program
@@ -188,14 +203,17 @@ impl Import {
             .unwrap_or(&program)
             .to_owned();
         let mut secrets = Secrets::default();
-        for (_, value) in std.get_envs() {
-            if let Some(value) = value {
+        for (name, value) in std.get_envs() {
+            let is_inherited = inherited.iter().any(|other| name == *other);
+            if let Some(value) = value
+                && !is_inherited
+            {
                 secrets.add(&value.to_string_lossy());
             }
         }
-        secrets.add_inherited();
         let source = Source::Command {
             command: Box::new(tokio::sync::Mutex::new(command)),
+            environment,
             inherits_stderr: false,
         };
         ImportBuilder::new(source, name, secrets)
@@ -392,7 +410,13 @@ impl ImportBuilder {
         self
     }
 
-    /// Sets the handler of the questions that the server asks the user. Without one, they are declined.
+    /// Sets the handler of the questions that the server asks the user. Without one, the user of the call is asked
+    /// as [`CallContext::elicit`] does, such as the user of a [`Server`](crate::Server) with these tools, and
+    /// a question without such a user is declined.
+    ///
+    /// Where a question ends the call, which is then [made
+    /// again](tool_core::call::elicit#a-tool-may-run-again), a server of version 2026-07-28 goes on where it asked. An
+    /// older one runs the call again from its start.
     ///
     /// The clock of a call stops while the user is asked.
     ///
@@ -418,7 +442,7 @@ impl ImportBuilder {
 
     /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
     /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
-    /// none.
+    /// the [`TraceContext`] that the call carries, as the calls of a [`Server`](crate::Server) do.
     ///
     /// ```no_run
     /// use tool_core::call::TraceContext;
@@ -475,6 +499,46 @@ impl ImportBuilder {
     /// larger fails. 16 MiB by default.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.settings.max_message = bytes;
+        self
+    }
+
+    /// Sets an environment variable of the program, in place of one that the command sets. Its value is a secret:
+    /// errors and logs do not contain it.
+    ///
+    /// ```no_run
+    /// # fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let command = tokio::process::Command::new("mcp-server-github");
+    /// let import = tool_mcp::Import::command(command)
+    ///     .env("GITHUB_TOKEN", std::env::var("GITHUB_TOKEN")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.set(command.get_mut().as_std_mut(), name, value);
+            self.secrets.add(&value.to_string_lossy());
+        }
+        self
+    }
+
+    /// Lets the program inherit all environment variables of this process, with every secret in them, but those
+    /// that the command sets or removes.
+    pub fn inherit_env(mut self) -> Self {
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.inherit_all(command.get_mut().as_std_mut());
+            self.secrets.add_inherited();
+        }
         self
     }
 

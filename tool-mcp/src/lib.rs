@@ -27,6 +27,8 @@
 
 #[cfg(feature = "client")]
 pub mod import;
+#[cfg(any(feature = "client", feature = "server"))]
+mod lines;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]

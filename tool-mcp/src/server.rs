@@ -24,6 +24,7 @@ mod state;
 mod tasks;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ use crate::lock;
 pub use self::call::ProtocolError;
 pub use self::handler::{Handler, NoHandler};
 pub use self::request::{Refusal, Request, UserId};
-pub use self::tasks::TaskPolicy;
+pub use self::tasks::{TaskLimits, TaskPolicy};
 
 /// Serves the tools of a registry.
 ///
@@ -98,6 +99,7 @@ struct Options {
     instructions: Option<String>,
     identity: Option<Box<Identity>>,
     policies: Option<Box<Policies>>,
+    task_limits: TaskLimits,
     page_size: usize,
     cache_for: Duration,
     state_key: Option<Vec<u8>>,
@@ -114,6 +116,7 @@ impl Server {
                 instructions: None,
                 identity: None,
                 policies: None,
+                task_limits: TaskLimits::default(),
                 page_size: 1000,
                 cache_for: Duration::from_secs(60),
                 state_key: None,
@@ -140,8 +143,9 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for requests about tasks, and once
-    /// more for each HTTP request while there are sessions, to find the user of the session.
+    /// It also runs for requests that are not calls, with a call without a name: for lists, for requests about tasks, and
+    /// once more for each HTTP request before its message is read, to find the user of the session. Whoever it
+    /// refuses there gets 403, and neither a list nor a session.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -183,6 +187,12 @@ impl<H: ServerHandler> Server<H> {
         policy: impl Fn(&ToolEntry) -> TaskPolicy + Send + Sync + 'static,
     ) -> Server<H> {
         self.options.policies = Some(Box::new(policy));
+        self
+    }
+
+    /// Sets the limits of [tasks](Server::tasks): their number, and the size and the lifetime of their results.
+    pub fn task_limits(mut self, limits: TaskLimits) -> Server<H> {
+        self.options.task_limits = limits;
         self
     }
 
@@ -334,7 +344,7 @@ impl Core {
         let core = Arc::new(Core {
             list: ListCache::default(),
             states: StateCodec::new(options.state_key.as_deref(), options.state_lifetime),
-            tasks: TaskStore::default(),
+            tasks: TaskStore::new(options.task_limits.clone()),
             changes: watch::Sender::new(0),
             closing: watch::Sender::new(false),
             clients: Mutex::default(),
@@ -361,17 +371,18 @@ impl Core {
             clients.retain(|client| !client.peer.is_transport_closed());
         }
         let runtime = tokio::runtime::Handle::current();
-        clients.push(Client { peer, runtime });
+        clients.push(Client {
+            peer,
+            runtime,
+            notice: Arc::default(),
+        });
     }
 
     fn notify_clients(&self) {
         let mut clients = lock(&self.clients);
         clients.retain(|client| !client.peer.is_transport_closed());
         for client in &*clients {
-            let peer = client.peer.clone();
-            client.runtime.spawn(async move {
-                let _ = peer.notify_tool_list_changed().await;
-            });
+            client.notify();
         }
     }
 }
@@ -381,6 +392,37 @@ struct Client {
     peer: Peer<RoleServer>,
     /// The registry may change on a thread without a runtime.
     runtime: tokio::runtime::Handle,
+    notice: Arc<AtomicU8>,
+}
+
+impl Client {
+    /// Notifies the client of a change, once it has read the notice before. Any number of changes meanwhile are one
+    /// notice.
+    fn notify(&self) {
+        /// No notice is being sent.
+        const IDLE: u8 = 0;
+        /// A notice is being sent.
+        const SENDING: u8 = 1;
+        /// A notice is being sent, and another one follows.
+        const AGAIN: u8 = 2;
+        let next = |state| Some(if state == IDLE { SENDING } else { AGAIN });
+        let before = self
+            .notice
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        if before != Ok(IDLE) {
+            return;
+        }
+        let (peer, notice) = (self.peer.clone(), self.notice.clone());
+        self.runtime.spawn(async move {
+            while peer.notify_tool_list_changed().await.is_ok() {
+                let next = |state| Some(if state == AGAIN { SENDING } else { IDLE });
+                if notice.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(AGAIN) {
+                    return;
+                }
+            }
+            // The client has left.
+        });
+    }
 }
 
 /// The error of a server that can't go on.

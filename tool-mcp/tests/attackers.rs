@@ -239,6 +239,12 @@ async fn evil_hosts_and_origins_are_rejected() {
         ("Host: localhost:evil", 400),
         ("Host: [::1]:evil", 400),
         ("Host: localhost:80:80", 400),
+        ("Host: localhost:99999", 400),
+        ("Host: localhost:+80", 400),
+        (
+            "Host: localhost:00000000000000000000000000000000000000080",
+            200,
+        ),
         ("Host: local host", 400),
         ("X-Host: localhost", 400),
         ("Host: localhost\r\nHost: localhost", 400),
@@ -289,6 +295,126 @@ async fn evil_hosts_and_origins_are_rejected() {
     // The body of a request from elsewhere is not read.
     let head = format!("POST /mcp HTTP/1.1\r\nHost: evil\r\n{JSON}Content-Length: 9\r\n\r\n");
     assert_eq!(send(address, head).await.status, 403);
+}
+
+#[tokio::test]
+async fn browsers_let_pages_of_allowed_origins_in_and_no_others() {
+    let origins = ["https://app.example.com", "http://localhost:*"];
+    let settings = config(|config| config.origins = origins.map(Into::into).to_vec());
+    let address = start(server(), settings).await;
+    let ask = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: \
+               content-type,mcp-protocol-version,mcp-param-city\r\n";
+    for (origin, is_allowed) in [
+        ("https://app.example.com", true),
+        ("http://localhost:5173", true),
+        ("https://app.example.com:8443", false),
+        ("https://app.example.com.evil.example.com", false),
+        ("http://localhost:5173.evil.example.com", false),
+        ("http://localhost.evil.example.com:80", false),
+        ("null", false),
+    ] {
+        let headers = format!("{HOST}Origin: {origin}\r\n");
+        let preflight = request("OPTIONS", &format!("{headers}{ask}"), "");
+        let reply = send(address, preflight).await;
+        let allowed = reply.header("access-control-allow-origin");
+        assert_eq!(allowed, is_allowed.then_some(origin), "{reply:?}");
+        if is_allowed {
+            assert_eq!(reply.status, 200);
+            let names = reply.header("access-control-allow-headers").unwrap();
+            assert!(names.contains("mcp-param-city"), "{names}");
+        }
+        // The page may read the session.
+        let reply = initialize(address, &format!("Origin: {origin}\r\n")).await;
+        assert_eq!(
+            reply.status,
+            if is_allowed { 200 } else { 403 },
+            "{reply:?}"
+        );
+        let readable = reply.header("access-control-expose-headers");
+        assert!(readable.unwrap_or_default().contains("mcp-session-id"));
+    }
+    // A server for no pages answers none.
+    let address = start(server(), HttpConfig::default()).await;
+    let headers = format!("{HOST}Origin: http://localhost\r\n{ask}");
+    let reply = send(address, request("OPTIONS", &headers, "")).await;
+    assert_eq!(
+        reply.header("access-control-allow-origin"),
+        None,
+        "{reply:?}"
+    );
+}
+
+/// Returns a number of more than 64 bits.
+#[tool]
+fn same(number: u128) -> String {
+    number.to_string()
+}
+
+#[tokio::test]
+async fn large_integers_stay_exact_over_http() {
+    let number = u128::MAX - 1;
+    for settings in [HttpConfig::default(), stateless()] {
+        let has_sessions = settings.sessions;
+        let registry = Registry::builder().tools(tools![same]).build().unwrap();
+        let address = start(Server::new(registry), settings).await;
+        let header = if has_sessions {
+            session(address, "").await
+        } else {
+            String::new()
+        };
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"same","arguments":{{"number":{number}}}}}}}"#
+        );
+        let reply = post(address, &header, &call).await;
+        let text = reply.message()["result"]["content"][0]["text"].clone();
+        assert_eq!(text, number.to_string(), "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_refused_gets_neither_a_session_nor_a_list() {
+    let refusing = || {
+        server().identity(|request, call| match request.bearer() {
+            Some(token) => Ok(call.with(UserId::new(token))),
+            None => Err("a token is \"missing\"".into()),
+        })
+    };
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for settings in [HttpConfig::default(), stateless()] {
+        let address = start(refusing(), settings).await;
+        for body in [INITIALIZE, list, PING] {
+            let reply = post(address, "", body).await;
+            assert_eq!(reply.status, 403, "{reply:?}");
+            assert_eq!(
+                reply.message()["error"]["message"],
+                "a token is \"missing\""
+            );
+        }
+        let reply = initialize(address, "Authorization: Bearer ada\r\n").await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_user_does_not_take_all_sessions() {
+    let settings = config(|config| {
+        config.max_sessions = 4;
+        config.max_sessions_per_user = 2;
+    });
+    let address = start(server_of_users(), settings).await;
+    for (user, status) in [
+        ("ada", 200),
+        ("ada", 200),
+        ("ada", 429),
+        ("bob", 200),
+        ("ada", 429),
+        ("bob", 200),
+        ("eve", 503),
+    ] {
+        let reply = initialize(address, &format!("Authorization: Bearer {user}\r\n")).await;
+        assert_eq!(reply.status, status, "{user}: {reply:?}");
+        assert_eq!(reply.header("retry-after").is_some(), status != 200);
+    }
 }
 
 #[tokio::test]
@@ -513,6 +639,52 @@ async fn a_client_that_stops_reading_its_events_loses_its_connection() {
     until_status(address, &session, PING, 200).await;
 }
 
+#[tokio::test]
+async fn changes_wait_as_one_for_clients_that_read_nothing() {
+    let (sessions, changes) = if std::env::var_os("TOOL_CORE_LONG").is_some() {
+        (300, 12_000)
+    } else {
+        (20, 1000)
+    };
+    let registry = Registry::builder().tools(tools![add]).build().unwrap();
+    let settings = config(|config| config.write_timeout = Duration::from_secs(600));
+    let address = start(Server::new(registry.clone()), settings).await;
+    let mut streams = Vec::new();
+    for _ in 0..sessions {
+        let header = session(address, "").await;
+        let mut stream = connect(address).await;
+        let get = request(
+            "GET",
+            &format!("{HOST}Accept: text/event-stream\r\n{header}"),
+            "",
+        );
+        stream.write_all(get.as_bytes()).await.unwrap();
+        // The stream is open once the server has sent its head.
+        let mut byte = [0];
+        in_time(stream.read_exact(&mut byte)).await.unwrap();
+        streams.push((header, stream));
+    }
+    let before = memory();
+    let tool = registry.get("add").unwrap();
+    // Without a turn for any other task.
+    for _ in 0..changes {
+        registry.remove("add");
+        registry.add([tool.clone()]).unwrap();
+    }
+    for (header, _) in &streams {
+        assert_eq!(post(address, header, PING).await.status, 200);
+    }
+    // Meaningful if this test runs alone.
+    println!("{} KiB for {sessions} clients", memory() - before);
+    for (header, mut stream) in streams {
+        let delete = request("DELETE", &format!("{HOST}{header}"), "");
+        assert_eq!(send(address, delete).await.status, 204);
+        let events = read(&mut stream).await.body;
+        let notices = events.matches("notifications/tools/list_changed").count();
+        assert!((1..=2).contains(&notices), "{notices} notices");
+    }
+}
+
 /// Returns the memory of this process in KiB, or 0 where it is not known.
 fn memory() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -552,7 +724,7 @@ async fn idle_sessions_are_limited() {
     let header = format!("Mcp-Session-Id: {last}\r\n");
     assert_eq!(post(address, &header, PING).await.status, 200);
     let delete = request("DELETE", &format!("{HOST}{header}"), "");
-    assert_eq!(send(address, delete).await.status, 202);
+    assert_eq!(send(address, delete).await.status, 204);
     assert_eq!(post(address, &header, PING).await.status, 404);
     until_status(address, "", INITIALIZE, 200).await;
 }
@@ -598,7 +770,7 @@ async fn assert_sessions_are_kept_apart(address: SocketAddr, expected: u16) {
     }
     assert_eq!(post(address, &own, PING).await.status, 200);
     let reply = send(address, request("DELETE", &format!("{HOST}{own}"), "")).await;
-    assert_eq!(reply.status, 202);
+    assert_eq!(reply.status, 204);
 }
 
 #[tokio::test]

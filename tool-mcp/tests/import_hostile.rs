@@ -246,14 +246,180 @@ async fn a_giant_result_fails_its_call_only() {
     let import = script(|_| tools(&["get"]), call).max_message_bytes(100_000);
     let _import = in_time(import.connect(&registry)).await.unwrap();
     let result = run(&registry, "get", json!({"size": 3_000_000})).await;
-    assert!(
-        result
-            .content()
-            .ends_with("the result of the server is too large"),
-        "{}",
-        result.content()
-    );
+    let error = result.error().unwrap();
+    assert!(!error.is_retryable(), "{error}");
+    for part in [
+        "the result of the server is too large",
+        "may have had an effect",
+    ] {
+        assert!(error.message().contains(part), "{error}");
+    }
     assert_eq!(run(&registry, "get", json!({})).await.content(), "small");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_is_too_large_is_rejected_on_its_own() {
+    let registry = Registry::new();
+    let list = |_: Option<&str>| {
+        let wide: serde_json::Map<_, _> = (0..10_000)
+            .map(|number| (format!("p{number}"), json!({"type": "string"})))
+            .collect();
+        json!({"tools": [
+            {"name": "wide", "inputSchema": {"type": "object", "properties": wide}},
+            {"name": "long", "description": "x".repeat(1 << 20), "inputSchema": {"type": "object"}},
+            {"name": "small", "inputSchema": {"type": "object"}},
+        ]})
+    };
+    let import = script(list, |_| text("ok"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let report = import.report();
+    let rejected: Vec<_> = report
+        .rejected
+        .iter()
+        .map(|tool| (&*tool.source, &*tool.reason))
+        .collect();
+    assert_eq!(
+        rejected,
+        [("wide", "it is too large"), ("long", "it is too large")]
+    );
+    assert_eq!(registry.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_look_alike_are_reported() {
+    let registry = Registry::new();
+    let own = script(|_| tools(&["read_file", "list"]), |_| text("ok"));
+    let _own = in_time(own.connect(&registry)).await.unwrap();
+    let names = ["read-file", "ReadFile", "l1st", "write", "wr1te", "other"];
+    let import = script(move |_| tools(&names), |_| text("ok"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let notes = [
+        "the name read-file looks like read_file",
+        "the name ReadFile looks like read_file",
+        "the name l1st looks like list",
+        "the name wr1te looks like write",
+    ];
+    assert_eq!(import.report().notes, notes);
+}
+
+/// Imports the tool `pay` of a server that answers its calls with these lines, in which `ID` is the id.
+async fn answering(
+    registry: &Registry,
+    lines: &'static str,
+    build: impl Fn(ImportBuilder) -> ImportBuilder,
+) -> Import {
+    let import = Import::stream(move || async move {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(async move {
+            let (read, mut write) = tokio::io::split(far);
+            let mut requests = BufReader::new(read).lines();
+            while let Ok(Some(line)) = requests.next_line().await {
+                let request: Value = serde_json::from_str(&line).unwrap();
+                let list = |_: Option<&str>| {
+                    let mut list = tools(&["pay"]);
+                    list["tools"][0]["annotations"] = json!({"idempotentHint": true});
+                    list
+                };
+                let bytes = if request["method"] == "tools/call" {
+                    let lines = lines.replace("ID", &request["id"].to_string());
+                    // Characters such as `ä` are one byte, as in Latin-1.
+                    lines
+                        .chars()
+                        .map(|c| u8::try_from(u32::from(c)).unwrap())
+                        .collect()
+                } else if let Some(answer) = answer(&request, &list, &mut |_| json!({})) {
+                    answer.to_string().into_bytes()
+                } else {
+                    continue;
+                };
+                let _ = write.write_all(&bytes).await;
+                let _ = write.write_all(b"\n").await;
+            }
+        });
+        Ok::<DuplexStream, _>(near)
+    });
+    let import = build(import.protocol(Protocol::V2025_11_25));
+    in_time(import.connect(registry)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_cannot_be_read_ends_its_call_and_is_not_repeated() {
+    for (lines, reason) in [
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"x":NaN}}}"#,
+            "expected value",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","te"#,
+            "EOF while parsing",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":ID}"#,
+            "neither a result nor an error",
+        ),
+        ("{\"jsonrpc\":\"2.0\",\"id\":ID,\n\"result\":", "is cut"),
+    ] {
+        let registry = Registry::new();
+        let import = answering(&registry, lines, |import| import).await;
+        let result = run(&registry, "pay", json!({})).await;
+        let error = result.error().unwrap();
+        for part in [
+            reason,
+            "the result of the server can't be read",
+            "may have had an effect",
+        ] {
+            assert!(error.message().contains(part), "{lines}: {error}");
+        }
+        assert!(!error.is_retryable(), "{error}");
+        in_time(import.close()).await;
+        // The server says that repeating does no harm, and is trusted.
+        let registry = Registry::new();
+        let _import = answering(&registry, lines, ImportBuilder::trust_annotations).await;
+        let result = run(&registry, "pay", json!({})).await;
+        let error = result.error().unwrap();
+        assert!(
+            error.is_retryable() && error.message().contains("may be repeated"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_can_be_repaired_is_taken_with_a_note() {
+    const NOTE: &str = "U+FFFD here";
+    for (lines, start, has_note) in [
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"a\ud83d"}]}}"#,
+            "a\u{fffd}\n[",
+            true,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ä"}]}}"#,
+            "\u{fffd}\n[",
+            true,
+        ),
+        (
+            "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": ID,\n  \"result\": {\n    \"content\": [\n      {\"type\": \"text\", \"text\": \"ok\"}\n    ]\n  }\n}",
+            "ok",
+            false,
+        ),
+    ] {
+        let registry = Registry::new();
+        let _import = answering(&registry, lines, |import| import).await;
+        let result = run(&registry, "pay", json!({})).await;
+        assert!(!result.is_error(), "{}", result.content());
+        assert!(
+            result.content().starts_with(start),
+            "{:?}",
+            result.content()
+        );
+        assert_eq!(
+            result.content().contains(NOTE),
+            has_note,
+            "{:?}",
+            result.content()
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -415,9 +581,13 @@ fn child() {
             let secret = std::env::var("API_TOKEN").unwrap();
             json!({"isError": true, "content": [{"type": "text", "text": format!("401 for {secret}")}]})
         }
+        "variables" => {
+            let variables: std::collections::BTreeMap<_, _> = std::env::vars().collect();
+            text(&json!(variables).to_string())
+        }
         _ => text("ok"),
     };
-    let list = |_: Option<&str>| tools(&["pid", "die", "leak"]);
+    let list = |_: Option<&str>| tools(&["pid", "die", "leak", "variables"]);
     let mut stdout = std::io::stdout();
     // Ends the line that the test program has begun.
     writeln!(stdout).unwrap();
@@ -459,6 +629,57 @@ fn is_running(id: u32) -> bool {
     })
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_gets_its_own_variables_and_few_others() {
+    // Cargo sets it for tests.
+    const OTHER: &str = "CARGO_MANIFEST_DIR";
+    let own = std::env::var(OTHER).unwrap();
+    let variables = async |import: ImportBuilder| -> Value {
+        let registry = Registry::new();
+        let import = in_time(import.connect(&registry)).await.unwrap();
+        let result = run(&registry, "variables", json!({})).await;
+        let variables = serde_json::from_str(result.content()).unwrap();
+        in_time(import.close()).await;
+        variables
+    };
+    let given = variables(
+        child_process("plain")
+            .env("PRIVATE", "second")
+            .env("MORE", "x"),
+    )
+    .await;
+    assert_eq!(given["PATH"], std::env::var("PATH").unwrap());
+    assert_eq!(given["API_TOKEN"], SECRET);
+    assert_eq!(
+        (&given["PRIVATE"], &given["MORE"]),
+        (&json!("second"), &json!("x"))
+    );
+    let allowed = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+    let set = ["API_TOKEN", "MORE", "PRIVATE", ROLE];
+    for name in given.as_object().unwrap().keys() {
+        assert!(
+            allowed.contains(&&**name) || set.contains(&&**name),
+            "{name}"
+        );
+    }
+
+    let inherited = variables(child_process("plain").env("MORE", "x").inherit_env()).await;
+    assert_eq!(inherited[OTHER], own);
+    assert_eq!(
+        (&inherited["API_TOKEN"], &inherited["MORE"]),
+        (&json!(SECRET), &json!("x"))
+    );
+
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command
+        .env(ROLE, "plain")
+        .env_remove("PATH")
+        .env_remove(OTHER);
+    let removed = variables(Import::command(command).inherit_env()).await;
+    assert!(removed["PATH"].is_null() && removed[OTHER].is_null());
+}
+
 /// Returns the ids of the server and of what it started.
 async fn ids(registry: &Registry) -> (u32, u32) {
     let result = run(registry, "pid", json!({})).await;
@@ -487,19 +708,24 @@ async fn a_server_that_dies_in_a_call_is_restarted() {
 
     let result = run(&registry, "die", json!({})).await;
     let error = result.error().unwrap();
-    assert!(error.is_retryable(), "{error}");
-    assert!(
-        error
-            .message()
-            .contains("the server ended during the request"),
-        "{error}"
-    );
-    assert!(error.message().contains("being restarted"), "{error}");
+    // It may have paid before it died.
+    assert!(!error.is_retryable(), "{error}");
+    for part in [
+        "the server ended during the request",
+        "being restarted",
+        "may have had an effect",
+    ] {
+        assert!(error.message().contains(part), "{error}");
+    }
     // The tools stay listed, and say that they are away.
-    assert_eq!(registry.len(), 3);
+    assert_eq!(registry.len(), 4);
     let result = run(&registry, "pid", json!({})).await;
     if let Some(error) = result.error() {
         assert!(error.is_retryable());
+        assert!(
+            error.message().contains("was not sent: the server"),
+            "{error}"
+        );
         assert!(error.message().contains("is away"), "{error}");
     }
     in_time(import.connected()).await.unwrap();
@@ -538,7 +764,7 @@ async fn a_server_that_is_not_restarted_stays_away() {
         "{}",
         result.content()
     );
-    assert_eq!(registry.len(), 3);
+    assert_eq!(registry.len(), 4);
     assert_eq!(
         in_time(import.refresh()).await.unwrap_err().kind(),
         ImportErrorKind::Away

@@ -2,13 +2,14 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputRequest, InputResponses,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputResponses, ServerResult,
 };
 use rmcp::service::ServiceError;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool_core::call::{TraceContext, Transient};
 use tool_core::{AnyOutput, CallContext};
@@ -46,7 +47,7 @@ pub(super) async fn call(
 ) -> Result<AnyOutput, CallError> {
     let runtime = target.shared.runtime.clone();
     // Here, inside the span of the call.
-    let trace = target.shared.settings.tracer.current();
+    let trace = target.shared.settings.tracer.current(&context);
     let task = runtime.spawn(async move { run(&target, arguments, context, trace).await });
     let mut task = AbortOnDrop(task);
     match (&mut task.0).await {
@@ -86,7 +87,7 @@ async fn run(
 }
 
 fn away(server: &str, reason: &str, restarts: bool) -> CallError {
-    let text = format!("the server {server} of this tool is away: {reason}");
+    let text = format!("the call was not sent: the server {server} of this tool is away: {reason}");
     if restarts {
         Transient::new(format!("{text}; it is being restarted")).into()
     } else {
@@ -109,7 +110,16 @@ async fn complete(
         Value::Object(members) => Some(members),
         _ => Some(Map::new()),
     };
-    for round in 0..MAX_ROUNDS {
+    let passes_on = target.shared.settings.answerer.passes_on();
+    let mut kept: Option<Required> = passes_on.then(|| context.kept(REQUIRED)).flatten();
+    for round in kept.as_ref().map_or(0, |required| required.round)..MAX_ROUNDS {
+        // The server does not run the call again for a question that this one was made again for.
+        if let Some(required) = kept.take() {
+            let responses = answer(&target.shared, &context, &required).await?;
+            params.input_responses = (!responses.is_empty()).then_some(responses);
+            params.request_state = required.state;
+            continue;
+        }
         let (carried, events) = Request::new(Some(context.clone()));
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         for (name, value) in trace.iter().flat_map(TraceContext::headers) {
@@ -123,30 +133,39 @@ async fn complete(
         }
         let result = result.map_err(|error| failure(target, &error))?;
         let required = match result {
-            ServerResult::CallToolResult(result) => return output(target, json!(result)),
+            ServerResult::CallToolResult(result) => {
+                return output(target, json!(result), &carried);
+            }
             // Results without content.
             ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
-                return output(target, json!({}));
+                return output(target, json!({}), &carried);
             }
             ServerResult::InputRequiredResult(required) => Required {
-                requests: required.input_requests.into_iter().flatten().collect(),
-                unread: Map::new(),
+                round: round + 1,
+                requests: required
+                    .input_requests
+                    .into_iter()
+                    .flatten()
+                    .map(|(key, request)| (key, json!(request)))
+                    .collect(),
                 state: required.request_state,
             },
-            ServerResult::CustomResult(result) => match Required::read(result.0) {
+            ServerResult::CustomResult(result) => match Required::read(round + 1, result.0) {
                 Ok(required) => required,
                 // Parts that `rmcp` can't read are replaced by notes.
-                Err(result) => return output(target, result),
+                Err(result) => return output(target, result, &carried),
             },
             _ => return Err(text(secrets, "the server answered with another result").into()),
         };
-        if required.requests.is_empty() && required.unread.is_empty() {
+        if required.requests.is_empty() {
             // The server asks to come again.
             tokio::time::sleep(Duration::from_millis(100 << round)).await;
+        } else if passes_on {
+            // The question may end this run of the call.
+            context.keep(REQUIRED, &required);
         }
         let waiting = Waiting::new(vec![carried.clone()]);
-        let responses =
-            answer(&target.shared, &context, required.requests, required.unread).await?;
+        let responses = answer(&target.shared, &context, &required).await?;
         drop(waiting);
         params.input_responses = (!responses.is_empty()).then_some(responses);
         params.request_state = required.state;
@@ -154,23 +173,27 @@ async fn complete(
     Err(format!("the server asked {MAX_ROUNDS} times for input, without a result").into())
 }
 
+/// The key of what a server requires, for the next run of the call.
+const REQUIRED: &str = "import/required";
+
 /// What a server needs before it completes a call.
+#[derive(Deserialize, Serialize)]
 struct Required {
-    requests: Vec<(String, InputRequest)>,
-    /// Requests that `rmcp` can't read.
-    unread: Map<String, Value>,
+    /// The number of the next request.
+    round: u32,
+    requests: Map<String, Value>,
     state: Option<String>,
 }
 
 impl Required {
     /// Reads a result that `rmcp` can't read. Returns it if it does not require input.
-    fn read(result: Value) -> Result<Required, Value> {
+    fn read(round: u32, result: Value) -> Result<Required, Value> {
         if result["resultType"] != "input_required" {
             return Err(result);
         }
         Ok(Required {
-            requests: Vec::new(),
-            unread: result["inputRequests"]
+            round,
+            requests: result["inputRequests"]
                 .as_object()
                 .cloned()
                 .unwrap_or_default(),
@@ -183,31 +206,22 @@ impl Required {
 async fn answer(
     shared: &Shared,
     context: &CallContext,
-    requests: Vec<(String, InputRequest)>,
-    unread: Map<String, Value>,
+    required: &Required,
 ) -> Result<InputResponses, CallError> {
     let mut responses = InputResponses::new();
     let mut questions = Vec::new();
-    let unsupported = || {
-        CallError::from(
-            "the server asks for something that is not supported: only questions to the user are",
-        )
-    };
-    for (key, request) in requests {
-        match request {
-            InputRequest::Elicitation(request) => {
-                questions.push((key, elicit::read(request.params).ok_or_else(unsupported)?));
+    for (key, request) in &required.requests {
+        let question = match request["method"].as_str() {
+            Some("roots/list") => {
+                responses.insert(key.clone(), json!({ "roots": [] }));
+                continue;
             }
-            InputRequest::ListRoots(_) => {
-                responses.insert(key, json!({ "roots": [] }));
-            }
-            _ => return Err(unsupported()),
-        }
-    }
-    for (key, request) in unread {
-        let is_question = request["method"] == "elicitation/create";
-        let question = elicit::read_value(&request["params"]).filter(|_| is_question);
-        questions.push((key, question.ok_or_else(unsupported)?));
+            Some("elicitation/create") => elicit::read_value(&request["params"]),
+            _ => None,
+        };
+        let unsupported =
+            "the server asks for something that is not supported: only questions to the user are";
+        questions.push((key, question.ok_or(unsupported)?));
     }
     for (key, request) in questions {
         let question = Elicitation {
@@ -215,15 +229,45 @@ async fn answer(
             call: Some(context.clone()),
             request,
         };
-        let answer = shared.settings.answerer.answer(question).await;
-        responses.insert(key, serde_json::to_value(answer)?);
+        let round = required.round;
+        let answerer = &shared.settings.answerer;
+        let answer = answerer
+            .answer(&format!("import/{round}/{key}"), question)
+            .await;
+        responses.insert(key.clone(), serde_json::to_value(answer)?);
     }
     Ok(responses)
 }
 
-fn output(target: &Target, result: Value) -> Result<AnyOutput, CallError> {
+/// Follows a result with what is no character.
+const REPAIRED: &str =
+    "[The server sent what is no Unicode character; each of these is U+FFFD here.]";
+
+fn output(target: &Target, mut result: Value, request: &Request) -> Result<AnyOutput, CallError> {
+    if request.is_repaired.load(Ordering::Relaxed) {
+        note(&mut result, REPAIRED);
+    }
     AnyOutput::from_mcp(result, target.has_output_schema)
         .map_err(|error| text(&target.shared.secrets, &error).into())
+}
+
+/// Adds a note to a result, unless its only block is its structured value.
+fn note(result: &mut Value, note: &str) {
+    let is_structured = !result["structuredContent"].is_null();
+    match result["content"].as_array_mut().map(Vec::as_mut_slice) {
+        Some([block]) if block["type"] == "text" && !is_structured => {
+            let text = block["text"].as_str().unwrap_or_default();
+            if serde_json::from_str::<Map<String, Value>>(text).is_err() {
+                block["text"] = format!("{text}\n{note}").into();
+            }
+        }
+        Some(_) => {
+            if let Some(blocks) = result["content"].as_array_mut() {
+                blocks.push(json!({"type": "text", "text": note}));
+            }
+        }
+        None => {}
+    }
 }
 
 /// Redacts and truncates a message of a server.
@@ -231,32 +275,58 @@ fn text(secrets: &Secrets, error: &str) -> String {
     shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }
 
-/// Words why a call has no result.
+/// Words why a call has no result, and whether it may be repeated: if it was not sent, or if repeating does no harm.
 fn failure(target: &Target, error: &RequestError) -> CallError {
     let shared = &target.shared;
     let text = describe(error, &shared.secrets);
     let restarts = shared.settings.backoff.is_some();
+    let restarting = match error {
+        RequestError::Service(ServiceError::TransportClosed) if restarts => {
+            "; the server is being restarted"
+        }
+        _ => "",
+    };
+    match effect(error) {
+        Effect::NotSent if matches!(error, RequestError::NotSent) => {
+            away(&shared.settings.name, "the connection is lost", restarts)
+        }
+        Effect::NotSent => Transient::new(format!("the call was not sent: {text}")).into(),
+        Effect::Answered => text.into(),
+        Effect::Unknown if target.is_repeatable => {
+            let reason = "the call may be repeated: the server says that this does no harm";
+            Transient::new(format!("{text}{restarting}; {reason}")).into()
+        }
+        Effect::Unknown => {
+            let reason = "the call may have had an effect, so check before you repeat it";
+            format!("{text}{restarting}; {reason}").into()
+        }
+    }
+}
+
+/// What is known about the effect of a call without a result.
+enum Effect {
+    /// The server did not get the call.
+    NotSent,
+    /// The server answered with an error, and gets the same answer if it is called again.
+    Answered,
+    /// The server may have got the call.
+    Unknown,
+}
+
+fn effect(error: &RequestError) -> Effect {
     match error {
-        RequestError::NotSent => away(&shared.settings.name, "the connection is lost", restarts),
-        RequestError::TimedOut(_) if target.is_repeatable => Transient::new(text).into(),
-        RequestError::TimedOut(_) => {
-            format!("{text}; the call may have had an effect, so check before you repeat it").into()
-        }
-        RequestError::Service(ServiceError::TransportClosed) => {
-            let text = format!("{text}; the call may have had an effect");
-            if restarts {
-                Transient::new(format!("{text}; the server is being restarted")).into()
-            } else {
-                text.into()
-            }
-        }
-        // The request did not arrive, or the connection was lost.
-        RequestError::Service(error @ ServiceError::TransportSend(_))
-            if !error.is_authorization_required() =>
+        RequestError::NotSent => Effect::NotSent,
+        RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,
+        RequestError::Service(error) if error.is_authorization_required() => Effect::Answered,
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if super::http::is_unsent(&*error.error) =>
         {
-            Transient::new(text).into()
+            Effect::NotSent
         }
-        _ => text.into(),
+        RequestError::TimedOut(_) | RequestError::Unreadable(_) | RequestError::Service(_) => {
+            Effect::Unknown
+        }
     }
 }
 
@@ -270,7 +340,7 @@ pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
             )
         }
         RequestError::NotSent => "the connection is lost".into(),
-        RequestError::TooLarge => "the result of the server is too large".into(),
+        RequestError::Unreadable(reason) => format!("the result of the server {reason}"),
         RequestError::Service(ServiceError::McpError(error)) => {
             format!(
                 "the server rejected the request: {} ({})",

@@ -18,7 +18,6 @@ use rmcp::service::{
     RunningServiceCancellationToken, serve_client_with_lifecycle,
 };
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, ErrorData, RoleClient};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
@@ -28,9 +27,10 @@ use tool_core::call::elicit::ElicitRequest;
 use tool_core::runtime::BoxFuture;
 
 use super::elicit::{self, Answerer, Elicitation};
+use super::environment::Environment;
 use super::process::{self, Process};
 use super::secrets::{Secrets, shorten};
-use super::transport::{InFlight, LineWatch, Request, Tap};
+use super::transport::{InFlight, Request, ServerLines, Tap};
 use super::{ImportError, ImportErrorKind, Settings};
 
 /// Where a server is.
@@ -38,6 +38,7 @@ pub(super) enum Source {
     Command {
         /// Boxed, because it is larger than the other sources.
         command: Box<Mutex<Command>>,
+        environment: Environment,
         inherits_stderr: bool,
     },
     Io(Connect),
@@ -228,6 +229,7 @@ impl Opener {
             Source::Command {
                 command,
                 inherits_stderr,
+                ..
             } => {
                 let mut command = command.lock().await;
                 let program = command
@@ -270,7 +272,8 @@ impl Opener {
             }
             #[cfg(feature = "client-http")]
             Source::Http(endpoint) => {
-                let transport = endpoint.transport(max, settings.connect_timeout, secrets);
+                let transport =
+                    endpoint.transport(max, settings.connect_timeout, secrets, &in_flight);
                 let transport = transport
                     .map_err(|problem| ImportError::new(ImportErrorKind::Start, problem))?;
                 connect(transport, in_flight, settings, mode, secrets).await
@@ -286,8 +289,7 @@ fn lines<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + '
     in_flight: &Arc<InFlight>,
     max: usize,
 ) -> impl Transport<RoleClient> + 'static {
-    let read = LineWatch::new(read, in_flight.clone(), max);
-    AsyncRwTransport::new_client(read, write).with_max_line_length(max)
+    ServerLines::new(read, write, in_flight.clone(), max)
 }
 
 /// Does the handshake.
@@ -425,10 +427,15 @@ impl Handler {
             call: asking.as_ref().and_then(|request| request.call.clone()),
             request,
         };
+        // The same in another run of the call, which asks the same questions in the same order.
+        let key = match &asking {
+            Some(request) => format!("import/{}", request.next_question()),
+            None => String::new(),
+        };
         let waiting = asking.map_or(running, |request| vec![request]);
         let _waiting = Waiting::new(waiting);
         tokio::select! {
-            answer = self.answerer.answer(question) => Ok(answer),
+            answer = self.answerer.answer(&key, question) => Ok(answer),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
     }

@@ -16,6 +16,7 @@ use tool_core::runtime::BoxFuture;
 
 pub(crate) use super::call::AbortOnDrop;
 use super::connection::{Connection, Live, Opener, Source};
+use super::environment;
 use super::request::{RequestError, send};
 use super::secrets::Secrets;
 use super::transport::{ProgressListener, Request};
@@ -30,21 +31,10 @@ pub(crate) struct Program {
 
 impl Program {
     /// Takes a command. The processes get only the variables that are set on it.
-    pub(crate) fn new(mut command: Command) -> Program {
-        let std = command.as_std_mut();
-        let given: Vec<_> = std
-            .get_envs()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-            .collect();
-        std.env_clear();
-        // Windows programs can't open sockets without it.
-        #[cfg(windows)]
-        if let Some(root) = std::env::var_os("SystemRoot") {
-            std.env("SystemRoot", root);
-        }
-        std.envs(given);
+    pub(crate) fn new(command: Command) -> Program {
         // The version with `ping`.
-        let import = Import::command(command).protocol(Protocol::V2025_11_25);
+        let import = Import::command_inheriting(command, environment::ESSENTIAL)
+            .protocol(Protocol::V2025_11_25);
         Program {
             opener: Opener {
                 source: import.source,
@@ -133,7 +123,7 @@ impl Connected {
         match result.map_err(|_| too_long())? {
             Ok(ServerResult::CallToolResult(result)) => Ok(result),
             Ok(_) => rejected("it answered with another result"),
-            Err(RequestError::TooLarge) => rejected("its answer is too large"),
+            Err(RequestError::Unreadable(reason)) => rejected(&format!("its answer {reason}")),
             Err(RequestError::TimedOut(_)) => Err(too_long()),
             Err(RequestError::Service(ServiceError::McpError(error))) => {
                 let text = format!("it rejected the request: {}", error.message);

@@ -10,6 +10,8 @@ use tool_core::CallContext;
 use tool_core::call::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
 use tool_core::runtime::BoxFuture;
 
+use super::secrets::printable;
+
 /// A question that a server asks the user, passed to the handler of
 /// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).
 #[derive(Clone, Debug)]
@@ -41,12 +43,18 @@ impl Answerer {
         Answerer(Some(Arc::new(move |question| Box::pin(answer(question)))))
     }
 
-    /// Declines if there is no handler.
-    pub(super) async fn answer(&self, question: Elicitation) -> ElicitResult {
+    /// Returns `true` if questions are passed on to whoever makes the call.
+    pub(super) fn passes_on(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Asks the handler. Without one, asks the user of the call, and declines if that is not possible. `key`
+    /// identifies the question within the call.
+    pub(super) async fn answer(&self, key: &str, question: Elicitation) -> ElicitResult {
         let is_form = matches!(question.request.mode, ElicitMode::Form(_));
         let answer = match &self.0 {
             Some(answer) => answer(question).await,
-            None => Elicited::Declined,
+            None => pass_on(key, question).await,
         };
         match answer {
             Elicited::Accepted(values) if is_form => {
@@ -70,6 +78,39 @@ impl fmt::Debug for Answerer {
     }
 }
 
+/// Asks the user of the call, such as the client of a gateway.
+async fn pass_on(key: &str, question: Elicitation) -> Elicited {
+    let Elicitation {
+        server,
+        call,
+        request,
+    } = question;
+    let Some(call) = call else {
+        return Elicited::Declined;
+    };
+    let message = format!("{server} asks: {}", request.message);
+    let answer = match request.mode {
+        ElicitMode::Form(schema) => {
+            let question = Elicit::with_schema(message, schema);
+            call.elicit(key, question).await
+        }
+        ElicitMode::Url(url) => {
+            let question = Elicit::visit(message, url);
+            match call.elicit(key, question).await {
+                Ok(Elicited::Accepted(())) => Ok(Elicited::Accepted(Value::Null)),
+                Ok(Elicited::Declined) => Ok(Elicited::Declined),
+                Ok(Elicited::Dismissed) => Ok(Elicited::Dismissed),
+                Err(error) => Err(error),
+            }
+        }
+        _ => return Elicited::Declined,
+    };
+    answer.unwrap_or_else(|error| {
+        tracing::debug!(%error, server, "a question of an MCP server is declined");
+        Elicited::Declined
+    })
+}
+
 /// Reads a question as `rmcp` parsed it.
 pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
     match params {
@@ -77,9 +118,13 @@ pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
             message,
             requested_schema,
             ..
-        } => Some(form(message, &serde_json::to_value(requested_schema).ok()?)),
+        } => Some(form(
+            &message,
+            &serde_json::to_value(requested_schema).ok()?,
+        )),
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            Some(Elicit::visit(message, url).request().clone())
+            let question = Elicit::visit(printable(&message), printable(&url));
+            Some(question.request().clone())
         }
         _ => None,
     }
@@ -90,13 +135,16 @@ pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
     let message = params["message"].as_str()?;
     match params["mode"].as_str() {
         Some("url") => {
-            let question = Elicit::visit(message, params["url"].as_str()?);
+            let url = params["url"].as_str()?;
+            let question = Elicit::visit(printable(message), printable(url));
             Some(question.request().clone())
         }
-        _ => Some(form(message.to_owned(), params.get("requestedSchema")?)),
+        _ => Some(form(message, params.get("requestedSchema")?)),
     }
 }
 
-fn form(message: String, schema: &Value) -> ElicitRequest {
-    Elicit::with_schema(message, schema).request().clone()
+fn form(message: &str, schema: &Value) -> ElicitRequest {
+    Elicit::with_schema(printable(message), schema)
+        .request()
+        .clone()
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
@@ -18,6 +19,8 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 
 use super::secrets::Secrets;
+use super::transport::InFlight;
+use crate::lines::Outline;
 
 /// The address of a server and what goes with each request.
 #[derive(Clone)]
@@ -61,6 +64,7 @@ impl Endpoint {
         max_message: usize,
         connect_timeout: Duration,
         secrets: &Secrets,
+        in_flight: &Arc<InFlight>,
     ) -> Result<StreamableHttpClientTransport<Client>, String> {
         let url = reqwest::Url::parse(&self.url)
             .map_err(|problem| format!("the URL is invalid: {problem}"))?;
@@ -92,9 +96,18 @@ impl Endpoint {
         let client = Client {
             inner: client,
             secrets: secrets.clone(),
+            in_flight: in_flight.clone(),
         };
         Ok(StreamableHttpClientTransport::with_client(client, config))
     }
+}
+
+/// Returns `true` if a request did not reach the server, because there was no connection.
+pub(super) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(
+        error.downcast_ref::<Error>(),
+        Some(StreamableHttpError::Client(error)) if error.is_connect()
+    )
 }
 
 /// Follows redirects to the same origin only: headers such as `X-Api-Key` are sent along.
@@ -118,6 +131,7 @@ fn same_origin() -> Policy {
 pub(super) struct Client {
     inner: reqwest::Client,
     secrets: Secrets,
+    in_flight: Arc<InFlight>,
 }
 
 type Error = StreamableHttpError<reqwest::Error>;
@@ -125,6 +139,40 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 impl Client {
+    /// Repairs the messages of a stream, and ends the calls of those that can't be read. `request` is the one that
+    /// the stream is the response to.
+    fn checked(&self, events: Events, request: Option<RequestId>) -> Events {
+        let in_flight = self.in_flight.clone();
+        let checked = events.map(move |event| {
+            let mut event = event?;
+            // Events without data start a stream, and `rmcp` reads no other kinds.
+            let is_message = event.event.as_deref().is_none_or(|kind| kind == "message");
+            let Some(data) = event
+                .data
+                .as_ref()
+                .filter(|data| is_message && !data.is_empty())
+            else {
+                return Ok(event);
+            };
+            match in_flight.read(data.as_bytes()) {
+                Ok(received) => {
+                    if received.repaired.is_some() {
+                        event.data = received.repaired;
+                    }
+                }
+                Err(problem) => {
+                    let outline = Outline::of(data.as_bytes());
+                    let id = outline.response_id().or(request.as_ref());
+                    if let Some(request) = id.and_then(|id| in_flight.get(id)) {
+                        request.fail(&problem);
+                    }
+                }
+            }
+            Ok(event)
+        });
+        checked.boxed()
+    }
+
     fn without_secrets(&self, error: Error) -> Error {
         match error {
             StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
@@ -171,6 +219,10 @@ impl StreamableHttpClient for Client {
         custom_headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Error> {
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
         let sent = self.inner.post_message_with_response_limits(
             uri,
             message,
@@ -179,7 +231,14 @@ impl StreamableHttpClient for Client {
             custom_headers,
             limits,
         );
-        sent.await.map_err(|error| self.without_secrets(error))
+        match sent.await {
+            Ok(StreamableHttpPostResponse::Sse(events, session)) => {
+                let events = self.checked(events, request);
+                Ok(StreamableHttpPostResponse::Sse(events, session))
+            }
+            Ok(response) => Ok(response),
+            Err(error) => Err(self.without_secrets(error)),
+        }
     }
 
     async fn delete_session(
@@ -206,7 +265,10 @@ impl StreamableHttpClient for Client {
         let sent =
             self.inner
                 .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
-        sent.await.map_err(|error| self.without_secrets(error))
+        match sent.await {
+            Ok(events) => Ok(self.checked(events, None)),
+            Err(error) => Err(self.without_secrets(error)),
+        }
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -226,6 +288,9 @@ impl StreamableHttpClient for Client {
             custom_headers,
             max_sse_event_size,
         );
-        sent.await.map_err(|error| self.without_secrets(error))
+        match sent.await {
+            Ok(events) => Ok(self.checked(events, None)),
+            Err(error) => Err(self.without_secrets(error)),
+        }
     }
 }

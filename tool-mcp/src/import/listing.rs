@@ -25,6 +25,15 @@ const MAX_PAGES: usize = 1000;
 /// A longer name is not accepted.
 const MAX_NAME: usize = 256;
 
+/// A tool with more JSON values is not accepted. Compiling a schema takes far more memory than its JSON.
+const MAX_VALUES: usize = 20_000;
+
+/// A tool with more bytes of JSON is not accepted: providers accept less in a whole request.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The most JSON values of all tools. Further tools are not accepted.
+const MAX_ALL_VALUES: usize = 500_000;
+
 /// The tools of a server.
 #[derive(Clone, Default)]
 pub(super) struct Listing {
@@ -56,6 +65,7 @@ pub(super) async fn list(
         ..Listing::default()
     };
     let mut names = HashSet::new();
+    let mut all_values = 0;
     for item in items {
         let reject = |name: &str, reason: &str| RejectedTool {
             source: shorten(name, 100).into_owned(),
@@ -82,6 +92,21 @@ pub(super) async fn list(
             // Not part of what models see, and possibly large.
             tool.remove("icons");
             tool.remove("_meta");
+            let tool = Value::Object(tool);
+            let (values, bytes) = (values(&tool), size(&tool));
+            let Value::Object(tool) = tool else {
+                continue;
+            };
+            if values > MAX_VALUES || bytes > MAX_BYTES {
+                listing.rejected.push(reject(&name, "it is too large"));
+                continue;
+            }
+            all_values += values;
+            if all_values > MAX_ALL_VALUES {
+                let reason = "the tools before it are too large in all";
+                listing.rejected.push(reject(&name, reason));
+                continue;
+            }
             let pin = Pin::of(&tool);
             listing.tools.push(Listed { name, tool, pin });
         }
@@ -177,6 +202,15 @@ async fn page(
             Ok((tools, next.map(str::to_owned)))
         }
         _ => Err(unexpected()),
+    }
+}
+
+/// Counts the JSON values in a value.
+fn values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(members) => members.values().map(values).sum(),
+        _ => 0,
     }
 }
 

@@ -6,6 +6,7 @@ use tool_core::dynamic::Repair;
 use tool_core::spec::Annotations;
 
 use super::pins::Pin;
+use super::secrets::printable;
 
 /// What became of the tools of a server; see [`Import::report`](crate::Import::report). Displays as lines
 /// for a person.
@@ -81,7 +82,17 @@ impl HeldTool {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.server {
+        // Names of a server may be in each part.
+        f.write_str(&printable(&Lines(self).to_string()))
+    }
+}
+
+struct Lines<'r>(&'r Report);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lines(report) = self;
+        match &report.server {
             Some((name, version)) => {
                 write!(f, "{} {}", name.escape_debug(), version.escape_debug())?;
             }
@@ -90,12 +101,12 @@ impl fmt::Display for Report {
         write!(
             f,
             " (protocol {}): {} tools taken, {} rejected, {} held back",
-            self.protocol.escape_debug(),
-            self.taken.len(),
-            self.rejected.len(),
-            self.held.len()
+            report.protocol.escape_debug(),
+            report.taken.len(),
+            report.rejected.len(),
+            report.held.len()
         )?;
-        for tool in &self.taken {
+        for tool in &report.taken {
             write!(f, "\n  {}", tool.name)?;
             if !tool.repairs.is_empty() {
                 f.write_str(", repaired:")?;
@@ -104,18 +115,18 @@ impl fmt::Display for Report {
                 write!(f, "\n    {repair}")?;
             }
         }
-        for tool in &self.rejected {
+        for tool in &report.rejected {
             let name = tool.source.escape_debug();
             write!(f, "\n  {name} rejected: {}", tool.reason)?;
         }
-        for tool in &self.held {
+        for tool in &report.held {
             let name = tool.source.escape_debug();
             match &*tool.changes {
                 [] => write!(f, "\n  {name} held back: it is new")?,
                 changes => write!(f, "\n  {name} held back: changed {}", changes.join(", "))?,
             }
         }
-        for note in &self.notes {
+        for note in &report.notes {
             write!(f, "\n  note: {note}")?;
         }
         Ok(())

@@ -23,8 +23,9 @@ pub(super) enum RequestError {
     TimedOut(Duration),
     /// The connection was lost before.
     NotSent,
-    /// The result exceeded the maximum size of a message.
-    TooLarge,
+    /// The result is no message of the protocol, or exceeds the maximum size of one. Contains a predicate, such as
+    /// "is too large".
+    Unreadable(String),
     Service(ServiceError),
 }
 
@@ -66,18 +67,16 @@ pub(super) async fn send(
     loop {
         tokio::select! {
             biased;
-            event = events.recv() => match event {
-                Some(Event::Progress(progress)) => {
+            event = events.recv() => {
+                if let Some(Event::Progress(progress)) = event {
                     carried.report(progress);
                     deadline = (Instant::now() + limit).min(last);
                 }
-                Some(Event::TooLarge) => {
+                if let Some(problem) = carried.problem() {
                     guard.is_cancelled_on_drop = false;
-                    return Err(RequestError::TooLarge);
+                    return Err(RequestError::Unreadable(problem));
                 }
-                // The request holds the sender.
-                None => {}
-            },
+            }
             result = &mut handle.rx => {
                 guard.is_cancelled_on_drop = false;
                 // All progress came before the result.

@@ -42,7 +42,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in a string.
+    /// Replaces the secrets in a string, and escapes it.
     pub(super) fn redact<'t>(&self, text: impl Into<Cow<'t, str>>) -> String {
         let mut text = text.into().into_owned();
         for secret in &self.0 {
@@ -50,7 +50,10 @@ impl Secrets {
                 text = text.replace(secret.as_str(), "[redacted]");
             }
         }
-        text
+        match printable(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(escaped) => escaped,
+        }
     }
 }
 
@@ -60,8 +63,33 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Truncates a string that another program wrote.
+/// Escapes what changes a terminal or the direction of what it shows, in a string that another program wrote.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    // Controls but line breaks and tabs, and the marks and overrides of directions.
+    let is_escaped = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_escaped) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_escaped(c) {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+/// Truncates a string that another program wrote, and escapes it.
 pub(super) fn shorten(text: &str, length: usize) -> Cow<'_, str> {
+    let text = match printable(text) {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => return shorten(&text, length).into_owned().into(),
+    };
     if text.len() <= length {
         return text.into();
     }
@@ -83,6 +111,16 @@ mod tests {
         let text = "hunter2hunter2 hunter2, abcdefgh on";
         assert_eq!(secrets.redact(text), "[redacted] [redacted], [redacted] on");
         assert_eq!(format!("{secrets:?}"), "Secrets");
+    }
+
+    #[test]
+    fn what_changes_a_terminal_is_escaped() {
+        let text = "a\u{1b}[2Jb\r\u{7}\u{9b}c\u{202e}d\n\té";
+        let escaped = "a\\u{1b}[2Jb\\r\\u{7}\\u{9b}c\\u{202e}d\n\té";
+        assert_eq!(printable(text), escaped);
+        assert_eq!(shorten(text, 100), escaped);
+        assert_eq!(Secrets::default().redact(text), escaped);
+        assert!(!shorten(&"\u{1b}".repeat(100), 10).contains('\u{1b}'));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 use tool_core::dynamic::DynamicTool;
@@ -79,6 +80,8 @@ impl Toolbox {
         };
         let accepted = self.accepted(&mut report)?;
         let mut built = HashMap::new();
+        let start = Instant::now();
+        let limit = self.shared.settings.list_timeout;
         for listed in &self.listing.tools {
             if let Some(pins) = &accepted
                 && pins.tools.get(&listed.name) != Some(&listed.pin)
@@ -89,6 +92,9 @@ impl Toolbox {
             let before = self.built.get(&listed.name);
             let tool = match before.filter(|built| built.pin == listed.pin) {
                 Some(built) => Ok(built.tool.clone()),
+                None if start.elapsed() > limit => {
+                    Err(format!("the tools before it took longer than {limit:?}"))
+                }
                 None => build(&self.shared, listed),
             };
             match tool {
@@ -101,9 +107,35 @@ impl Toolbox {
             }
         }
         self.exchange(&mut built, &mut report)?;
+        self.note_lookalikes(&mut report);
         self.built = built;
         self.shared.publish(report);
         Ok(())
+    }
+
+    /// Notes the tools whose names a person or a model may take for those of other tools.
+    fn note_lookalikes(&self, report: &mut Report) {
+        let own: HashSet<_> = report.taken.iter().map(|tool| tool.name.clone()).collect();
+        let mut names: HashMap<String, String> = HashMap::new();
+        for entry in self.shared.registry.specs() {
+            if !own.contains(&*entry.spec().name) {
+                names.insert(skeleton(&entry.spec().name), entry.spec().name.to_string());
+            }
+        }
+        for tool in &report.taken {
+            let skeleton = skeleton(&tool.name);
+            match names.get(&skeleton) {
+                Some(other) if *other != tool.name => {
+                    let name = &tool.name;
+                    report
+                        .notes
+                        .push(format!("the name {name} looks like {other}"));
+                }
+                _ => {
+                    names.insert(skeleton, tool.name.clone());
+                }
+            }
+        }
     }
 
     /// Returns the accepted tools, all if the file does not exist yet.
@@ -216,6 +248,22 @@ impl Shared {
             let _ = self.registry.exchange(&tools, []);
         }
     }
+}
+
+/// Returns what names that look alike have in common: without case and separators, and with one of the letters and
+/// digits that look the same. Repaired names are ASCII.
+fn skeleton(name: &str) -> String {
+    let mut skeleton = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c.to_ascii_lowercase() {
+            '_' | '-' | '.' | '/' => {}
+            'i' | 'l' | '1' | '|' => skeleton.push('l'),
+            '0' => skeleton.push('o'),
+            '5' => skeleton.push('s'),
+            other => skeleton.push(other),
+        }
+    }
+    skeleton.replace("rn", "m").replace("vv", "w")
 }
 
 fn build(shared: &Arc<Shared>, listed: &Listed) -> Result<DynamicTool, String> {

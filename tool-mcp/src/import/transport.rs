@@ -1,11 +1,11 @@
-//! [`Tap`]: a transport that hands progress to the calls, and bounds what a server can send.
+//! [`Tap`]: a transport that hands progress to the calls, and bounds what a server can send. [`ServerLines`]: messages
+//! as lines.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -14,12 +14,15 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncRead, ReadBuf};
+use serde_json::error::Category;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 use tool_core::CallContext;
 use tool_core::call::Progress;
 
 use super::secrets::shorten;
+use crate::lines::{Line, Lines, Outline, repaired};
 use crate::lock;
 
 /// Requests of a server that are not answered yet. Further ones are dropped.
@@ -27,6 +30,9 @@ const MAX_PEER_REQUESTS: usize = 64;
 
 /// Progress reports that wait for their call. Further ones are dropped.
 const MAX_EVENTS: usize = 256;
+
+/// What is wrong with a message that exceeds the maximum size.
+pub(super) const TOO_LARGE: &str = "is too large";
 
 /// The longest message of a progress report. A longer one is truncated.
 const MAX_PROGRESS: usize = 4096;
@@ -57,6 +63,11 @@ pub(super) struct Request {
     events: mpsc::Sender<Event>,
     /// The questions to the user that keep the request waiting.
     pub(super) questions: AtomicUsize,
+    /// Set if the result had what is no character.
+    pub(super) is_repaired: AtomicBool,
+    problem: Mutex<Option<String>>,
+    /// How many questions the server asked so far.
+    asked: AtomicUsize,
 }
 
 #[cfg(feature = "submodel")]
@@ -65,8 +76,16 @@ pub(super) type ProgressListener = Box<dyn Fn(Progress) + Send + Sync>;
 /// What happens before a result arrives.
 pub(super) enum Event {
     Progress(Progress),
-    /// The result exceeded the maximum size of a message, and was dropped.
-    TooLarge,
+    /// [`Request::problem`] is known.
+    Unreadable,
+}
+
+/// A message of a server.
+pub(super) struct Received {
+    pub(super) message: RxJsonRpcMessage<RoleClient>,
+    /// The message as JSON, if it was repaired.
+    #[cfg_attr(not(feature = "client-http"), expect(dead_code))]
+    pub(super) repaired: Option<String>,
 }
 
 impl Request {
@@ -93,6 +112,9 @@ impl Request {
             on_progress: None,
             events,
             questions: AtomicUsize::new(0),
+            is_repaired: AtomicBool::new(false),
+            problem: Mutex::default(),
+            asked: AtomicUsize::new(0),
         };
         (request, receiver)
     }
@@ -106,6 +128,23 @@ impl Request {
         if let Some(call) = &self.call {
             call.report(&progress);
         }
+    }
+
+    /// Ends the request, whose result can't be read.
+    pub(super) fn fail(&self, problem: &str) {
+        *lock(&self.problem) = Some(problem.to_owned());
+        // If there is no room, other events wake the request.
+        let _ = self.events.try_send(Event::Unreadable);
+    }
+
+    /// Returns why the result can't be read, as a predicate.
+    pub(super) fn problem(&self) -> Option<String> {
+        lock(&self.problem).clone()
+    }
+
+    /// Returns the number of a question.
+    pub(super) fn next_question(&self) -> usize {
+        self.asked.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn is_asking(&self) -> bool {
@@ -131,6 +170,49 @@ impl InFlight {
     /// Returns the call with this id.
     pub(super) fn get(&self, id: &RequestId) -> Option<Arc<Request>> {
         lock(&self.requests).by_id.get(id).cloned()
+    }
+
+    /// Reads a message, and repairs it if it has what is no character. The error is a predicate of it.
+    pub(super) fn read(&self, json: &[u8]) -> Result<Received, String> {
+        let error = match serde_json::from_slice(json) {
+            Ok(message) => {
+                return Ok(Received {
+                    message,
+                    repaired: None,
+                });
+            }
+            Err(error) => error,
+        };
+        if let Some(json) = repaired(json)
+            && let Ok(message) = serde_json::from_str(&json)
+        {
+            if let JsonRpcMessage::Response(response) = &message
+                && let Some(request) = self.get(&response.id)
+            {
+                request.is_repaired.store(true, Ordering::Relaxed);
+            }
+            return Ok(Received {
+                message,
+                repaired: Some(json),
+            });
+        }
+        Err(match error.classify() {
+            // Such an error may quote the message.
+            Category::Data if Outline::of(json).has_outcome() => {
+                "can't be read: it is no message of the protocol".into()
+            }
+            Category::Data => "can't be read: it has neither a result nor an error".into(),
+            _ => format!("can't be read: {error}"),
+        })
+    }
+
+    /// Ends the call of a response that can't be read, if its id is known.
+    pub(super) fn fail(&self, outline: &Outline, problem: &str) {
+        let request = outline.response_id().and_then(|id| self.get(id));
+        match request {
+            Some(request) => request.fail(problem),
+            None => tracing::debug!(problem, "dropped a message of an MCP server"),
+        }
     }
 
     /// Returns the calls that are running.
@@ -255,84 +337,129 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
     }
 }
 
-/// How much of the start and of the end of a long line is kept, to find out whose result it is.
-const KEPT: usize = 256;
+/// How long the rest of a message may take whose start is a line of its own.
+const REST: Duration = Duration::from_secs(2);
 
-/// A reader that finds lines longer than the maximum, which `rmcp` drops, and ends their calls.
-pub(super) struct LineWatch<R> {
-    inner: R,
+/// Messages as lines. Repairs what can be repaired of those that can't be read, and ends the calls of all others.
+pub(super) struct ServerLines<R, W> {
+    lines: Lines<R, W>,
     in_flight: Arc<InFlight>,
     max: usize,
-    length: usize,
-    head: Vec<u8>,
-    tail: Vec<u8>,
+    /// The start of a message that has several lines.
+    partial: Option<(Vec<u8>, Outline)>,
 }
 
-impl<R> LineWatch<R> {
-    pub(super) fn new(inner: R, in_flight: Arc<InFlight>, max: usize) -> LineWatch<R> {
-        LineWatch {
-            inner,
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> ServerLines<R, W> {
+    pub(super) fn new(input: R, output: W, in_flight: Arc<InFlight>, max: usize) -> Self {
+        ServerLines {
+            lines: Lines::new(input, output, max),
             in_flight,
             max,
-            length: 0,
-            head: Vec::new(),
-            tail: Vec::new(),
+            partial: None,
         }
     }
 
-    fn watch(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            let missing = KEPT.saturating_sub(self.head.len()).min(piece.len());
-            self.head.extend_from_slice(&piece[..missing]);
-            let last = &piece[piece.len().saturating_sub(KEPT)..];
-            self.tail.extend_from_slice(last);
-            let surplus = self.tail.len().saturating_sub(KEPT);
-            self.tail.drain(..surplus);
-            self.length += piece.len();
-            if piece.ends_with(b"\n") {
-                if self.length > self.max {
-                    self.end_call();
+    /// Reads a line, which may be the end of a message.
+    fn read(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+        // JSON may start with a byte order mark (RFC 8259, section 8.1).
+        let trimmed = line
+            .strip_prefix(b"\xEF\xBB\xBF")
+            .unwrap_or(line)
+            .trim_ascii();
+        if trimmed.is_empty() {
+            return None;
+        }
+        let problem = match self.in_flight.read(trimmed) {
+            Ok(received) => {
+                self.drop_partial();
+                return Some(received.message);
+            }
+            Err(problem) => problem,
+        };
+        if let Some((mut text, mut outline)) = self.partial.take() {
+            outline.push(line);
+            if text.len() + line.len() > self.max {
+                self.in_flight.fail(&outline, TOO_LARGE);
+                return None;
+            }
+            text.extend_from_slice(line);
+            if !outline.has_ended() {
+                self.partial = Some((text, outline));
+                return None;
+            }
+            return match self.in_flight.read(&text) {
+                Ok(received) => Some(received.message),
+                Err(problem) => {
+                    self.in_flight.fail(&outline, &problem);
+                    None
                 }
-                self.length = 0;
-                self.head.clear();
-                self.tail.clear();
+            };
+        }
+        let outline = Outline::of(line);
+        if trimmed.starts_with(b"{") && outline.continues() {
+            self.partial = Some((line.to_vec(), outline));
+        } else {
+            self.in_flight.fail(&outline, &problem);
+        }
+        None
+    }
+
+    /// Ends the call of a message whose rest is missing.
+    fn drop_partial(&mut self) {
+        if let Some((_, outline)) = self.partial.take() {
+            self.in_flight.fail(&outline, "can't be read: it is cut");
+        }
+    }
+}
+
+impl<R, W> Transport<RoleClient> for ServerLines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.lines.send(&message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = if self.partial.is_some() {
+                match timeout(REST, self.lines.next()).await {
+                    Ok(line) => line,
+                    Err(_) => {
+                        self.drop_partial();
+                        continue;
+                    }
+                }
+            } else {
+                self.lines.next().await
+            };
+            match line {
+                Ok(Some(Line::Whole(line))) => {
+                    let message = self.read(&line);
+                    self.lines.reuse(line);
+                    if message.is_some() {
+                        return message;
+                    }
+                }
+                Ok(Some(Line::TooLong(outline))) => self.in_flight.fail(&outline, TOO_LARGE),
+                Ok(None) => return None,
+                Err(error) => {
+                    tracing::debug!(%error, "can't read the messages of an MCP server");
+                    return None;
+                }
             }
         }
     }
 
-    fn end_call(&self) {
-        let id = id_in(&self.head, &self.tail);
-        if let Some(request) = id.and_then(|id| self.in_flight.get(&RequestId::Number(id))) {
-            let _ = request.events.try_send(Event::TooLarge);
-        }
-    }
-}
-
-/// Finds the id of a JSON-RPC response in its start or its end.
-fn id_in(head: &[u8], tail: &[u8]) -> Option<i64> {
-    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-    let number = |text: &str| {
-        let text = text.trim_start().strip_prefix(':')?.trim_start();
-        let end = text.find(|c: char| !c.is_ascii_digit())?;
-        text[..end].parse().ok()
-    };
-    let before = head.find("\"result\"").unwrap_or(head.len());
-    let first = head[..before].split_once("\"id\"");
-    let last = || tail.rsplit_once("\"id\"");
-    number(first.or_else(last)?.1)
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for LineWatch<R> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
-        this.watch(&buffer.filled()[before..]);
-        Poll::Ready(Ok(()))
+    async fn close(&mut self) -> io::Result<()> {
+        self.lines.close().await;
+        Ok(())
     }
 }
 
@@ -341,44 +468,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_long_response_is_at_its_start_or_its_end() {
-        let cases = [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{"id":8,"#,
-                r#""id":9}}"#,
-                Some(7),
-            ),
-            (r#"{"jsonrpc":"2.0", "id" : 7, "result":{"#, "}}\n", Some(7)),
-            (
-                r#"{"result":{"id":8,"#,
-                "\"id\":9}],\"jsonrpc\":\"2.0\",\"id\":7}\n",
-                Some(7),
-            ),
-            (r#"{"result":{"#, "xxx", None),
-            (r#"{"jsonrpc":"2.0","id":"seven","result":{"#, "", None),
+    fn a_line_that_cannot_be_read_ends_its_call_and_no_other() {
+        let lines = [
+            r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"te"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"result":[[+1]], "id":1}"#,
         ];
-        for (head, tail, id) in cases {
-            assert_eq!(id_in(head.as_bytes(), tail.as_bytes()), id, "{head}");
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":{}1{}}}}}"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        for line in lines.into_iter().chain([&*deep]) {
+            let in_flight = Arc::new(InFlight::default());
+            let mut server = ServerLines::new(
+                tokio::io::empty(),
+                tokio::io::sink(),
+                in_flight.clone(),
+                9999,
+            );
+            let mut requests: Vec<_> = (0..2).map(|_| Request::new(None)).collect();
+            for (id, (request, _)) in (0..).zip(&requests) {
+                in_flight.add(RequestId::Number(id), None, request);
+            }
+            assert!(server.read(format!("{line}\n").as_bytes()).is_none());
+            assert!(requests[0].1.try_recv().is_err(), "{line}");
+            let ended = requests[1].1.try_recv();
+            assert!(matches!(ended, Ok(Event::Unreadable)), "{line}");
+            let problem = requests[1].0.problem().unwrap();
+            assert!(problem.starts_with("can't be read: "), "{problem}");
         }
     }
 
     #[test]
-    fn a_long_line_ends_its_call_and_no_other() {
+    fn a_message_may_have_several_lines_and_noise_around_it() {
         let in_flight = Arc::new(InFlight::default());
-        let mut watch = LineWatch::new((), in_flight.clone(), 1000);
-        let requests: Vec<_> = (0..2).map(|_| Request::new(None)).collect();
-        for (id, (request, _)) in (0..).zip(&requests) {
-            in_flight.add(RequestId::Number(id), None, request);
+        let mut server = ServerLines::new(tokio::io::empty(), tokio::io::sink(), in_flight, 9999);
+        let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": {"a": [1, {"b": "\n{"}], "c": {}}});
+        let pretty = serde_json::to_string_pretty(&message).unwrap();
+        let whole = message.to_string();
+        let texts = [
+            format!("starting…\n{{\"jsonrpc\":\n\n{{}}\n{whole}\n"),
+            format!("starting…\n\n{pretty}\n"),
+            format!("{{\n{whole}\n"),
+        ];
+        for text in texts {
+            let mut read = Vec::new();
+            for line in text.split_inclusive('\n') {
+                read.extend(server.read(line.as_bytes()));
+            }
+            assert_eq!(read.len(), 1, "{text}");
+            assert_eq!(serde_json::to_value(&read[0]).unwrap(), message);
         }
-        watch.watch(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n");
-        watch.watch(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"");
-        for _ in 0..100 {
-            watch.watch(&[b'x'; 99]);
-        }
-        watch.watch(b"\"}\n");
-        let [(_, mut first), (_, mut second)] = requests.try_into().ok().unwrap();
-        assert!(first.try_recv().is_err());
-        assert!(matches!(second.try_recv(), Ok(Event::TooLarge)));
-        assert!(watch.head.capacity() + watch.tail.capacity() < 4096);
     }
 }

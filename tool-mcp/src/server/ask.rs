@@ -11,7 +11,6 @@ use rmcp::model::{
     InputRequests, InputResponses, RequestId, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
-use rmcp::task_manager::TaskContext;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tool_core::call::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
@@ -20,6 +19,7 @@ use tool_core::runtime::BoxFuture;
 
 use super::request::has_connection;
 use super::state::{State, digest};
+use super::tasks::TaskContext;
 use crate::lock;
 
 /// How the user of a call is asked.
@@ -206,8 +206,8 @@ impl Asker {
             Way::Peer(peer) => ask_peer(peer, params).await?,
             Way::Task(task) => {
                 let request = InputRequest::Elicitation(WireRequest::new(params));
-                let answer = task.request_input(key, request).await;
-                let answer = answer.map_err(|_| ElicitError::failed("the task was cancelled"))?;
+                let answer = task.ask(key, request).await;
+                let answer = answer.ok_or_else(|| ElicitError::failed("the task was cancelled"))?;
                 serde_json::from_value(answer).map_err(ElicitError::invalid)?
             }
             Way::Result => {

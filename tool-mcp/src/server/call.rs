@@ -88,6 +88,13 @@ impl Core {
         let is_modern = is_modern(&context);
         let arguments = match (context.extensions.remove(), request.arguments.take()) {
             (Some(RawArguments(text)), _) => Arguments::from(text),
+            #[cfg(feature = "server-http")]
+            (None, Some(arguments)) if arguments.values().any(has_large_integer) => {
+                match exact_arguments(&context) {
+                    Some(text) => Arguments::from(text),
+                    None => Arguments::from(arguments),
+                }
+            }
             (None, Some(arguments)) => Arguments::from(arguments),
             (None, None) => Arguments::from(""),
         };
@@ -188,10 +195,13 @@ impl Core {
 
     /// Returns the user of an HTTP request whose message is not read yet.
     #[cfg(feature = "server-http")]
-    pub(super) fn http_user(&self, parts: &::http::request::Parts) -> Option<UserId> {
+    pub(super) fn http_user(
+        &self,
+        parts: &::http::request::Parts,
+    ) -> Result<Option<UserId>, ErrorData> {
         let call = ToolCall::new("", "", "");
-        let call = self.identify(&Request::of_http(parts), call).ok()?;
-        call.get::<UserId>().cloned()
+        let call = self.identify(&Request::of_http(parts), call)?;
+        Ok(call.get::<UserId>().cloned())
     }
 
     fn is_task(
@@ -216,6 +226,28 @@ impl Core {
         }
         Ok(is_supported)
     }
+}
+
+/// Returns `true` for a value with an integer that does not fit into 64 bits, which `rmcp` reads as a float.
+#[cfg(feature = "server-http")]
+fn has_large_integer(value: &Value) -> bool {
+    /// Two to the power of 63. Floats of this size are integers.
+    const LARGE: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().is_some_and(|float| float.abs() >= LARGE)
+        }
+        Value::Array(items) => items.iter().any(has_large_integer),
+        Value::Object(members) => members.values().any(has_large_integer),
+        _ => false,
+    }
+}
+
+/// Returns the arguments of a call as they are in the body of its HTTP request.
+#[cfg(feature = "server-http")]
+fn exact_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
+    let http = context.extensions.get::<::http::request::Parts>()?;
+    http.extensions.get::<super::http::BodyText>()?.arguments()
 }
 
 /// Returns the trace of the client (2026-07-28, `basic`, and SEP-414: `traceparent`, `tracestate` and `baggage`

@@ -142,6 +142,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         context: Context,
     ) -> Reply<ListToolsResult> {
         let core = &self.core;
+        core.user(&context)?;
         let list = core.list.get(&core.registry, *core.changes.borrow());
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
         let page = list.page(cursor, core.options.page_size)?;

@@ -17,18 +17,24 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::Uri;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Uri};
 use axum::routing::any;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tokio::runtime::RuntimeFlavor;
+use tool_core::Registry;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use self::guard::Guard;
+use self::guard::{Guard, PROTOCOL_VERSION, SESSION_ID};
 use self::sessions::Sessions;
 use super::handler::Handler;
 use super::{ServeError, Server};
 
 pub use self::auth::{Auth, AuthError};
+pub(super) use self::guard::BodyText;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///
@@ -42,13 +48,17 @@ pub struct HttpConfig {
     /// machine for itself, which keeps pages of other sites out (DNS rebinding). An empty list accepts all.
     pub hosts: Vec<String>,
     /// The accepted values of the `Origin` header, which browsers send, such as `https://app.example.com`, or
-    /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted.
+    /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted. Pages of
+    /// these origins may call the server and read its responses (CORS).
     pub origins: Vec<String>,
     /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
     /// asked. This is the default.
     pub sessions: bool,
     /// The most sessions. Further clients get 503. The default is 2,000, which take about 150 MB.
     pub max_sessions: usize,
+    /// The most sessions of a user that has a [`UserId`](super::UserId). Further clients of the user get 429. The
+    /// default is 200.
+    pub max_sessions_per_user: usize,
     /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
     /// that takes longer without a report of progress ends with its session.
     pub session_idle: Duration,
@@ -77,6 +87,7 @@ impl Default for HttpConfig {
             origins: Vec::new(),
             sessions: true,
             max_sessions: 2000,
+            max_sessions_per_user: 200,
             session_idle: Duration::from_secs(300),
             max_body_bytes: 4 << 20,
             body_timeout: Duration::from_secs(30),
@@ -158,6 +169,7 @@ impl<H: ServerHandler> Server<H> {
             .map_err(|error| ServeError(error.to_string()))?;
         let handler = self.into_handler();
         let core = handler.core.clone();
+        warn_of_blocking(&core.registry);
         let settings = StreamableHttpServerConfig::default();
         // Ends the sessions, also if the future is dropped.
         let _sessions = settings.cancellation_token.clone().drop_guard();
@@ -180,20 +192,41 @@ impl<H: ServerHandler> Server<H> {
     }
 }
 
+/// Logs a warning if one sync tool would keep all clients waiting.
+fn warn_of_blocking(registry: &Registry) {
+    let runtime = tokio::runtime::Handle::current();
+    if runtime.runtime_flavor() != RuntimeFlavor::CurrentThread {
+        return;
+    }
+    if let Some(tool) = registry.specs().iter().find(|tool| tool.keeps_thread()) {
+        tracing::warn!(
+            tool = &*tool.spec().name,
+            "a call of a sync tool keeps all clients waiting: use a runtime with several threads, or mark the tool \
+             `blocking`"
+        );
+    }
+}
+
 fn router<H: ServerHandler>(
     handler: Handler<H>,
     config: HttpConfig,
     settings: StreamableHttpServerConfig,
 ) -> Router {
+    let origins: Vec<_> = config.origins.into_iter().map(with_port).collect();
+    let browsers = (!origins.is_empty()).then(|| cors(origins.clone()));
     let settings = settings
         .with_allowed_hosts(config.hosts)
-        .with_allowed_origins(config.origins.into_iter().map(with_port))
+        .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_legacy_session_mode(config.sessions)
         // The body is limited before.
         .with_max_request_body_bytes(usize::MAX)
         .with_json_response(true);
-    let sessions = Sessions::new(config.max_sessions, config.session_idle);
+    let sessions = Sessions::new(
+        config.max_sessions,
+        config.max_sessions_per_user,
+        config.session_idle,
+    );
     let core = handler.core.clone();
     let service =
         StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(sessions), settings);
@@ -210,10 +243,44 @@ fn router<H: ServerHandler>(
         async move { guard.handle(request).await }
     });
     let router = Router::new().route(&config.path, route);
-    match config.auth {
+    let router = match config.auth {
         Some(auth) => auth.add_metadata(router),
         None => router,
+    };
+    match browsers {
+        // Outside of the checks: a browser asks without a token.
+        Some(layer) => router.layer(layer),
+        None => router,
     }
+}
+
+/// Tells browsers which pages may call the server, and what of its responses they may read.
+fn cors(origins: Vec<String>) -> CorsLayer {
+    let is_allowed = move |origin: &HeaderValue, _: &Parts| is_allowed(&origins, origin);
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::predicate(is_allowed))
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        // Those of the protocol start with `Mcp-`, and tools add some.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([SESSION_ID, PROTOCOL_VERSION, WWW_AUTHENTICATE, RETRY_AFTER])
+        .max_age(Duration::from_secs(600))
+}
+
+/// Returns `true` for an origin of a list, whose entries have ports.
+fn is_allowed(origins: &[String], origin: &HeaderValue) -> bool {
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let origin = with_port(origin.to_owned());
+    origins
+        .iter()
+        .any(|allowed| match allowed.strip_suffix('*') {
+            Some(start) => {
+                let (head, port) = origin.split_at(origin.rfind(':').map_or(0, |colon| colon + 1));
+                head.eq_ignore_ascii_case(start) && port.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            None => origin.eq_ignore_ascii_case(allowed),
+        })
 }
 
 /// Adds the port that an origin implies. `rmcp` takes an origin without a port for one of any port.

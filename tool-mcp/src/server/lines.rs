@@ -1,12 +1,10 @@
-//! Messages as lines: standard input and output, sockets.
+//! Reads messages that are lines.
 //!
 //! `rmcp` tries one kind of request after the other on a copy of each message. Nearly all messages are calls,
 //! so these are read here, in one pass. Their arguments stay text: they are decoded once, by the tool, and
 //! integers of more than 64 bits stay exact. All other messages are read by `rmcp`.
 
 use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -18,8 +16,9 @@ use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::lines::{Line, Lines, Outline, Sending};
 
 /// The longest message, as with `rmcp`. A longer one is dropped.
 const LONGEST: usize = 16 << 20;
@@ -30,16 +29,15 @@ const CALL: &str = "tools/call";
 #[derive(Clone)]
 pub(super) struct RawArguments(pub(super) String);
 
-type Sending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+/// Returns the arguments of a call as they are in a message.
+#[cfg(feature = "server-http")]
+pub(super) fn arguments_in(message: &[u8]) -> Option<String> {
+    let line: CallLine<'_> = serde_json::from_slice(message).ok()?;
+    Some(line.params.arguments?.get().to_owned())
+}
 
 pub(super) struct LineTransport<R, W> {
-    input: BufReader<R>,
-    line: Vec<u8>,
-    /// The length of the longest message.
-    longest: usize,
-    /// Set while the rest of a line that is too long is skipped.
-    skips: bool,
-    output: Arc<Mutex<Option<W>>>,
+    lines: Lines<R, W>,
     /// The response to a bad message. Kept here, because `receive` may be dropped and called again.
     pending: Option<Sending>,
 }
@@ -47,55 +45,9 @@ pub(super) struct LineTransport<R, W> {
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
     pub(super) fn new(input: R, output: W) -> LineTransport<R, W> {
         LineTransport {
-            input: BufReader::new(input),
-            line: Vec::new(),
-            longest: LONGEST,
-            skips: false,
-            output: Arc::new(Mutex::new(Some(output))),
+            lines: Lines::new(input, output, LONGEST),
             pending: None,
         }
-    }
-
-    /// Reads a line into `self.line`. Returns `false` at the end of the input. Can be dropped at any time: what
-    /// was read so far is kept.
-    async fn read_line(&mut self) -> io::Result<bool> {
-        loop {
-            let available = self.input.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(false);
-            }
-            let newline = available.iter().position(|byte| *byte == b'\n');
-            let taken = newline.map_or(available.len(), |at| at + 1);
-            if self.line.len() + taken > self.longest {
-                tracing::error!("dropped a message of more than {} bytes", self.longest);
-                self.line = Vec::new();
-                self.skips = true;
-            }
-            if !self.skips {
-                self.line.extend_from_slice(&available[..taken]);
-            }
-            self.input.consume(taken);
-            if newline.is_some() && !std::mem::take(&mut self.skips) {
-                return Ok(true);
-            }
-        }
-    }
-
-    fn sending(&self, message: &ServerJsonRpcMessage) -> Sending {
-        let output = self.output.clone();
-        let line = serde_json::to_vec(message).map(|mut line| {
-            line.push(b'\n');
-            line
-        });
-        Box::pin(async move {
-            let line = line?;
-            let mut output = output.lock().await;
-            let Some(output) = output.as_mut() else {
-                return Err(io::ErrorKind::NotConnected.into());
-            };
-            output.write_all(&line).await?;
-            output.flush().await
-        })
     }
 }
 
@@ -110,7 +62,7 @@ where
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        self.sending(&message)
+        self.lines.send(&message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -120,35 +72,61 @@ where
                 self.pending = None;
                 sent.ok()?;
             }
-            match self.read_line().await {
-                Ok(true) => {}
-                Ok(false) => return None,
+            let message = match self.lines.next().await {
+                Ok(Some(Line::Whole(line))) => {
+                    let message = read(&line);
+                    self.lines.reuse(line);
+                    message
+                }
+                Ok(Some(Line::TooLong(outline))) => {
+                    tracing::error!("dropped a message of more than {LONGEST} bytes");
+                    let reason = format!("the message has more than {LONGEST} bytes");
+                    match outline.request_id() {
+                        Some(id) => reject(Some(id), ErrorData::invalid_request(reason, None)),
+                        None => Ok(None),
+                    }
+                }
+                Ok(None) => return None,
                 Err(error) => {
                     tracing::error!(%error, "can't read messages");
                     return None;
                 }
-            }
-            let message = read(&self.line);
-            self.line.clear();
+            };
             match message {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
-                Err(error) => {
-                    let message = ServerJsonRpcMessage::error(error, None);
-                    self.pending = Some(self.sending(&message));
+                Err(rejected) => {
+                    let Rejected { id, error } = *rejected;
+                    let message = ServerJsonRpcMessage::error(error, id);
+                    self.pending = Some(self.lines.send(&message));
                 }
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.output.lock().await.take();
+        self.lines.close().await;
         Ok(())
     }
 }
 
+/// A message that gets an error as its response.
+#[derive(Debug)]
+struct Rejected {
+    id: Option<RequestId>,
+    error: ErrorData,
+}
+
+/// Returns the error for a message.
+fn reject<T>(id: Option<&RequestId>, error: ErrorData) -> Result<T, Box<Rejected>> {
+    Err(Box::new(Rejected {
+        id: id.cloned(),
+        error,
+    }))
+}
+
 /// Reads a message. Returns `None` for a line without one.
-fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ErrorData> {
+fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Rejected>> {
     // JSON may start with a byte order mark (RFC 8259, section 8.1).
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     let line = line.trim_ascii();
@@ -158,21 +136,26 @@ fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ErrorData> {
     if let Some(message) = read_call(line) {
         return Ok(Some(message));
     }
-    match serde_json::from_slice(line) {
-        Ok(message) => Ok(Some(message)),
-        // Whoever echoes the response to what is not JSON gets another one. Other implementations ignore it
-        // too.
-        Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => {
-            tracing::debug!(%error, "ignored a message that is not JSON");
-            Ok(None)
-        }
-        Err(error) => {
-            // The text of the error may quote the message.
-            let (kind, column) = (error.classify(), error.column());
-            tracing::debug!(?kind, column, "rejected a message");
-            Err(ErrorData::invalid_request("Invalid request", None))
-        }
+    let error = match serde_json::from_slice(line) {
+        Ok(message) => return Ok(Some(message)),
+        Err(error) => error,
+    };
+    // The text of the error may quote the message.
+    let (kind, column) = (error.classify(), error.column());
+    tracing::debug!(?kind, column, "rejected a message");
+    let outline = Outline::of(line);
+    let id = outline.request_id();
+    if matches!(kind, Category::Data) {
+        let error = ErrorData::invalid_request("Invalid request", None);
+        return reject(id, error);
     }
+    // Whoever echoes the response to what is not JSON gets another one: without an id, there is none. Other
+    // implementations ignore it too.
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let message = format!("Parse error at column {column}");
+    reject(Some(id), ErrorData::parse_error(message, None))
 }
 
 /// A call, as most clients write it. Anything else is read by `rmcp`.
@@ -230,6 +213,8 @@ fn read_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
     use super::*;
 
     /// Returns a message as `rmcp` would have read it.
@@ -278,7 +263,7 @@ mod tests {
         let (near, far) = tokio::io::duplex(8);
         let (input, output) = tokio::io::split(far);
         let mut transport = LineTransport::new(input, output);
-        transport.longest = 100;
+        transport.lines.set_longest(100);
         let (mut reading, mut writing) = tokio::io::split(near);
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let mut text = format!("\r\n{{\n\u{feff}{ping}\r\n5\n");

@@ -13,8 +13,9 @@ use tool_core::call::Arguments;
 use crate::lock;
 use crate::{hex, sorted_json};
 
-/// The most states that are remembered as used.
-const REMEMBERED: usize = 100_000;
+/// The most states that are remembered as used, in about 50 MB. Further answers are rejected until one expires: to
+/// forget a state would be to accept it again.
+const REMEMBERED: usize = 500_000;
 
 /// What a call must know when it is made again.
 #[derive(Default, Deserialize, Serialize)]
@@ -32,6 +33,7 @@ pub(super) struct State {
 pub(super) struct StateCodec {
     codec: RequestStateCodec,
     lifetime: Duration,
+    remembered: usize,
     used: Mutex<Used>,
 }
 
@@ -49,6 +51,7 @@ impl StateCodec {
         StateCodec {
             codec: RequestStateCodec::try_new(key).expect("the length of the key is checked"),
             lifetime,
+            remembered: REMEMBERED,
             used: Mutex::default(),
         }
     }
@@ -77,11 +80,16 @@ impl StateCodec {
         let now = Instant::now();
         let mut used = lock(&self.used);
         while let Some((expiry, _)) = used.order.front()
-            && (*expiry <= now || used.order.len() >= REMEMBERED)
+            && *expiry <= now
         {
             if let Some((_, nonce)) = used.order.pop_front() {
                 used.nonces.remove(&nonce);
             }
+        }
+        if used.order.len() >= self.remembered {
+            tracing::warn!("rejected a requestState: too many were used lately");
+            let message = "too many questions were answered lately; try again later";
+            return Err(ErrorData::internal_error(message, None));
         }
         if !used.nonces.insert(state.nonce.clone()) {
             tracing::debug!("rejected a requestState that was used before");
@@ -127,7 +135,7 @@ pub(super) fn digest(texts: &[&str]) -> String {
     hex(&hash.finalize()[..16])
 }
 
-fn random<const N: usize>() -> [u8; N] {
+pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has random numbers");
     bytes
@@ -182,15 +190,23 @@ mod tests {
     }
 
     #[test]
-    fn used_states_are_forgotten_once_they_are_too_many() {
-        let mut used = Used::default();
-        used.order.push_back((Instant::now(), "a".into()));
-        used.nonces.insert("a".into());
-        let codec = StateCodec::new(Some(&[7; 32]), Duration::from_secs(60));
-        *codec.used.lock().unwrap() = used;
+    fn used_states_are_remembered_until_they_expire() {
+        let mut codec = StateCodec::new(Some(&[7; 32]), Duration::from_secs(60));
+        codec.remembered = 3;
         let own = binding("delete", &json!({}), None);
-        let sealed = codec.seal(State::default(), &own).unwrap();
-        codec.open(&sealed, &own).unwrap();
-        assert_eq!(codec.used.lock().unwrap().nonces.len(), 1);
+        let seal = |codec: &StateCodec| codec.seal(State::default(), &own).unwrap();
+        let states: Vec<_> = (0..4).map(|_| seal(&codec)).collect();
+        for state in &states[..3] {
+            codec.open(state, &own).unwrap();
+        }
+        // A flood makes no room for a state that was used.
+        assert!(codec.open(&states[3], &own).is_err());
+        for state in &states {
+            assert!(codec.open(state, &own).is_err());
+        }
+        // Those that expired make room.
+        lock(&codec.used).order[0].0 = Instant::now();
+        codec.open(&states[3], &own).unwrap();
+        assert_eq!(lock(&codec.used).nonces.len(), 3);
     }
 }

@@ -18,6 +18,7 @@ use http_body::Frame;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio::time::Sleep;
 
 use super::auth::Auth;
@@ -25,9 +26,10 @@ use super::sessions::{Outcome, Sessions, in_request};
 use crate::lock;
 use crate::server::Core;
 use crate::server::handler::Handler;
+use crate::server::lines::arguments_in;
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The service of `rmcp` behind the checks.
 pub(super) struct Guard<H> {
@@ -45,8 +47,11 @@ impl<H: ServerHandler> Guard<H> {
         if is_ambiguous(request.headers()) {
             return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
         }
-        if is_malformed_host(request.headers()) {
+        if is_malformed(request.headers(), &HOST) {
             return (StatusCode::BAD_REQUEST, "the host is malformed").into_response();
+        }
+        if is_malformed(request.headers(), &ORIGIN) {
+            return (StatusCode::FORBIDDEN, "the origin is malformed").into_response();
         }
         if let Some(auth) = &self.auth {
             match auth.check(request.headers()).await {
@@ -55,10 +60,13 @@ impl<H: ServerHandler> Guard<H> {
             };
         }
         let (parts, body) = request.into_parts();
-        let user = if self.sessions {
-            self.core.http_user(&parts)
-        } else {
-            None
+        // Also without sessions: who is refused learns nothing, such as the list of tools.
+        let user = match self.core.http_user(&parts) {
+            Ok(user) => user,
+            Err(refusal) => {
+                let code = refusal.code.0;
+                return json_error(StatusCode::FORBIDDEN, code, &refusal.message);
+            }
         };
         let reading = Arc::new(Mutex::new(Reading::default()));
         let body = LimitedBody {
@@ -68,7 +76,10 @@ impl<H: ServerHandler> Guard<H> {
             timeout: self.body_timeout,
             reading: reading.clone(),
         };
+        let mut parts = parts;
+        parts.extensions.insert(BodyText(reading.clone()));
         let is_get = parts.method == Method::GET;
+        let is_delete = parts.method == Method::DELETE;
         let mut request = Request::from_parts(parts, body);
         if !self.sessions {
             // Without sessions, it has no meaning. A call must not take it for one.
@@ -81,8 +92,19 @@ impl<H: ServerHandler> Guard<H> {
         let response = response.map(Body::new);
         match outcome {
             Outcome::Passed => {}
-            Outcome::Full => return overloaded("too many sessions"),
+            Outcome::Full => {
+                return overloaded(StatusCode::SERVICE_UNAVAILABLE, "too many sessions");
+            }
+            Outcome::UserFull => {
+                return overloaded(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too many sessions of the user",
+                );
+            }
             Outcome::Unknown => return (StatusCode::NOT_FOUND, "unknown session").into_response(),
+        }
+        if is_delete && status.is_success() {
+            return StatusCode::NO_CONTENT.into_response();
         }
         if status == StatusCode::OK {
             return if is_get {
@@ -168,29 +190,52 @@ fn is_ambiguous(headers: &HeaderMap) -> bool {
     .any(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
-/// Returns `true` for a host with a user or with a port that is not a number, which `rmcp` ignores.
-fn is_malformed_host(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(HOST) else {
+/// Returns `true` for a host or an origin with a user or with a port that is not a number, which `rmcp` ignores.
+fn is_malformed(headers: &HeaderMap, name: &HeaderName) -> bool {
+    let Some(host) = headers.get(name) else {
         return false;
     };
     let host = host.as_bytes();
+    let scheme = host.windows(3).position(|bytes| bytes == b"://");
+    let host = &host[scheme.map_or(0, |at| at + 3)..];
     let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
     let port = host[address..].iter().position(|byte| *byte == b':');
     let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
-    host.contains(&b'@') || !port.iter().all(u8::is_ascii_digit)
+    let port = std::str::from_utf8(port).unwrap_or("-");
+    host.contains(&b'@') || !(port.is_empty() || is_port(port))
+}
+
+fn is_port(port: &str) -> bool {
+    // A sign is no digit.
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
 }
 
 /// Returns the response of a server that is full.
-fn overloaded(text: &'static str) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], text).into_response()
+fn overloaded(status: StatusCode, text: &'static str) -> Response {
+    (status, [(RETRY_AFTER, "5")], text).into_response()
 }
 
 /// Returns a response with an error of JSON-RPC.
-fn json_error(code: i32, message: &str) -> Response {
-    let text =
-        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{message}"}}}}"#);
-    let headers = [(CONTENT_TYPE, "application/json")];
-    (StatusCode::BAD_REQUEST, headers, text).into_response()
+fn json_error(status: StatusCode, code: i32, message: &str) -> Response {
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    (
+        status,
+        [(CONTENT_TYPE, "application/json")],
+        error.to_string(),
+    )
+        .into_response()
+}
+
+/// The body of a request, once the call in it was read.
+#[derive(Clone)]
+pub(in crate::server) struct BodyText(Arc<Mutex<Reading>>);
+
+impl BodyText {
+    /// Returns the arguments of the call, which `rmcp` reads as numbers of 64 bits.
+    pub(in crate::server) fn arguments(&self) -> Option<String> {
+        let reading = lock(&self.0);
+        arguments_in(&[&*reading.first, &*reading.rest].concat())
+    }
 }
 
 /// How far a body was read.
@@ -233,9 +278,13 @@ impl Reading {
             End::Complete if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 let text = [&*self.first, &*self.rest].concat();
                 if serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
-                    json_error(-32600, "the body is not a JSON-RPC message")
+                    json_error(
+                        StatusCode::BAD_REQUEST,
+                        -32600,
+                        "the body is not a JSON-RPC message",
+                    )
                 } else {
-                    json_error(-32700, "the body is not JSON")
+                    json_error(StatusCode::BAD_REQUEST, -32700, "the body is not JSON")
                 }
             }
             End::Complete => return None,

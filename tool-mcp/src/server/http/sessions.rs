@@ -1,20 +1,21 @@
 //! Sessions of clients before protocol version 2026-07-28: their owners and their number.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::Stream;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use futures_util::{Stream, StreamExt, stream};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use crate::lock;
 use crate::server::UserId;
@@ -35,6 +36,8 @@ pub(super) enum Outcome {
     Passed,
     /// There are too many sessions.
     Full,
+    /// The user has too many sessions.
+    UserFull,
     /// The session does not exist, or belongs to another user.
     Unknown,
 }
@@ -59,6 +62,7 @@ pub(super) async fn in_request<T>(
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     slots: Arc<Semaphore>,
+    most_per_user: usize,
     owners: Mutex<HashMap<SessionId, Owner>>,
 }
 
@@ -68,14 +72,22 @@ struct Owner {
 }
 
 impl Sessions {
-    pub(super) fn new(most: usize, idle: Duration) -> Sessions {
+    pub(super) fn new(most: usize, most_per_user: usize, idle: Duration) -> Sessions {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(idle);
         Sessions {
             inner,
             slots: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            most_per_user,
             owners: Mutex::default(),
         }
+    }
+
+    /// Returns `true` if the user may not have another session.
+    fn is_full_for(&self, user: Option<&UserId>) -> bool {
+        let owners = lock(&self.owners);
+        let own = |owner: &&Owner| owner.user.as_ref() == user;
+        user.is_some() && owners.values().filter(own).count() >= self.most_per_user
     }
 
     /// Returns `false` within a request of another user than the session's.
@@ -105,12 +117,14 @@ impl SessionManager for Sessions {
             let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::Full));
             return Err(SessionsError::Full);
         };
-        let (id, transport) = self.inner.create_session().await?;
         let user = CURRENT.try_with(|current| current.user.clone());
-        let owner = Owner {
-            user: user.ok().flatten(),
-            _slot: slot,
-        };
+        let user = user.ok().flatten();
+        if self.is_full_for(user.as_ref()) {
+            let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::UserFull));
+            return Err(SessionsError::Full);
+        }
+        let (id, transport) = self.inner.create_session().await?;
+        let owner = Owner { user, _slot: slot };
         lock(&self.owners).insert(id.clone(), owner);
         Ok((id, transport))
     }
@@ -155,7 +169,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.inner.create_standalone_stream(id).await?)
+        Ok(Unread::pump(self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -163,7 +177,118 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.inner.resume(id, last_event_id).await?)
+        Ok(Unread::pump(self.inner.resume(id, last_event_id).await?))
+    }
+}
+
+/// The most messages of a stream that wait for its client. `rmcp` waits with further ones.
+const UNREAD: usize = 256;
+
+/// The messages of a stream that its client has not read.
+///
+/// A session of `rmcp` waits for whoever does not read its notices, and its calls wait with it. So they are taken at
+/// once, and a notice that the tools have changed replaces the one before.
+#[derive(Default)]
+struct Unread {
+    queue: Mutex<Queue>,
+    /// Notified when a message arrives, or at the end.
+    arrived: Notify,
+    /// Notified when there is room.
+    taken: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<ServerSseMessage>,
+    has_ended: bool,
+}
+
+impl Unread {
+    fn pump(
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+        let unread = Arc::new(Unread::default());
+        let task = tokio::spawn({
+            let unread = unread.clone();
+            async move {
+                let mut stream = std::pin::pin!(stream);
+                while let Some(message) = stream.next().await {
+                    unread.push(message).await;
+                }
+                lock(&unread.queue).has_ended = true;
+                unread.arrived.notify_one();
+            }
+        });
+        let pump = Pump { unread, task };
+        stream::unfold(pump, async |pump| {
+            let message = pump.unread.pop().await?;
+            Some((message, pump))
+        })
+    }
+
+    async fn push(&self, message: ServerSseMessage) {
+        let mut message = Some(message);
+        loop {
+            let taken = self.taken.notified();
+            if self.try_push(&mut message) {
+                self.arrived.notify_one();
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// Returns `false` if there is no room.
+    fn try_push(&self, message: &mut Option<ServerSseMessage>) -> bool {
+        let mut queue = lock(&self.queue);
+        if message.as_ref().is_some_and(is_change) {
+            queue.messages.retain(|other| !is_change(other));
+        }
+        let has_room = queue.messages.len() < UNREAD;
+        if has_room {
+            queue.messages.extend(message.take());
+        }
+        has_room
+    }
+
+    /// Returns the next message, and `None` at the end.
+    async fn pop(&self) -> Option<ServerSseMessage> {
+        loop {
+            {
+                let mut queue = lock(&self.queue);
+                if let Some(message) = queue.messages.pop_front() {
+                    self.taken.notify_one();
+                    return Some(message);
+                }
+                if queue.has_ended {
+                    return None;
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
+}
+
+/// Returns `true` for a notice that the tools have changed.
+fn is_change(message: &ServerSseMessage) -> bool {
+    matches!(
+        message.message.as_deref(),
+        Some(JsonRpcMessage::Notification(notification)) if matches!(
+            notification.notification,
+            ServerNotification::ToolListChangedNotification(_)
+        )
+    )
+}
+
+/// The task that takes the messages, which ends with the stream.
+struct Pump {
+    unread: Arc<Unread>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 
@@ -190,3 +315,34 @@ impl fmt::Display for SessionsError {
 }
 
 impl std::error::Error for SessionsError {}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{ServerNotification, ToolListChangedNotification};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_many_changes_one_waits_and_all_else_is_kept() {
+        let change = || {
+            let change = ToolListChangedNotification::default();
+            let change = ServerNotification::ToolListChangedNotification(change);
+            ServerSseMessage::from_message(ServerJsonRpcMessage::notification(change))
+        };
+        let unread = Unread::default();
+        for _ in 0..3 {
+            for _ in 0..1000 {
+                unread.push(change()).await;
+            }
+            unread.push(ServerSseMessage::retry(Duration::ZERO)).await;
+        }
+        assert_eq!(lock(&unread.queue).messages.len(), 4);
+        for _ in 4..UNREAD {
+            unread.push(ServerSseMessage::retry(Duration::ZERO)).await;
+        }
+        let mut one_more = Some(ServerSseMessage::retry(Duration::ZERO));
+        assert!(!unread.try_push(&mut one_more) && one_more.is_some());
+        assert!(unread.pop().await.is_some());
+        assert!(unread.try_push(&mut one_more));
+    }
+}
