@@ -347,21 +347,37 @@ impl Body {
     }
 }
 
+/// The violation of a value that takes too long to check.
+const UNCHECKED: &str = "can't be checked: its schema applies in too many ways; simplify it";
+
 /// The violation of a value for which there are too many ways to be invalid.
 const TOO_COMPLEX: &str = "does not match the schema, and is too complex to say where; simplify it";
 
 struct CompiledSchema {
     schema: Json,
     validator: Validator,
+    ways: usize,
 }
 
 impl CompiledSchema {
     fn new(schema: Json) -> Result<CompiledSchema, String> {
         let validator = schema_check::compile(&schema.to_value())?;
-        Ok(CompiledSchema { schema, validator })
+        Ok(CompiledSchema::of(schema, validator))
+    }
+
+    fn of(schema: Json, validator: Validator) -> CompiledSchema {
+        let ways = cost::ways(&schema);
+        CompiledSchema {
+            schema,
+            validator,
+            ways,
+        }
     }
 
     fn validate(&self, value: &Value) -> Result<(), Violations> {
+        if !cost::is_quick_to_check(&self.schema, self.ways, value) {
+            return Err(Violations::one(String::new(), UNCHECKED));
+        }
         if self.validator.is_valid(value) {
             return Ok(());
         }

@@ -182,3 +182,99 @@ fn a_pattern_with_look_around_is_matched_in_bounded_time() {
     );
     assert!(call(schema, json!({"text": "aaaaaaaaa"})).is_error());
 }
+
+/// Definitions of which each uses the next one twice, by a closure that gets a reference to it.
+fn ladder(levels: usize, uses: &dyn Fn(&Value) -> Value) -> Value {
+    let mut definitions = Map::new();
+    for level in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(format!("d{level}"), uses(&next));
+    }
+    definitions.insert(format!("d{levels}"), json!({"not": {"type": "boolean"}}));
+    let parameters = json!({"value": {"$ref": "#/$defs/d0"}});
+    json!({"type": "object", "properties": parameters, "$defs": definitions})
+}
+
+/// Nests an empty object in objects with a key, or in arrays.
+fn nested(levels: usize, is_list: bool) -> Value {
+    (0..levels).fold(json!({}), |value, _| match is_list {
+        true => json!([value]),
+        false => Value::Object(Map::from_iter([("a".to_owned(), value)])),
+    })
+}
+
+#[test]
+fn definitions_that_are_used_twice_at_every_level_never_hang() {
+    type Uses = fn(&Value) -> Value;
+    // Applied to the same value: the schema is rejected, or loses that part if another wrote it.
+    let in_place: [Uses; 7] = [
+        |next| json!({"allOf": [next, next]}),
+        |next| json!({"anyOf": [{"type": "boolean"}, {"allOf": [next, next]}]}),
+        |next| json!({"oneOf": [next, next]}),
+        |next| json!({"not": {"not": next}, "if": next, "then": next, "else": next}),
+        |next| json!({"dependentSchemas": {"a": next, "b": next}}),
+        |next| json!({"unevaluatedProperties": false, "allOf": [next, next]}),
+        |next| json!({"unevaluatedProperties": next, "anyOf": [next, next]}),
+    ];
+    // Applied to the members or items: it depends on the call.
+    let inside: [(bool, Uses); 4] = [
+        (
+            false,
+            |next| json!({"allOf": [{"properties": {"a": next}}, {"properties": {"a": next}}]}),
+        ),
+        (
+            false,
+            |next| json!({"patternProperties": {"a": next, ".": next}}),
+        ),
+        (
+            false,
+            |next| json!({"properties": {"a": next}, "patternProperties": {"^a": next}}),
+        ),
+        (true, |next| json!({"items": next, "contains": next})),
+    ];
+    let foreign = |schema: &Value| {
+        let _watchdog = Watchdog::new("a tool from elsewhere");
+        let builder = DynamicTool::foreign("test").description("Tests.");
+        let tool = builder.parameters(schema.clone());
+        tool.build(async |_, _| Ok::<_, String>("fits")).unwrap()
+    };
+    let run = |tool: DynamicTool, value: Value| {
+        let registry = Registry::builder().tool(tool).build().unwrap();
+        let _watchdog = Watchdog::new("a call of a ladder");
+        registry.call_blocking(ToolCall::new("call_1", "test", json!({ "value": value })))
+    };
+    for uses in in_place {
+        for levels in [3, 60] {
+            let schema = ladder(levels, &uses);
+            let built = build(schema.clone());
+            assert_eq!(built.is_ok(), levels == 3, "{schema}");
+            let tool = foreign(&schema);
+            let is_reduced = tool
+                .repairs()
+                .iter()
+                .any(|repair| repair.to_string().contains("in thousands of ways"));
+            assert_eq!(is_reduced, levels == 60, "{:?}", tool.repairs());
+            for value in [
+                json!({}),
+                json!({"a": 1, "b": 2}),
+                nested(60, false),
+                json!(true),
+            ] {
+                run(tool.clone(), value);
+            }
+        }
+    }
+    for (is_list, uses) in inside {
+        let schema = ladder(60, &uses);
+        for tool in [build(schema.clone()).unwrap(), foreign(&schema)] {
+            let shallow = run(tool.clone(), nested(4, is_list));
+            assert_eq!(shallow.content(), "fits", "{schema}");
+            let deep = run(tool, nested(60, is_list));
+            assert!(
+                deep.content().contains("in too many ways"),
+                "{}",
+                deep.content()
+            );
+        }
+    }
+}

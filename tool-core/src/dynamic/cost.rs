@@ -18,14 +18,130 @@ const MAX_CHAIN: usize = 200;
 /// The visits of schemas that listing the errors of a value may take, whatever its size.
 const MIN_BUDGET: usize = 1 << 16;
 
+/// The visits of schemas that the verdict on a value may take, and further ones for each value in it.
+const VISITS: (usize, usize) = (1 << 18, 32);
+
+/// The number of ways in which schemas may apply to one value, without a step into it, beyond their
+/// number: definitions that use others twice double the ways at every level.
+const MAX_WAYS: usize = 1 << 12;
+
 /// Returns `false` if listing all errors of a value may take too long: in recursive unions, that
 /// visits every alternative at every depth.
 pub(super) fn is_quick_to_explain(schema: &Json, value: &Value) -> bool {
     let mut visits = Visits {
         references: References::new(schema),
+        circular: HashSet::new(),
+        seen: HashSet::new(),
         left: MIN_BUDGET + 4 * size(value),
     };
     visits.schema(schema, value, 0).is_some()
+}
+
+/// Returns `false` if the verdict on a value may take too long: if definitions share others, each of
+/// which is used twice, the ways to the last one double at every level. `ways` is from [`ways`].
+pub(super) fn is_quick_to_check(schema: &Json, ways: usize, value: &Value) -> bool {
+    let size = size(value);
+    let most = VISITS.0 + VISITS.1 * size;
+    if ways.saturating_mul(size) <= most {
+        return true;
+    }
+    let mut found = Ways::new(schema, true);
+    found.of(schema);
+    let mut visits = Visits {
+        circular: found.circular,
+        references: found.references,
+        seen: HashSet::new(),
+        left: most,
+    };
+    visits.schema(schema, value, 0).is_some()
+}
+
+/// Returns the number of visits that one value of any place may take, an upper limit.
+pub(super) fn ways(schema: &Json) -> usize {
+    let mut ways = Ways::new(schema, true);
+    let all = ways.of(schema);
+    all.saturating_mul(1 + ways.circular.len())
+}
+
+/// Returns the places of the keywords that apply too many schemas to one value, the innermost ones.
+pub(super) fn crowded(root: &Json) -> Vec<String> {
+    let mut ways = Ways::new(root, false);
+    let mut limit = MAX_WAYS;
+    walk(root, &mut |_, _| limit += 1);
+    let mut found = Vec::new();
+    walk(root, &mut |schema, place| {
+        if ways.of(schema) <= limit {
+            return;
+        }
+        let inner = |(keyword, value)| ways.references.in_place(keyword, value);
+        let inner: Vec<_> = rows(schema).flat_map(inner).collect();
+        if inner.into_iter().all(|inner| ways.of(inner) <= limit) {
+            let applied = rows(schema).filter(|(keyword, _)| keyword.applies == Applies::Itself);
+            found.extend(applied.map(|(keyword, _)| pointer_below(place, keyword.name)));
+        }
+    });
+    found.sort();
+    found
+}
+
+/// Counts the ways in which the schemas of a document apply to one value.
+struct Ways<'s> {
+    references: References<'s>,
+    /// Set to count the ways to values inside of the value, too.
+    is_deep: bool,
+    counted: HashMap<*const Json, usize>,
+    /// The schemas that are being counted.
+    open: HashSet<*const Json>,
+    /// The schemas that lead to themselves. The validator remembers its verdicts on them.
+    circular: HashSet<*const Json>,
+}
+
+impl<'s> Ways<'s> {
+    fn new(root: &'s Json, is_deep: bool) -> Ways<'s> {
+        Ways {
+            references: References::new(root),
+            is_deep,
+            counted: HashMap::new(),
+            open: HashSet::new(),
+            circular: HashSet::new(),
+        }
+    }
+
+    fn of(&mut self, schema: &'s Json) -> usize {
+        let address = std::ptr::from_ref(schema);
+        if let Some(ways) = self.counted.get(&address) {
+            return *ways;
+        }
+        if !self.open.insert(address) {
+            self.circular.insert(address);
+            return 1;
+        }
+        let mut ways = 1_usize;
+        let mut factor = 1;
+        for (keyword, value) in rows(schema) {
+            let in_place: Vec<_> = self.references.in_place(keyword, value).collect();
+            for inner in in_place {
+                ways = ways.saturating_add(self.of(inner));
+            }
+            // The validator follows the others once more to learn what they evaluate.
+            if keyword.name.starts_with("unevaluated") {
+                factor = 2;
+            }
+            if self.is_deep && keyword.applies != Applies::Itself {
+                let each = keyword.schemas(value).map(|(_, schema)| schema);
+                let each = each.map(|schema| self.of(schema));
+                // Of the properties, one applies to a value; of the patterns, all may.
+                ways = ways.saturating_add(match keyword.name {
+                    "patternProperties" => each.fold(0, usize::saturating_add),
+                    _ => each.max().unwrap_or(0),
+                });
+            }
+        }
+        self.open.remove(&address);
+        let ways = ways.saturating_mul(factor);
+        self.counted.insert(address, ways);
+        ways
+    }
 }
 
 /// Returns the number of values in a value.
@@ -40,6 +156,10 @@ pub(super) fn size(value: &Value) -> usize {
 /// Counts the schemas that a validator visits if it never stops at the first error.
 struct Visits<'s> {
     references: References<'s>,
+    /// The schemas on which verdicts are remembered.
+    circular: HashSet<*const Json>,
+    /// Those verdicts, by schema and value.
+    seen: HashSet<(*const Json, *const Value)>,
     left: usize,
 }
 
@@ -50,6 +170,10 @@ impl<'s> Visits<'s> {
         // Deeper than any value, with its references.
         if depth > 1000 {
             return None;
+        }
+        let verdict = (std::ptr::from_ref(schema), std::ptr::from_ref(value));
+        if self.circular.contains(&verdict.0) && !self.seen.insert(verdict) {
+            return Some(());
         }
         for (keyword, inner) in rows(schema) {
             for inner in self.references.in_place(keyword, inner) {

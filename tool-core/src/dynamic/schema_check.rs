@@ -8,7 +8,9 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Value, json};
 
 use super::CompiledSchema;
-use super::cost::{MAX_DEPTH, circles, drop_deep, has_long_chain, is_deep, is_deep_text, walk};
+use super::cost::{
+    MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, is_deep, is_deep_text, walk,
+};
 use super::references::{References, having, rows};
 use super::repair::Repairs;
 use super::violations::message;
@@ -99,6 +101,13 @@ fn parse_and_check(
     }
     check_root(&schema, subject, report)?;
     check_chain(&schema, report)?;
+    if let Some(place) = crowded(&schema).first() {
+        report(
+            place,
+            "it applies shared definitions to one value in thousands of ways; use each once",
+        );
+        return None;
+    }
     check_meta_schema(&schema.to_value(), report)?;
     if subject == Subject::Parameters && !accepts_objects(&schema) {
         report(
@@ -195,6 +204,15 @@ pub(super) fn repaired(
         }
         check_chain(&schema, &mut report)?;
     }
+    // Each round removes the innermost ones.
+    while let places = crowded(&schema)
+        && !places.is_empty()
+    {
+        for place in places.iter().rev() {
+            remove(&mut schema, place);
+            repairs.unchecked(place, "it applies shared definitions in thousands of ways");
+        }
+    }
     choose_draft(&mut schema, repairs);
     let mut remove = |schema: &mut Json, place: &str, problem: &str| {
         remove(schema, place);
@@ -237,7 +255,7 @@ pub(super) fn repaired(
         validator = compile(&schema.to_value());
     }
     let validator = validator.map_err(|problem| report("", &problem)).ok()?;
-    Some((original, CompiledSchema { schema, validator }))
+    Some((original, CompiledSchema::of(schema, validator)))
 }
 
 /// Returns the sorted places of the strings that fulfil a condition, at every depth.
