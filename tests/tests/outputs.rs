@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::{Registry, ToolCall, ToolType, tool};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolType, tool, tools};
 
 #[derive(Serialize, ToolType)]
 struct Forecast {
@@ -133,4 +133,33 @@ fn an_output_schema_shows_members_that_a_result_may_omit() {
             r#"{"type":"object","properties":{"highs":{"type":"array","items":{"type":"number"},"description":"One entry a day."},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},"warning":{"anyOf":[{"type":"string"},{"type":"null"}]},"tags":{"type":"array","items":{"type":"string","enum":["storm"]}}},"required":["highs"],"additionalProperties":false}"#
         )
     );
+}
+
+/// A count that the application computes as a float.
+#[derive(Serialize, ToolType)]
+struct Counted {
+    #[param(schema = r#"{"type":"integer","minimum":1}"#)]
+    count: f64,
+}
+
+/// Counts.
+#[tool(unlinked)]
+fn count_as_float(count: f64) -> Counted {
+    Counted { count }
+}
+
+#[test]
+fn a_whole_float_is_an_integer() {
+    let registry = Registry::builder().tools(tools![count_as_float]);
+    let registry = registry.build().unwrap();
+    let call = |count: &str| {
+        let arguments = format!(r#"{{"count":{count}}}"#);
+        registry.call_blocking(ToolCall::new("1", "count_as_float", arguments))
+    };
+    assert_eq!(call("2").content(), r#"{"count":2.0}"#);
+    assert_eq!(call("1e300").content(), r#"{"count":1e+300}"#);
+    for count in ["2.5", "0", "-3"] {
+        let error = call(count).error().unwrap().kind();
+        assert_eq!(error, ToolErrorKind::InvalidResult, "{count}");
+    }
 }

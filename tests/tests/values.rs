@@ -500,3 +500,26 @@ fn multiples_of_a_decimal_step_are_decimal() {
     let result = call(&tools, r#"{"price":0.30000000000000004}"#);
     assert!(result.is_error(), "{}", result.content());
 }
+
+/// Returns the number as it arrived.
+#[tool(unlinked)]
+fn whole(#[param(schema = r#"{"type":"integer"}"#)] x: f64) -> String {
+    format!("{x:e}")
+}
+
+#[test]
+fn an_integer_of_any_size_keeps_its_value() {
+    let registry = Registry::builder().tools(tools![whole]).build().unwrap();
+    for mantissa in ["1", "-12", "1.7976931348623157", "2.50"] {
+        for exponent in (0..=308).step_by(7).chain([39, 40, 41, 308]) {
+            let text = format!("{mantissa}e{exponent}");
+            let number: f64 = text.parse().unwrap();
+            if !number.is_finite() || number.fract() != 0.0 {
+                continue;
+            }
+            let call = ToolCall::new("1", "whole", format!(r#"{{"x":{text}}}"#));
+            let result = registry.call_blocking(call);
+            assert_eq!(result.content(), format!("{number:e}"), "{text}");
+        }
+    }
+}

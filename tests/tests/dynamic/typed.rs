@@ -145,6 +145,27 @@ enum Light {
     },
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Weight {
+    grams: f32,
+}
+
+#[test]
+fn a_number_beyond_its_type_never_reaches_the_closure() {
+    let tool = DynamicTool::typed("weigh", "Weighs.", async |weight: Weight, _| {
+        Ok::<_, String>(weight.grams.is_finite())
+    });
+    let registry = registry(tool.unwrap()).build().unwrap();
+    let fits = |grams: &str| {
+        let arguments = format!(r#"{{"grams":{grams}}}"#);
+        let result = registry.call_blocking(ToolCall::new("1", "weigh", arguments));
+        assert!(result.is_error() || result.content() == "true", "{grams}");
+        !result.is_error()
+    };
+    assert!(fits("3.4028234663852886e38") && fits("-3.4e38") && fits("0.1"));
+    assert!(!fits("1e300") && !fits("-1e300") && !fits("3.5e38") && !fits("1e999"));
+}
+
 #[test]
 fn an_enum_is_a_union_for_calls_and_an_object_for_providers() {
     let tool = DynamicTool::builder("echo").build_typed(async |light: Light, _| {

@@ -175,6 +175,9 @@ fn unwrap(node: &mut Node) {
     }
 }
 
+/// The greatest `f32`, whose format is `float`.
+const MOST_F32: &str = "3.4028234663852886e38";
+
 /// The ranges of integers, by the formats that `schemars` gives them.
 const RANGES: [(&str, i128, i128); 6] = [
     ("int32", i32::MIN as i128, i32::MAX as i128),
@@ -185,20 +188,21 @@ const RANGES: [(&str, i128, i128); 6] = [
     ("uint", 0, usize::MAX as i128),
 ];
 
-/// Adds the bounds of integer types.
+/// Adds the bounds of number types.
 fn bound(node: &mut Node) {
     let format = node.keyword("format").and_then(Json::as_str);
     let range = RANGES.iter().find(|(name, ..)| Some(*name) == format);
-    let Some((_, minimum, maximum)) = range else {
-        return;
+    let (minimum, maximum) = match range {
+        Some((_, minimum, maximum)) => (minimum.to_string(), maximum.to_string()),
+        None if format == Some("float") => (format!("-{MOST_F32}"), MOST_F32.to_owned()),
+        None => return,
     };
     for (keyword, exclusive, limit) in [
         ("minimum", "exclusiveMinimum", minimum),
         ("maximum", "exclusiveMaximum", maximum),
     ] {
         if node.keyword(keyword).or(node.keyword(exclusive)).is_none() {
-            let limit = Json::Number(limit.to_string());
-            node.keywords.push((keyword.into(), limit));
+            node.keywords.push((keyword.into(), Json::Number(limit)));
         }
     }
 }

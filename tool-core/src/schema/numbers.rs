@@ -40,28 +40,32 @@ pub(crate) fn values_round() -> bool {
     serde_json::from_str::<serde_json::Number>("1e999").is_err()
 }
 
-/// Returns the digits of an integer in any notation: `20.0` and `2e1` are `20`.
+/// Returns the digits of an integer in any notation: `20.0` and `2e1` are `20`. An integer that
+/// no integer type holds may be returned as it is.
 pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
         return Some(Cow::Borrowed(text));
     }
-    expanded(text).map(Cow::Owned)
+    expanded(text)
 }
 
 /// Writes an integer without fraction and exponent.
-fn expanded(text: &str) -> Option<String> {
+fn expanded(text: &str) -> Option<Cow<'_, str>> {
     let number = Decimal::parse(text);
     if number.digits == 0 {
         return Some("0".into());
     }
-    // 40 digits exceed every integer type; more would only cost memory.
-    let zeros = usize::try_from(number.last.min(40)).ok()?;
+    let zeros = usize::try_from(number.last).ok()?;
+    // Exceeds every integer type; the digits would only cost memory.
+    if zeros > 40 {
+        return Some(text.into());
+    }
     let sign = if number.is_negative { "-" } else { "" };
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_matches('0');
-    Some(format!("{sign}{digits}{}", "0".repeat(zeros)))
+    Some(format!("{sign}{digits}{}", "0".repeat(zeros)).into())
 }
 
 /// Returns `true` if `number` is an exact multiple of `step`. Numbers of more than about 38 digits
@@ -238,7 +242,17 @@ mod tests {
         ] {
             assert_eq!(whole_number(text).as_deref(), digits, "{text}");
         }
-        assert!(whole_number("1e99999999999999999999").unwrap().len() >= 40);
+        for text in [
+            "1e308",
+            "-12e300",
+            "12e40",
+            "1e41",
+            "1e99999999999999999999",
+        ] {
+            let digits = whole_number(text).unwrap();
+            assert_eq!(digits.parse::<f64>(), text.parse(), "{text}: {digits}");
+            assert!(digits.len() < 50);
+        }
     }
 
     #[test]

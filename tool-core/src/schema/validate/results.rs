@@ -81,6 +81,8 @@ impl ResultValidator<'_> {
             (Kind::Object(properties), b'{') => self.object(properties, path),
             _ => {
                 let mut validator = Validator::new(self.cursor.value(), false);
+                // `2.0` is an integer.
+                validator.respells = true;
                 validator.value(schema, path, 0);
                 self.violations.append(validator.violations);
             }
