@@ -255,3 +255,146 @@ async fn a_server_that_is_gone_is_a_retryable_error() {
         assert_eq!(result.content(), "5", "{protocol:?}");
     }
 }
+
+/// Answers one request of a connection. `reply` is what follows the status line of a call, with `ID` for its id.
+async fn script(mut stream: TcpStream, reply: &str) -> Option<()> {
+    let mut bytes = Vec::new();
+    let (head, length) = loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, _)) = text.split_once("\r\n\r\n") {
+            let head = head.to_ascii_lowercase();
+            let length = head
+                .split_once("content-length: ")
+                .map_or("0", |(_, rest)| rest);
+            let length: usize = length.lines().next()?.parse().ok()?;
+            break (head.len() + 4, length);
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    while bytes.len() < head + length {
+        stream.read_buf(&mut bytes).await.ok()?;
+    }
+    let json = |result: Value, id: &Value| {
+        let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        format!(
+            "200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let reply = match serde_json::from_slice::<Value>(&bytes[head..]) {
+        Ok(request) => match request["method"].as_str()? {
+            "initialize" => json(
+                json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "script", "version": "1"},
+                }),
+                &request["id"],
+            ),
+            "tools/list" => json(
+                json!({"tools": [{"name": "pay", "inputSchema": {"type": "object"}}]}),
+                &request["id"],
+            ),
+            "tools/call" => reply.replace("ID", &request["id"].to_string()),
+            _ => "202 Accepted\r\nContent-Length: 0\r\n\r\n".into(),
+        },
+        Err(_) => "405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n".into(),
+    };
+    let reply = reply.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    stream
+        .write_all(format!("HTTP/1.1 {reply}").as_bytes())
+        .await
+        .ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_the_server_may_have_run_is_not_retryable() {
+    const EVENTS: &str = "200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+    let event = |data: &str| format!("{EVENTS}data: {data}\n\n");
+    let large = "x".repeat(200_000);
+    let content = |text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":ID,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let body = |body: &str| format!("200 OK\r\nContent-Type: application/json\r\n\r\n{body}");
+    let cases = [
+        ("a bad gateway", "502 Bad Gateway\r\nContent-Length: 0\r\n\r\n".to_owned()),
+        ("overload", "503 Service Unavailable\r\nContent-Length: 0\r\n\r\n".to_owned()),
+        (
+            "a redirect",
+            "307 Temporary Redirect\r\nLocation: http://127.0.0.2:9/mcp\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        ),
+        ("a cut body", body(&content("a")[..40])),
+        ("a body that ends early", "200 OK\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{".to_owned()),
+        ("a large body", body(&content(&large))),
+        ("no JSON", body("NaN")),
+        ("no result", body(r#"{"jsonrpc":"2.0","id":ID}"#)),
+        ("no response", String::new()),
+        ("an event that is no JSON", event(r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[],"x":NaN}}"#)),
+        ("an event without an id", event("{{")),
+        ("an event without a result", event(r#"{"jsonrpc":"2.0","id":ID}"#)),
+        ("a large event", event(&content(&large))),
+        ("a stream without events", EVENTS.to_owned()),
+    ];
+    let cases = cases.map(|(what, reply)| {
+        tokio::spawn(async move {
+            let (address, server) = serve_script(reply).await;
+            let registry = Registry::new();
+            let _import = import_script(address, &registry).await;
+            let result = run(&registry, "pay", json!({})).await;
+            let error = result.error().unwrap_or_else(|| panic!("{what}"));
+            let is_unclear = error.message().contains("may have had an effect");
+            assert!(is_unclear && !error.is_retryable(), "{what}: {error}");
+            // Without a server, there is nothing to repeat.
+            server.abort();
+            let _ = server.await;
+            let result = run(&registry, "pay", json!({})).await;
+            let error = result.error().unwrap();
+            let is_unsent = error.message().contains("was not sent");
+            assert!(is_unsent && error.is_retryable(), "{what}: {error}");
+        })
+    });
+    for case in cases {
+        case.await.unwrap();
+    }
+}
+
+async fn serve_script(reply: String) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let reply: Arc<str> = reply.into();
+        while let Ok((stream, _)) = listener.accept().await {
+            let reply = reply.clone();
+            tokio::spawn(async move { script(stream, &reply).await });
+        }
+    });
+    (address, server)
+}
+
+async fn import_script(address: SocketAddr, registry: &Registry) -> Import {
+    let import = Import::http(format!("http://{address}/mcp"))
+        .protocol(Protocol::V2025_11_25)
+        .max_message_bytes(100_000);
+    in_time(import.connect(registry)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_with_half_a_character_is_repaired() {
+    let data =
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"a\ud83d"}]}}"#;
+    let reply = format!("200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {data}\n\n");
+    let (address, _server) = serve_script(reply).await;
+    let registry = Registry::new();
+    let _import = import_script(address, &registry).await;
+    let result = run(&registry, "pay", json!({})).await;
+    assert!(!result.is_error(), "{}", result.content());
+    assert!(
+        result.content().starts_with("a\u{fffd}\n["),
+        "{:?}",
+        result.content()
+    );
+}

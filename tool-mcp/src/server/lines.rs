@@ -4,6 +4,7 @@
 //! so these are read here, in one pass. Their arguments stay text: they are decoded once, by the tool, and
 //! integers of more than 64 bits stay exact. All other messages are read by `rmcp`.
 
+use std::collections::VecDeque;
 use std::io;
 
 use rmcp::ErrorData;
@@ -38,6 +39,8 @@ pub(super) fn arguments_in(message: &[u8]) -> Option<String> {
 
 pub(super) struct LineTransport<R, W> {
     lines: Lines<R, W>,
+    /// The messages of a batch that are not returned yet.
+    batch: VecDeque<Read>,
     /// The response to a bad message. Kept here, because `receive` may be dropped and called again.
     pending: Option<Sending>,
 }
@@ -46,6 +49,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
     pub(super) fn new(input: R, output: W) -> LineTransport<R, W> {
         LineTransport {
             lines: Lines::new(input, output, LONGEST),
+            batch: VecDeque::new(),
             pending: None,
         }
     }
@@ -72,13 +76,24 @@ where
                 self.pending = None;
                 sent.ok()?;
             }
-            let message = match self.lines.next().await {
-                Ok(Some(Line::Whole(line))) => {
-                    let message = read(&line);
+            let next = match self.batch.pop_front() {
+                Some(message) => Ok(Err(message)),
+                None => self.lines.next().await.map(Ok),
+            };
+            let message = match next {
+                Ok(Err(message)) => message,
+                Ok(Ok(Some(Line::Whole(line)))) => {
+                    let message = match read_batch(&line) {
+                        Some(batch) => {
+                            self.batch = batch;
+                            Ok(None)
+                        }
+                        None => read(&line),
+                    };
                     self.lines.reuse(line);
                     message
                 }
-                Ok(Some(Line::TooLong(outline))) => {
+                Ok(Ok(Some(Line::TooLong(outline)))) => {
                     tracing::error!("dropped a message of more than {LONGEST} bytes");
                     let reason = format!("the message has more than {LONGEST} bytes");
                     match outline.request_id() {
@@ -86,7 +101,7 @@ where
                         None => Ok(None),
                     }
                 }
-                Ok(None) => return None,
+                Ok(Ok(None)) => return None,
                 Err(error) => {
                     tracing::error!(%error, "can't read messages");
                     return None;
@@ -125,8 +140,26 @@ fn reject<T>(id: Option<&RequestId>, error: ErrorData) -> Result<T, Box<Rejected
     }))
 }
 
+/// A message, `None` for a line without one.
+type Read = Result<Option<ClientJsonRpcMessage>, Box<Rejected>>;
+
+/// The most messages of a batch.
+const LARGEST_BATCH: usize = 1000;
+
+/// Reads a batch, which version 2025-03-26 of the protocol has. Each request gets a response of its own. Returns `None`
+/// for anything else.
+fn read_batch(line: &[u8]) -> Option<VecDeque<Read>> {
+    if !line.trim_ascii_start().starts_with(b"[") {
+        return None;
+    }
+    let messages: Vec<&RawValue> = serde_json::from_slice(line).ok()?;
+    let is_batch = (1..=LARGEST_BATCH).contains(&messages.len());
+    let read = |message: &&RawValue| read(message.get().as_bytes());
+    is_batch.then(|| messages.iter().map(read).collect())
+}
+
 /// Reads a message. Returns `None` for a line without one.
-fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Rejected>> {
+fn read(line: &[u8]) -> Read {
     // JSON may start with a byte order mark (RFC 8259, section 8.1).
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     let line = line.trim_ascii();
@@ -256,6 +289,45 @@ mod tests {
             assert_eq!(ours.map(text), theirs.map(text), "{line}");
         }
         assert_eq!(fast, 4);
+    }
+
+    #[tokio::test]
+    async fn every_line_with_an_id_has_a_response_and_batches_are_read() {
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let deep = format!(
+            r#"{{"id":7,"method":"x","params":{}1{}}}"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        let lines = [
+            r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":"three","method":"ping","params":{"#,
+            r#"{"id":4,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":5}"#,
+            &*format!(r#"[{ping},{{"jsonrpc":"2.0","id":6}},{ping}]"#),
+            &*deep,
+            // Responses, and noise.
+            r#"{"jsonrpc":"2.0","id":8,"result":NaN}"#,
+            "noise",
+        ];
+        let input = std::io::Cursor::new(format!("{}\n", lines.join("\n")));
+        let (output, far) = tokio::io::duplex(64 * 1024);
+        let mut transport = LineTransport::new(input, output);
+        let mut pings = 0;
+        while let Some(message) = transport.receive().await {
+            assert_eq!(serde_json::to_string(&message).unwrap(), ping);
+            pings += 1;
+        }
+        assert_eq!(pings, 2);
+        drop(transport);
+        let mut responses = BufReader::new(far).lines();
+        let mut ids = Vec::new();
+        while let Some(line) = responses.next_line().await.unwrap() {
+            let response: serde_json::Value = serde_json::from_str(&line).unwrap();
+            assert!(response["error"]["code"].is_i64(), "{line}");
+            ids.push(response["id"].to_string());
+        }
+        assert_eq!(ids, ["2", "\"three\"", "4", "5", "6", "7"]);
     }
 
     #[tokio::test]
