@@ -197,9 +197,11 @@ fn ladder(levels: usize, uses: &dyn Fn(&Value) -> Value) -> Value {
 
 /// Nests an empty object in objects with a key, or in arrays.
 fn nested(levels: usize, is_list: bool) -> Value {
-    (0..levels).fold(json!({}), |value, _| match is_list {
-        true => json!([value]),
-        false => Value::Object(Map::from_iter([("a".to_owned(), value)])),
+    (0..levels).fold(json!({}), |value, _| {
+        if is_list {
+            return json!([value]);
+        }
+        Value::Object(Map::from_iter([("a".to_owned(), value)]))
     })
 }
 

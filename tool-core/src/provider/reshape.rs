@@ -47,9 +47,10 @@ pub(crate) fn text_notes(property: &Property, has_pattern: bool) -> String {
 
 /// Writes a whole schema with its definitions.
 pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
-    let names = match subset.has_recursion {
-        true => Names::of(schema, Direction::Arguments),
-        false => Names::NONE,
+    let names = if subset.has_recursion {
+        Names::of(schema, Direction::Arguments)
+    } else {
+        Names::NONE
     };
     let writer = Reshaper {
         subset,

@@ -167,7 +167,7 @@ impl Decimal {
         let zeros = self.exponent - step.exponent;
         if zeros < 0 {
             return match shifted(step.digits, -zeros) {
-                Some(step) => Some(self.digits % step == 0),
+                Some(step) => Some(self.digits.is_multiple_of(step)),
                 // The step is greater than the number.
                 None => Some(false),
             };
