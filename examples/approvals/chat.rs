@@ -79,10 +79,11 @@ impl Chat {
         let message = self.agent.dialect().user_message(&question.text);
         run.push(message)
             .map_err(|_| Refusal::Conflict("decide on the open calls first".into()))?;
-        let increments = run.take_increments();
+        let increments = run.unsaved().to_vec();
         let saved = self.store.ask(run.id(), increments, question).await;
         self.saved(&mut run, saved.map_err(AgentError::from))
             .await?;
+        run.mark_saved(u64::MAX);
         self.rest(&run, None).await?;
         self.go(run);
         Ok(())

@@ -125,9 +125,16 @@ impl Journal for Store {
     }
 }
 
-/// The primary key rejects a number that the run already has.
+/// Rejects a first number that is not the last one plus one; the primary key rejects what is there.
 fn append(store: &Transaction<'_>, run: &str, increments: &[Increment]) -> rusqlite::Result<()> {
     let sql = "INSERT INTO increment (run, number, increment) VALUES (?1, ?2, ?3)";
+    let last = "SELECT coalesce(max(number), 0) FROM increment WHERE run = ?1";
+    let last: i64 = store.query_row(last, [run], |row| row.get(0))?;
+    let first = increments.first().map(Increment::number);
+    if first.is_some_and(|first| first.cast_signed() != last + 1) {
+        let conflict = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CONSTRAINT);
+        return Err(rusqlite::Error::SqliteFailure(conflict, None));
+    }
     let mut statement = store.prepare(sql)?;
     for increment in increments {
         let json = serde_json::to_string(increment)

@@ -296,7 +296,7 @@ fn written_by_agent(registry: &Registry, call: &ToolCall) -> String {
         run.next(),
         model.requests()
     );
-    for increment in run.take_increments() {
+    for increment in run.unsaved() {
         write!(out, "{increment:?}").unwrap();
     }
     out

@@ -28,7 +28,8 @@ use crate::model::{Model, ModelError, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
-    Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step, random_id,
+    Increment, Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step,
+    random_id,
 };
 
 pub use self::events::{Event, Events, PartialArguments};
@@ -411,14 +412,15 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the error of the journal.
+    /// Returns the error of the journal. What is not saved stays in the run, for the next attempt.
     pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
-        let increments = run.take_increments();
-        if let Some(journal) = &self.journal
-            && !increments.is_empty()
-        {
-            journal.append(run.id(), increments).await?;
+        let Some(last) = run.unsaved().last().map(Increment::number) else {
+            return Ok(());
+        };
+        if let Some(journal) = &self.journal {
+            journal.append(run.id(), run.unsaved().to_vec()).await?;
         }
+        run.mark_saved(last);
         Ok(())
     }
 
@@ -479,8 +481,10 @@ impl Agent {
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
-                    run.start(&calls);
-                    self.save(run).await?;
+                    let mut starting = Starting::new(run, &calls);
+                    self.save(starting.run).await?;
+                    starting.calls.clear();
+                    drop(starting);
                     for call in calls {
                         emit(Event::Call(call.clone()));
                         running.push(self.call(call, &stop, events.clone()));
@@ -829,5 +833,26 @@ impl From<JournalError> for AgentError {
 impl From<ReplayError> for AgentError {
     fn from(error: ReplayError) -> AgentError {
         AgentError::Replay(error)
+    }
+}
+
+/// Calls that are marked as started and do not run yet. If the mark can't be saved, they never run: it is taken
+/// back when this is dropped, so that they are not taken for interrupted ones.
+struct Starting<'r> {
+    run: &'r mut Run,
+    /// Their positions. Empty once they are saved.
+    calls: Vec<usize>,
+}
+
+impl<'r> Starting<'r> {
+    fn new(run: &'r mut Run, calls: &[ToolCall]) -> Starting<'r> {
+        let calls = run.start_calls(calls);
+        Starting { run, calls }
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.run.take_back(std::mem::take(&mut self.calls));
     }
 }

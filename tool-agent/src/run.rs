@@ -62,8 +62,8 @@
 //! # Saving
 //!
 //! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
-//! round, so each change is also an [`Increment`]: append the increments of
-//! [`take_increments`](Run::take_increments) to a [`Journal`] and rebuild the run with
+//! round, so each change is also an [`Increment`]: append the [unsaved](Run::unsaved) increments
+//! to a [`Journal`], [mark them as saved](Run::mark_saved) once that succeeds, and rebuild the run with
 //! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
 //! save the increments of [`start`](Run::start) before the calls run, and the increments of [`finish`](Run::finish)
 //! before the next step.
@@ -342,9 +342,31 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the increments since the last call of this method, to be appended to a [`Journal`].
-    pub fn take_increments(&mut self) -> Vec<Increment> {
-        std::mem::take(&mut self.unsaved)
+    /// Returns the increments that are not [marked as saved](Run::mark_saved), by number, to be appended to a
+    /// [`Journal`].
+    ///
+    /// ```
+    /// use tool_agent::run::{Increment, Journal, JournalError, Run};
+    ///
+    /// async fn save(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
+    ///     if let Some(last) = run.unsaved().last().map(Increment::number) {
+    ///         journal.append(run.id(), run.unsaved().to_vec()).await?;
+    ///         run.mark_saved(last);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn unsaved(&self) -> &[Increment] {
+        &self.unsaved
+    }
+
+    /// Marks the increments up to this [number](Increment::number) as saved, which drops them. Call it after the
+    /// journal has appended them: an increment that is marked too early is lost if the journal fails.
+    pub fn mark_saved(&mut self, number: u64) {
+        let saved = self
+            .unsaved
+            .partition_point(|increment| increment.number() <= number);
+        self.unsaved.drain(..saved);
     }
 
     /// Returns the id.
@@ -547,6 +569,11 @@ impl Run {
     /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
     /// as started, an interrupted run starts again.
     pub fn start(&mut self, calls: &[ToolCall]) {
+        self.start_calls(calls);
+    }
+
+    /// Marks calls as started, and returns their positions.
+    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Vec<usize> {
         let mut started = Vec::new();
         if let Some(round) = self.open_round() {
             for call in calls {
@@ -560,7 +587,15 @@ impl Run {
             }
         }
         if !started.is_empty() {
-            self.record(Change::Started(started));
+            self.record(Change::Started(started.clone()));
+        }
+        started
+    }
+
+    /// Takes back that calls have started, because they did not run.
+    pub(crate) fn take_back(&mut self, started: Vec<usize>) {
+        if !started.is_empty() {
+            self.record(Change::Repeated(started));
         }
     }
 

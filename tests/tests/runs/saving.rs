@@ -2,16 +2,23 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::future::{pending, ready};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_agent::run::{
-    FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunSettings, Step,
+    FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunOutcome, RunSettings,
+    Step,
 };
+use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, AgentError};
 use tool_core::hooks::Decision;
-use tool_core::{ToolCall, ToolResult};
+use tool_core::runtime::BoxFuture;
+use tool_core::{Registry, ToolCall, ToolResult, tool, tools};
 
 use super::{calling, dialect, holding, new_run, question, run_calls, saying, turn};
 
@@ -128,7 +135,7 @@ proptest! {
         let mut increments: Vec<Increment> = Vec::new();
         for action in actions {
             act(&mut run, &mut running, action);
-            increments.extend(run.take_increments().iter().map(through_json));
+            increments.extend(run.unsaved().iter().map(through_json));
             let replayed = Run::replay(increments.iter().cloned()).unwrap();
             prop_assert_eq!(saved(&replayed), saved(&run));
             let loaded = through_json(&run);
@@ -137,7 +144,7 @@ proptest! {
             prop_assert_eq!(format!("{:?}", loaded.next()), format!("{:?}", run.next()));
             // It goes on from there.
             run = if increments.len().is_multiple_of(2) { replayed } else { loaded };
-            run.take_increments();
+            run.mark_saved(u64::MAX);
         }
         // Every call has one result, once the run ends.
         run.cancel(&dialect());
@@ -168,7 +175,7 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let mut run = new_run();
     run.respond(&dialect(), &holding(), turn(&calling(&[("look_up", "{}")])))
         .unwrap();
-    let increments = run.take_increments();
+    let increments = run.unsaved().to_vec();
     let error = Run::replay(increments[1..].iter().cloned())
         .unwrap_err()
         .to_string();
@@ -212,8 +219,13 @@ impl Drop for TempFolder {
 
 /// Appends what changed in a run.
 fn append(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
-    let increments = run.take_increments();
-    journal.append(run.id(), increments).now_or_never().unwrap()
+    let increments = run.unsaved().to_vec();
+    journal
+        .append(run.id(), increments)
+        .now_or_never()
+        .unwrap()?;
+    run.mark_saved(u64::MAX);
+    Ok(())
 }
 
 fn load(journal: &dyn Journal, run: &str) -> Vec<Increment> {
@@ -270,6 +282,14 @@ fn a_file_that_was_not_finished_is_ignored_and_a_damaged_one_is_an_error() {
     let of_run = folder.0.join("run-run-1");
     assert_eq!(fs::read_dir(&of_run).unwrap().count(), 1);
     fs::write(of_run.join("7-0.unfinished"), "[{\"num").unwrap();
+    for foreign in [
+        "notes.json",
+        "._00000000000000000001.json",
+        "3.json",
+        ".DS_Store",
+    ] {
+        fs::write(of_run.join(foreign), "{}").unwrap();
+    }
     assert_eq!(load(&journal, "run-1").len(), 2);
     fs::write(of_run.join("00000000000000000003.json"), "[{\"num").unwrap();
     let damaged = journal.load("run-1").now_or_never().unwrap();
@@ -315,7 +335,7 @@ fn a_run_of_many_rounds_is_saved_in_small_steps() {
     run.set_settings(settings);
     let mut sizes = Vec::new();
     for _ in 0..200 {
-        run.take_increments();
+        run.mark_saved(u64::MAX);
         run.respond(
             &dialect(),
             &registry,
@@ -323,8 +343,164 @@ fn a_run_of_many_rounds_is_saved_in_small_steps() {
         )
         .unwrap();
         run_calls(&mut run, &registry);
-        sizes.push(serde_json::to_string(&run.take_increments()).unwrap().len());
+        sizes.push(serde_json::to_string(run.unsaved()).unwrap().len());
     }
     let (first, last) = (sizes[0], sizes[199]);
     assert!(last < first + 20, "{first} grew to {last} bytes");
+}
+
+/// Where an append fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// Nothing is appended.
+    Before,
+    /// Everything is appended, and the caller does not learn it.
+    After,
+    /// It takes so long that the caller gives up.
+    Dropped,
+}
+
+/// A journal whose append with this index fails, once.
+struct Failing {
+    journal: Arc<dyn Journal>,
+    appends: AtomicUsize,
+    index: usize,
+    fault: Fault,
+}
+
+impl Journal for Failing {
+    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+        let is_failing = self.appends.fetch_add(1, Ordering::Relaxed) == self.index;
+        if is_failing && self.fault == Fault::Dropped {
+            return Box::pin(pending());
+        }
+        let failed = Box::pin(ready(Err(JournalError::failed("the disk is full"))));
+        if is_failing && self.fault == Fault::Before {
+            return failed;
+        }
+        let appended = self.journal.append(run, increments);
+        if is_failing { failed } else { appended }
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        self.journal.load(run)
+    }
+}
+
+struct Paid(Arc<AtomicUsize>);
+
+/// Pays, which may not be repeated.
+#[tool(unlinked)]
+fn pay(#[param(context)] paid: &Paid) {
+    paid.0.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Runs a conversation with two payments, in which one append fails. Returns `true` if one did.
+fn pays_at_most_once(journal: Arc<dyn Journal>, index: usize, fault: Fault) -> bool {
+    let paid = Arc::new(AtomicUsize::new(0));
+    let registry = Registry::builder()
+        .tools(tools![pay])
+        .context(Paid(Arc::clone(&paid)))
+        .build()
+        .unwrap();
+    let model = ScriptedModel::new([calling(&[("pay", "{}"), ("pay", "{}")]), saying("Paid.")]);
+    let failing = Arc::new(Failing {
+        journal: Arc::clone(&journal),
+        appends: AtomicUsize::new(0),
+        index,
+        fault,
+    });
+    let agent = Agent::new(registry, dialect(), model).journal(Shared(Arc::clone(&failing)));
+    let mut run = new_run();
+    let mut conflicts = 0;
+    let outcome = loop {
+        match agent.run(&mut run).now_or_never() {
+            Some(Ok(outcome)) => break outcome,
+            Some(Err(AgentError::Journal(JournalError::Conflict))) => {
+                conflicts += 1;
+                run = Run::replay(load(&*journal, "run-1")).unwrap();
+            }
+            Some(Err(AgentError::Journal(JournalError::Failed(_)))) | None => {}
+            Some(Err(error)) => panic!("{error}"),
+        }
+    };
+    let name = format!("append {index}, {fault:?}");
+    assert_eq!(outcome, RunOutcome::Answered("Paid.".into()), "{name}");
+    let loaded = Run::replay(load(&*journal, "run-1")).unwrap();
+    assert_eq!(saved(&loaded), saved(&run), "{name}");
+    let results: Vec<_> = run.rounds()[0]
+        .calls()
+        .map(|(_, result)| result.unwrap())
+        .collect();
+    let interrupted = results.iter().filter(|result| result.is_error()).count();
+    assert_eq!(results.len(), 2, "{name}");
+    if fault == Fault::After {
+        // The run that was saved can't know whether the payment ran.
+        assert!(paid.load(Ordering::Relaxed) + interrupted >= 2, "{name}");
+        assert!(paid.load(Ordering::Relaxed) <= 2, "{name}");
+    } else {
+        assert_eq!(
+            (paid.load(Ordering::Relaxed), interrupted, conflicts),
+            (2, 0, 0),
+            "{name}"
+        );
+    }
+    failing.appends.load(Ordering::Relaxed) > index
+}
+
+struct Shared(Arc<Failing>);
+
+impl Journal for Shared {
+    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+        self.0.append(run, increments)
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        self.0.load(run)
+    }
+}
+
+#[test]
+fn a_failed_append_loses_nothing() {
+    for fault in [Fault::Before, Fault::After, Fault::Dropped] {
+        for is_file in [false, true] {
+            let mut index = 0;
+            loop {
+                let folder = TempFolder::new("failed-append");
+                let journal: Arc<dyn Journal> = if is_file {
+                    Arc::new(FileJournal::new(&folder.0))
+                } else {
+                    Arc::new(MemoryJournal::new())
+                };
+                if !pays_at_most_once(journal, index, fault) {
+                    break;
+                }
+                index += 1;
+            }
+            assert!(index > 5, "{index} appends");
+        }
+    }
+}
+
+#[test]
+fn a_journal_rejects_increments_after_a_gap() {
+    let folder = TempFolder::new("gap");
+    let journals: [&dyn Journal; 2] = [&MemoryJournal::new(), &FileJournal::new(&folder.0)];
+    for journal in journals {
+        let mut run = new_run();
+        run.push(question()).unwrap();
+        let increments = run.unsaved().to_vec();
+        let append = |increments: &[Increment]| {
+            let appended = journal.append("run-1", increments.to_vec());
+            appended.now_or_never().unwrap()
+        };
+        let is_conflict =
+            |appended: Result<(), JournalError>| matches!(appended, Err(JournalError::Conflict));
+        assert!(is_conflict(append(&increments[1..])));
+        append(&increments[..1]).unwrap();
+        assert!(is_conflict(append(&increments[2..])));
+        assert!(is_conflict(append(&increments)));
+        append(&increments[1..]).unwrap();
+        assert_eq!(load(journal, "run-1").len(), increments.len());
+    }
 }

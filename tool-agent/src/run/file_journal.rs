@@ -1,5 +1,6 @@
 //! [`FileJournal`]: runs in a folder.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, Write};
@@ -7,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::journal::check_next;
 use super::{Increment, Journal, JournalError};
 use tool_core::runtime::BoxFuture;
 
 /// A [`Journal`] in a folder, for programs without a database. Each run is a folder in it, and each
 /// append a file, which is complete or absent after a crash.
+///
+/// Files whose names it does not write are ignored.
 ///
 /// Several programs may use one folder: if two continue a run, one of them gets
 /// [`JournalError::Conflict`]. The file system needs hard links. Reads and writes block the thread, each for
@@ -78,13 +82,18 @@ impl Journal for FileJournal {
     }
 }
 
-/// Writes increments to a file that is named by the first number. A program that does not know the last
-/// increments has a number whose file exists.
+/// Writes increments to a file that is named by the first number. Of two programs that append at the same time,
+/// the second finds that its file exists.
 fn append(folder: &Path, increments: &[Increment]) -> Result<(), JournalError> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let Some(first) = increments.first() else {
         return Ok(());
     };
+    let last = match files(folder)?.last() {
+        Some(path) => read(path)?.last().map_or(0, Increment::number),
+        None => 0,
+    };
+    check_next(last, increments)?;
     let json = serde_json::to_vec(increments).map_err(JournalError::failed)?;
     fs::create_dir_all(folder).map_err(JournalError::failed)?;
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -116,6 +125,15 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn load(folder: &Path) -> Result<Vec<Increment>, JournalError> {
+    let mut increments = Vec::new();
+    for path in files(folder)? {
+        increments.extend(read(&path)?);
+    }
+    Ok(increments)
+}
+
+/// Returns the files of a run, in order; none if there is no such run.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -123,20 +141,22 @@ fn load(folder: &Path) -> Result<Vec<Increment>, JournalError> {
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(JournalError::failed)?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            paths.push(path);
+        let entry = entry.map_err(JournalError::failed)?;
+        if is_name(&entry.file_name()) {
+            paths.push(entry.path());
         }
     }
     paths.sort();
-    let mut increments = Vec::new();
-    for path in paths {
-        let json = fs::read(path).map_err(JournalError::failed)?;
-        let saved: Vec<Increment> = serde_json::from_slice(&json).map_err(JournalError::failed)?;
-        increments.extend(saved);
-    }
-    Ok(increments)
+    Ok(paths)
+}
+
+/// Returns `true` for a name that [`append`] writes.
+fn is_name(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.strip_suffix(".json"));
+    number.is_some_and(|number| number.len() == 20 && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn read(path: &Path) -> Result<Vec<Increment>, JournalError> {
+    let json = fs::read(path).map_err(JournalError::failed)?;
+    serde_json::from_slice(&json).map_err(JournalError::failed)
 }

@@ -23,7 +23,7 @@ pub struct Increment {
 
 impl Increment {
     /// Returns its position among the increments of its run, starting at 1 and without gaps. A journal
-    /// rejects a number that it has.
+    /// rejects a first number that is not its last one plus one.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -17,9 +17,10 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`JournalError::Conflict`] if the run already has an increment with one of the
-    /// [numbers](Increment::number): another program continued the run. Other errors are
-    /// [`JournalError::Failed`].
+    /// Returns [`JournalError::Conflict`] if the first [number](Increment::number) is not the last saved one plus
+    /// one (1 for a new run): another program continued the run. Other errors are
+    /// [`JournalError::Failed`]. After an error the journal has all of the increments or none, and the caller
+    /// may append them again: if it has them, that is a conflict.
     fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>>;
 
     /// Returns all increments of a run, by number; none if there is no such run.
@@ -70,6 +71,16 @@ impl Error for JournalError {
     }
 }
 
+/// Returns [`JournalError::Conflict`] unless the increments follow the last saved number without a gap.
+pub(super) fn check_next(last: u64, increments: &[Increment]) -> Result<(), JournalError> {
+    let mut numbers = (last + 1..).zip(increments);
+    if numbers.all(|(number, increment)| increment.number() == number) {
+        Ok(())
+    } else {
+        Err(JournalError::Conflict)
+    }
+}
+
 /// A [`Journal`] in memory, for tests and for runs that need not outlive the process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal(Arc<Mutex<HashMap<String, Vec<Increment>>>>);
@@ -89,15 +100,10 @@ impl Journal for MemoryJournal {
             None => runs.entry(run.into()).or_default(),
         };
         let last = saved.last().map_or(0, Increment::number);
-        let is_next = increments
-            .first()
-            .is_none_or(|first| first.number() == last + 1);
-        let appended = if is_next {
+        let appended = check_next(last, &increments);
+        if appended.is_ok() {
             saved.extend(increments);
-            Ok(())
-        } else {
-            Err(JournalError::Conflict)
-        };
+        }
         Box::pin(std::future::ready(appended))
     }
 
