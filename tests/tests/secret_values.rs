@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use futures_util::StreamExt;
 use proptest::prelude::*;
@@ -18,7 +18,8 @@ use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolType, tool, tools,
 };
-use tracing::subscriber::with_default;
+use tracing::Dispatch;
+use tracing::subscriber::{NoSubscriber, with_default};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// An account.
@@ -198,6 +199,11 @@ impl MakeWriter<'_> for Log {
 
 /// Returns what the standard subscriber writes at the finest level.
 fn logged(run: impl FnOnce()) -> String {
+    // While there is one subscriber only, tracing asks the thread that first reaches a place of the source
+    // whether it is of interest. Here that may be a thread without any, and then nobody sees the place.
+    static OTHERS: LazyLock<[Dispatch; 2]> =
+        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(NoSubscriber::new())));
+    LazyLock::force(&OTHERS);
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)

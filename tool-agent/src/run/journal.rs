@@ -73,7 +73,7 @@ impl Error for JournalError {
 
 /// Returns [`JournalError::Conflict`] unless the increments follow the last saved number without a gap.
 pub(super) fn check_next(last: u64, increments: &[Increment]) -> Result<(), JournalError> {
-    let mut numbers = (last + 1..).zip(increments);
+    let mut numbers = (last.saturating_add(1)..).zip(increments);
     if numbers.all(|(number, increment)| increment.number() == number) {
         Ok(())
     } else {
