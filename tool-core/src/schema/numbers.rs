@@ -40,8 +40,8 @@ pub(crate) fn values_round() -> bool {
     serde_json::from_str::<serde_json::Number>("1e999").is_err()
 }
 
-/// Returns the digits of an integer in any notation: `20.0` and `2e1` are `20`. An integer that
-/// no integer type holds may be returned as it is.
+/// Returns the digits of an integer in any notation, owned if they differ from the text: `20.0` and
+/// `2e1` are `20`. An integer that no integer type holds may be returned as it is.
 pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
@@ -54,7 +54,7 @@ pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
 fn expanded(text: &str) -> Option<Cow<'_, str>> {
     let number = Decimal::parse(text);
     if number.digits == 0 {
-        return Some("0".into());
+        return Some(Cow::Owned("0".into()));
     }
     let zeros = usize::try_from(number.last).ok()?;
     // Exceeds every integer type; the digits would only cost memory.
