@@ -484,7 +484,9 @@ fn an_independent_validator_finds_no_other_difference() {
                 if by_tool && !(by_serde && is_original) {
                     problems.push(format!("{name}: accepted {value}"));
                 }
-                if !by_tool && by_serde && by_shown {
+                // From a value, serde reads a number beyond `f32` as infinity.
+                let is_infinite = result.content().contains("3.4028234663852886e+38");
+                if !by_tool && by_serde && by_shown && !is_infinite {
                     problems.push(format!("{name}: rejected {value}: {}", result.content()));
                 }
                 if by_tool && !selections(&value).iter().any(|value| shown.is_valid(value)) {
