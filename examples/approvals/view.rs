@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use tool_agent::Event;
 use tool_agent::run::{Pending, Round, Run};
-use tool_core::call::Arguments;
+use tool_core::call::{Arguments, CallPosition};
 use tool_core::content::{Content, Image};
 use tool_core::hooks::Decision;
 use tool_core::{Registry, ToolError, ToolErrorKind, ToolResult};
@@ -34,7 +34,6 @@ enum Shown {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct Call {
-    id: String,
     name: String,
     /// JSON text, incomplete while the model writes it.
     arguments: String,
@@ -183,38 +182,36 @@ impl View {
                     }
                 });
             }
-            Event::CallStarted { call_id, name } => {
-                let round = page.rounds;
-                self.update_call(&mut page, round, &call_id, |call, _| call.name = name);
+            Event::CallStarted { position, name } => {
+                self.update_call(&mut page, Some(&position), |call, _| call.name = name);
             }
-            Event::Arguments { call_id, piece, .. } => {
-                let round = page.rounds;
-                self.update_call(&mut page, round, &call_id, |call, _| {
-                    let tool = self.registry.get(&call.name);
-                    if tool.is_some_and(|tool| !tool.has_secrets()) {
-                        call.arguments.push_str(&piece);
-                    }
-                });
-            }
+            Event::Arguments {
+                position, piece, ..
+            } => self.update_call(&mut page, Some(&position), |call, _| {
+                let tool = self.registry.get(&call.name);
+                if tool.is_some_and(|tool| !tool.has_secrets()) {
+                    call.arguments.push_str(&piece);
+                }
+            }),
             Event::Response { .. } => page.rounds += 1,
-            Event::Call(call) => self.update_last(&mut page, &call.id, |shown, _| {
+            Event::Call(call) => self.update_call(&mut page, call.position(), |shown, _| {
                 shown.name.clone_from(&call.name);
                 shown.arguments = text(&self.registry, &call.name, &call.arguments);
                 shown.state = State::Running;
                 shown.hold = None;
             }),
-            Event::Progress { call_id, progress } => {
-                self.update_last(&mut page, &call_id, |call, _| {
+            Event::Progress { position, progress } => {
+                self.update_call(&mut page, Some(&position), |call, _| {
                     call.progress = progress.message;
                 });
             }
             Event::Result(result) => {
-                self.update_last(&mut page, result.call_id(), |call, key| {
+                self.update_call(&mut page, result.position(), |call, key| {
                     call.set_result(&result, key);
                 });
             }
             Event::Held(pending) => {
-                self.update_last(&mut page, &pending.call().id, |call, _| {
+                self.update_call(&mut page, pending.call().position(), |call, _| {
                     call.set_held(&pending);
                 });
             }
@@ -235,34 +232,19 @@ impl View {
         }));
     }
 
-    /// Changes a call of the last response.
-    fn update_last(&self, page: &mut Page, id: &str, change: impl FnOnce(&mut Call, &str)) {
-        self.update_call(page, page.rounds.saturating_sub(1), id, change);
-    }
-
-    /// Changes a call of a response. `change` gets the path of the call's pictures as well.
+    /// Changes a call. `change` gets the path of the call's pictures as well.
     fn update_call(
         &self,
         page: &mut Page,
-        round: usize,
-        id: &str,
+        position: Option<&CallPosition>,
         change: impl FnOnce(&mut Call, &str),
     ) {
-        let prefix = format!("call-{round}-");
-        let calls = page
-            .items
-            .iter()
-            .filter(|item| item.key.starts_with(&prefix));
-        let is_it = |item: &&Item| matches!(&item.shown, Shown::Call(call) if call.id == id);
-        let key = match calls.clone().find(is_it) {
-            Some(item) => item.key.clone(),
-            None => format!("{prefix}{}", calls.count()),
+        let Some(position) = position else {
+            return;
         };
+        let key = format!("call-{}-{}", position.round(), position.index());
         let pictures = format!("/picture/{}/{key}", page.run);
-        let new = Shown::Call(Box::new(Call {
-            id: id.into(),
-            ..Call::default()
-        }));
+        let new = Shown::Call(Box::default());
         self.update(page, key, new, |shown| {
             if let Shown::Call(call) = shown {
                 change(call, &pictures);
@@ -314,8 +296,8 @@ impl Call {
         self.pictures = paths.collect();
     }
 
-    fn set_decisions(&mut self, registry: &Registry, round: &Round) {
-        for (_, decision, by) in round.decisions(&self.id.clone()) {
+    fn set_decisions(&mut self, registry: &Registry, round: &Round, index: usize) {
+        for (_, decision, by) in round.decisions(index) {
             self.decisions.push(match decision {
                 Decision::Allow => format!("Allowed by {by}"),
                 Decision::Deny(_) => format!("Denied by {by}"),
@@ -361,16 +343,18 @@ fn items(registry: &Registry, run: &Run, questions: &[Question]) -> Vec<Item> {
         for (index, (call, result)) in round.calls().enumerate() {
             let key = format!("call-{number}-{index}");
             let mut shown = Call {
-                id: call.id.clone(),
                 name: call.name.clone(),
                 arguments: text(registry, &call.name, &call.arguments),
                 state: State::Running,
                 ..Call::default()
             };
-            shown.set_decisions(registry, round);
+            shown.set_decisions(registry, round, index);
+            let position = u32::try_from(index).ok();
+            let is_it =
+                |pending: &&Pending| pending.call().position().map(CallPosition::index) == position;
             let is_last = number + 1 == run.rounds().len();
             let mut held = pending.iter().filter(|_| is_last);
-            match (result, held.find(|pending| pending.call().id == call.id)) {
+            match (result, held.find(is_it)) {
                 (Some(result), _) => {
                     let path = format!("/picture/{}/{key}", run.id());
                     shown.set_result(result, &path);

@@ -671,7 +671,7 @@ fn a_run_holds_the_tool_and_keeps_the_call() {
     // A destructive tool runs alone, whatever its name on the wire.
     let mut steps = Vec::new();
     while let Step::Call(calls) = run.next() {
-        run.start(&calls);
+        run.start(&calls).unwrap();
         steps.push(calls.len());
         for call in calls {
             run.finish(&dialect, registry.call_blocking(call)).unwrap();
@@ -686,7 +686,7 @@ fn a_run_holds_the_tool_and_keeps_the_call() {
     let changed = Decision::Change(json!({"order": 6}).into());
     run.decide(&registry, &fingerprint, changed, "Ada").unwrap();
     while let Step::Call(calls) = run.next() {
-        run.start(&calls);
+        run.start(&calls).unwrap();
         for call in calls {
             run.finish(&dialect, registry.call_blocking(call)).unwrap();
         }

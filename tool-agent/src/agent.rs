@@ -29,7 +29,7 @@ use crate::model::{Model, ModelError, Request, Response};
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
     Increment, Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step,
-    random_id,
+    position_of, random_id,
 };
 
 pub use self::events::{Event, Events, PartialArguments};
@@ -463,7 +463,10 @@ impl Agent {
                     let request = Request::of(messages, tools);
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_some();
-                    let asking = until_cancelled(&token, self.response(request, events.as_ref()));
+                    let asking = until_cancelled(
+                        &token,
+                        self.response(request, run.rounds().len(), events.as_ref()),
+                    );
                     let (mut turn, shows_text) = match select(pin!(asking), &mut out_of_time).await
                     {
                         Either::Left((Some(response), _)) => response?,
@@ -481,7 +484,7 @@ impl Agent {
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
-                    let mut starting = Starting::new(run, &calls);
+                    let mut starting = Starting::new(run, &calls)?;
                     self.save(starting.run).await?;
                     starting.calls.clear();
                     drop(starting);
@@ -510,7 +513,8 @@ impl Agent {
                         Some(_) => run.pending(),
                         None => Vec::new(),
                     };
-                    let is_of_call = |pending: &Pending| pending.call().id == result.call_id();
+                    let is_of_call =
+                        |pending: &Pending| pending.call().position() == result.position();
                     match pending.into_iter().find(is_of_call) {
                         Some(pending) => emit(Event::Held(pending)),
                         None => emit(Event::Result(result)),
@@ -522,10 +526,11 @@ impl Agent {
         }
     }
 
-    /// Asks the model. Returns what it responds, and `true` if its text has yet to be shown.
+    /// Asks the model for the response of this round. Returns it, and `true` if its text has yet to be shown.
     async fn response(
         &self,
         request: Request,
+        round: usize,
         events: Option<&EventQueue>,
     ) -> Result<(Turn, bool), AgentError> {
         let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
@@ -538,7 +543,7 @@ impl Agent {
             let event = event.map_err(AgentError::Model)?;
             for event in reader.event(&event)? {
                 if let Some(events) = events
-                    && let Some(event) = self.shown(event, &mut calls)
+                    && let Some(event) = self.shown(event, round, &mut calls)
                 {
                     events.push(event);
                 }
@@ -548,38 +553,43 @@ impl Agent {
         Ok((turn, false))
     }
 
-    /// Returns the event for a part of a streamed response. `calls` are those so far.
+    /// Returns the event for a part of a streamed response. `calls` holds the arguments so far.
     fn shown(
         &self,
         event: StreamEvent,
-        calls: &mut Vec<(String, PartialArguments)>,
+        round: usize,
+        calls: &mut Vec<PartialArguments>,
     ) -> Option<Event> {
+        let position = |index| position_of(round, index);
         Some(match event {
             StreamEvent::Text(text) => Event::Text(text),
             StreamEvent::Reasoning(text) => Event::Reasoning(text),
             StreamEvent::Usage(usage) => Event::Usage(usage),
-            StreamEvent::CallStarted { index, id, name } => {
+            StreamEvent::CallStarted { index, name, .. } => {
                 let reader = self.registry.arguments(&name);
                 let arguments = PartialArguments(reader.map(|reader| Arc::new(Mutex::new(reader))));
                 if index == calls.len() {
-                    calls.push((id.clone(), arguments));
+                    calls.push(arguments);
                 }
-                Event::CallStarted { call_id: id, name }
+                Event::CallStarted {
+                    position: position(index),
+                    name,
+                }
             }
             StreamEvent::Arguments { index, piece } => {
-                let (id, arguments) = calls.get(index)?;
+                let arguments = calls.get(index)?;
                 arguments.push(&piece);
                 Event::Arguments {
-                    call_id: id.clone(),
+                    position: position(index),
                     piece,
                     arguments: arguments.clone(),
                 }
             }
             StreamEvent::Freeform { index, piece } => {
-                let (id, arguments) = calls.get(index)?;
+                let arguments = calls.get(index)?;
                 arguments.push_freeform(&piece);
                 Event::Arguments {
-                    call_id: id.clone(),
+                    position: position(index),
                     piece,
                     arguments: arguments.clone(),
                 }
@@ -716,10 +726,12 @@ fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
 
 /// Adds the progress of a call to the events.
 fn with_progress(call: ToolCall, events: EventQueue) -> ToolCall {
-    let call_id = call.id.clone();
+    let Some(position) = call.position().cloned() else {
+        return call;
+    };
     call.on_progress(move |progress| {
         events.push(Event::Progress {
-            call_id: call_id.clone(),
+            position: position.clone(),
             progress: progress.clone(),
         });
     })
@@ -845,9 +857,9 @@ struct Starting<'r> {
 }
 
 impl<'r> Starting<'r> {
-    fn new(run: &'r mut Run, calls: &[ToolCall]) -> Starting<'r> {
-        let calls = run.start_calls(calls);
-        Starting { run, calls }
+    fn new(run: &'r mut Run, calls: &[ToolCall]) -> Result<Starting<'r>, RunError> {
+        let calls = run.start_calls(calls)?;
+        Ok(Starting { run, calls })
     }
 }
 

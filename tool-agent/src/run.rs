@@ -46,7 +46,7 @@
 //!             run.respond(&dialect, &registry, dialect.read(&response)?)?;
 //!         }
 //!         Step::Call(calls) => {
-//!             run.start(&calls);
+//!             run.start(&calls)?;
 //!             for call in calls {
 //!                 run.finish(&dialect, registry.call_blocking(call))?;
 //!             }
@@ -103,6 +103,7 @@ pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
 use tool_core::Registry;
 use tool_core::ToolError;
+use tool_core::call::CallPosition;
 use tool_core::dialect::{Dialect, Turn, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
@@ -486,7 +487,12 @@ impl Run {
         }
     }
 
-    /// Returns a call with its key and decisions attached.
+    /// Returns a call of the last round with its position.
+    fn positioned(&self, index: usize, call: &RunCall) -> ToolCall {
+        ToolCall::clone(&call.call).at(self.position(index))
+    }
+
+    /// Returns a call with its position, key and decisions.
     fn prepared(&self, index: usize, call: &RunCall) -> ToolCall {
         let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
         let [round, call_index] = &mut numbers;
@@ -496,7 +502,7 @@ impl Run {
             call_index.format(index),
         ];
         let key = parts.join("/");
-        let mut prepared = ToolCall::clone(&call.call).idempotency_key(key);
+        let mut prepared = self.positioned(index, call).idempotency_key(key);
         for decided in &call.decisions {
             let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
             prepared = prepared.decided_by(hold, decision, &*decided.by);
@@ -509,7 +515,10 @@ impl Run {
         let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
         let indexed = calls.enumerate();
         let held = indexed.filter_map(|(index, call)| match &call.state {
-            CallState::Held(hold) => Some(Pending::new(self, index, &call.call, hold)),
+            CallState::Held(hold) => {
+                let call = self.positioned(index, call);
+                Some(Pending::new(self, index, call, hold))
+            }
             _ => None,
         });
         held.collect()
@@ -568,28 +577,47 @@ impl Run {
 
     /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
     /// as started, an interrupted run starts again.
-    pub fn start(&mut self, calls: &[ToolCall]) {
-        self.start_calls(calls);
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the [positions](ToolCall::position) is not that of a call that is ready. No
+    /// call is marked then.
+    pub fn start(&mut self, calls: &[ToolCall]) -> Result<(), RunError> {
+        self.start_calls(calls)?;
+        Ok(())
     }
 
-    /// Marks calls as started, and returns their positions.
-    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Vec<usize> {
-        let mut started = Vec::new();
-        if let Some(round) = self.open_round() {
-            for call in calls {
-                let of_call = |(index, other): &(usize, &RunCall)| {
-                    other.call.id == call.id
-                        && matches!(other.state, CallState::Ready)
-                        && !started.contains(index)
-                };
-                let mut indexed = round.calls.iter().enumerate();
-                started.extend(indexed.find(of_call).map(|(index, _)| index));
+    /// Marks calls as started, and returns their positions in the last round.
+    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<usize>, RunError> {
+        let mut started = Vec::with_capacity(calls.len());
+        for call in calls {
+            let index = self.find(call.position(), |state| matches!(state, CallState::Ready));
+            match index {
+                Some(index) if !started.contains(&index) => started.push(index),
+                _ => return Err(RunError::NotReady(call.id.clone())),
             }
         }
         if !started.is_empty() {
             self.record(Change::Started(started.clone()));
         }
-        started
+        Ok(started)
+    }
+
+    /// Returns the index in the last round of the call with this position, if it is in this state.
+    fn find(
+        &self,
+        position: Option<&CallPosition>,
+        is_expected: impl Fn(&CallState) -> bool,
+    ) -> Option<usize> {
+        let calls = &self.open_round()?.calls;
+        let index = usize::try_from(position?.index()).ok()?;
+        let call = calls.get(index)?;
+        (self.position(index) == *position? && is_expected(&call.state)).then_some(index)
+    }
+
+    /// Returns the position of a call of the last round.
+    fn position(&self, index: usize) -> CallPosition {
+        position_of(self.state.rounds.len().saturating_sub(1), index)
     }
 
     /// Takes back that calls have started, because they did not run.
@@ -604,17 +632,18 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if no call with the id of the result has started.
+    /// Returns an error if no call with the [position](ToolResult::position) of the result has started. The
+    /// result of a call that [`Step::Call`] returned has its position; a result that was made for another call gets it
+    /// from [`ToolResult::for_call`].
     pub fn finish(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
         result: ToolResult,
     ) -> Result<(), RunError> {
-        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
-        let found = calls.enumerate().find(|(_, call)| {
-            call.call.id == result.call_id() && matches!(call.state, CallState::Started)
+        let found = self.find(result.position(), |state| {
+            matches!(state, CallState::Started)
         });
-        let Some((index, _)) = found else {
+        let Some(index) = found else {
             return Err(RunError::NotStarted(result.call_id().into()));
         };
         match result.error().and_then(ToolError::hold) {
@@ -725,8 +754,9 @@ impl Run {
 
     /// Ends a call of the last round with an error, which is made of the name of its tool.
     fn fail(&mut self, index: usize, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
-        let call = &self.state.rounds[self.state.rounds.len() - 1].calls[index].call;
-        let result = ToolResult::failed(call, error(&call.name));
+        let call = &self.state.rounds[self.state.rounds.len() - 1].calls[index];
+        let call = self.positioned(index, call);
+        let result = ToolResult::failed(&call, error(&call.name));
         self.end(index, result.clone());
         result
     }
@@ -759,6 +789,12 @@ impl Run {
     }
 }
 
+/// Returns the position of a call among the calls of a round.
+pub(crate) fn position_of(round: usize, index: usize) -> CallPosition {
+    let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
+    CallPosition::new(number(round), number(index))
+}
+
 /// Returns an id for a run that is not saved.
 pub(crate) fn random_id() -> String {
     let number = || RandomState::new().hash_one(0);
@@ -780,11 +816,10 @@ impl Round {
         self.calls.iter().map(|call| (&*call.call, call.result()))
     }
 
-    /// Returns the decisions on a call: the arguments and reason of each hold, what was decided, and
-    /// who decided it.
-    pub fn decisions(&self, call_id: &str) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
-        let mut calls = self.calls.iter();
-        let call = calls.find(|call| call.call.id == call_id);
+    /// Returns the decisions on the call at this index of [`calls`](Round::calls): the arguments and reason of
+    /// each hold, what was decided, and who decided it.
+    pub fn decisions(&self, index: usize) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let call = self.calls.get(index);
         let decisions = call.into_iter().flat_map(|call| &call.decisions);
         decisions.map(|decided| (&decided.hold, &decided.decision, &*decided.by))
     }
@@ -833,6 +868,8 @@ pub enum RunError {
     OpenCalls,
     /// A response was given that was not requested.
     NotRequested,
+    /// A call with this id was marked as started that is not ready.
+    NotReady(String),
     /// A result was given for a call with this id, which has not started.
     NotStarted(String),
 }
@@ -847,12 +884,15 @@ impl fmt::Display for RunError {
             RunError::NotRequested => {
                 f.write_str("the run did not request a response; do what `next` returns")
             }
-            RunError::NotStarted(id) => {
-                write!(
-                    f,
-                    "no call with the id {id:?} has started and has no result"
-                )
-            }
+            RunError::NotReady(id) => write!(
+                f,
+                "the call {id:?} is not at the position of a call that is ready; start the calls that `next` returns"
+            ),
+            RunError::NotStarted(id) => write!(
+                f,
+                "the result of the call {id:?} is not at the position of a call that runs; make it of a call that \
+                 `next` returned, or assign it with `ToolResult::for_call`"
+            ),
         }
     }
 }

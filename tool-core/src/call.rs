@@ -10,6 +10,7 @@ pub(crate) mod extra;
 mod head;
 pub(crate) mod hold;
 pub(crate) mod origin;
+mod position;
 pub(crate) mod result;
 mod trace_context;
 pub(crate) mod truncate;
@@ -30,6 +31,7 @@ pub use error::Transient;
 pub(crate) use extra::{AppValue, Extra};
 pub(crate) use head::{CALL_TOOL, CallHead, WireId};
 pub(crate) use hold::{Answer, AnswerOutput, Decided, Decision, Hold};
+pub use position::CallPosition;
 pub(crate) use result::ToolResult;
 pub use trace_context::TraceContext;
 
@@ -260,7 +262,8 @@ impl PartialEq for ToolCall {
             && self.arguments == other.arguments
             && self.wire_id == other.wire_id
             && self.is_truncated == other.is_truncated
-            && self.origin == other.origin
+            && self.caller() == other.caller()
+            && self.namespace() == other.namespace()
     }
 }
 

@@ -468,9 +468,9 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
             shown.push(match event {
                 Ok(Event::Text(text)) => format!("text {text}"),
                 Ok(Event::Reasoning(text)) => format!("reasoning {text}"),
-                Ok(Event::CallStarted { call_id, name }) => format!("starts {call_id} {name}"),
+                Ok(Event::CallStarted { position, name }) => format!("starts {position} {name}"),
                 Ok(Event::Arguments {
-                    call_id,
+                    position,
                     piece,
                     arguments,
                 }) => {
@@ -478,7 +478,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                     let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
                     assert_eq!(arguments.is_rejected(), !violations.is_empty());
                     let values = Value::Object(arguments.values());
-                    format!("{call_id} {piece} {values} {}", violations.join("; "))
+                    format!("{position} {piece} {values} {}", violations.join("; "))
                 }
                 Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),
                 Ok(Event::Response { usage, stop_reason }) => {
@@ -525,9 +525,9 @@ fn events_show_a_streamed_response_as_it_arrives() {
         "reasoning Hm.".to_owned(),
         "text Let me ".to_owned(),
         "text add.".to_owned(),
-        "starts call_1 add_small".to_owned(),
-        format!("call_1 {{\"a\":2, {both} "),
-        format!("call_1 \"b\":3}} {both} "),
+        "starts 0/0 add_small".to_owned(),
+        format!("0/0 {{\"a\":2, {both} "),
+        format!("0/0 \"b\":3}} {both} "),
         "usage 12".to_owned(),
         "response 12 tool_calls".to_owned(),
         "call add_small".to_owned(),
@@ -560,13 +560,14 @@ fn violations_show_while_the_model_writes() {
         .unwrap();
     let agent = Agent::new(registry, OpenAiChat::default(), model);
     let (shown, _) = watch(&agent, &mut question());
-    let pieces = shown.iter().filter(|line| line.starts_with("call_1 "));
+    let pieces = shown.iter().filter(|line| line.starts_with("0/0 "));
     let pieces: Vec<_> = pieces.collect();
     assert!(
         pieces[0].contains("a: 20 is above the maximum 9"),
         "{pieces:?}"
     );
-    assert_eq!(pieces[2], "call_1 {\"a\":20} {} ");
+    let unknown = shown.iter().find(|line| line.starts_with("1/0 "));
+    assert_eq!(unknown.unwrap(), "1/0 {\"a\":20} {} ");
     assert_eq!(
         shown.iter().filter(|line| *line == "result true").count(),
         2

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::Run;
 use tool_agent::testing::ScriptedModel;
+use tool_core::call::CallPosition;
 use tool_core::content::Image;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
@@ -350,7 +351,14 @@ fn a_saved_run_keeps_the_caller() {
         let calls = dialect.read(&response).unwrap().calls;
         let known = run.rounds()[0].calls().map(|(call, _)| call.clone());
         assert_eq!(known.collect::<Vec<_>>(), calls);
-        run.start(&calls);
+        // A call is known by its position.
+        assert!(run.start(&calls).is_err());
+        let places = 0..;
+        let calls = calls.into_iter().zip(places);
+        let calls: Vec<_> = calls
+            .map(|(call, index)| call.at(CallPosition::new(0, index)))
+            .collect();
+        run.start(&calls).unwrap();
         let result = registry.call_blocking(calls[0].clone());
         run.finish(&dialect, result).unwrap();
         let mut run = saved(&run);

@@ -3,6 +3,8 @@
 pub(super) mod recorded;
 mod split;
 
+use std::collections::BTreeSet;
+
 use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::call::Arguments;
@@ -158,6 +160,69 @@ fn a_recorded_stream_gives_the_response_as_if_it_had_not_been_streamed() {
             "{name}: {:?}",
             read.events
         );
+    }
+}
+
+/// Replaces every string of `old`.
+fn replaced(value: &Value, old: &[String], new: &Value) -> Value {
+    match value {
+        Value::String(text) if old.contains(text) => new.clone(),
+        Value::Array(items) => items.iter().map(|item| replaced(item, old, new)).collect(),
+        Value::Object(members) => {
+            let members = members.iter();
+            let members = members.map(|(key, value)| (key.clone(), replaced(value, old, new)));
+            Value::Object(members.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A model may repeat an id or leave it out. The next request still answers each call by an id of its own,
+/// whether the response is streamed or not.
+#[test]
+fn calls_without_an_id_of_their_own_get_one() {
+    for case in recorded::cases() {
+        let name = case.name;
+        let ids = case.dialect.read(&case.response).unwrap().calls;
+        let ids: Vec<_> = ids.into_iter().map(|call| call.id).collect();
+        assert!(ids.len() > 1, "{name}");
+        // The ids that would be made, too.
+        for id in [json!(""), json!(null), json!("d"), json!("call00001")] {
+            let response = replaced(&case.response, &ids, &id);
+            let turn = case.dialect.read(&response).unwrap();
+            assert_eq!(turn.calls.len(), ids.len(), "{name}");
+            let unique: BTreeSet<_> = turn.calls.iter().map(|call| &call.id).collect();
+            assert_eq!(unique.len(), ids.len(), "{name}: {unique:?}");
+            let results: Vec<_> = turn
+                .calls
+                .iter()
+                .map(|call| ToolResult::new(call, "done"))
+                .collect();
+            let sent = json!(case.dialect.follow_up(&turn, &results)).to_string();
+            let received = case.response.to_string();
+            for (call, old) in turn.calls.iter().zip(&ids) {
+                // Gemini and Mistral are sent no ids that they did not send.
+                let is_empty = id.as_str().is_none_or(str::is_empty) || !received.contains(old);
+                let is_omitted = matches!(name, "gemini" | "mistral") && is_empty;
+                let is_sent = sent.contains(&json!(call.id).to_string());
+                assert_ne!(is_sent, is_omitted, "{name} {id}: {sent}");
+            }
+            let stream: Vec<_> = case
+                .stream
+                .iter()
+                .map(|event| replaced(event, &ids, &id))
+                .collect();
+            let read = read(&*case.dialect, &stream);
+            let streamed = read.response.as_ref();
+            let streamed = streamed.unwrap_or_else(|error| panic!("{name} {id}: {error}"));
+            assert_eq!(with_values(&read.turn), with_values(&turn), "{name} {id}");
+            assert_eq!(
+                case.dialect.read(streamed).unwrap().messages,
+                turn.messages,
+                "{name} {id}"
+            );
+            check_pieces(name, &read);
+        }
     }
 }
 

@@ -3,18 +3,19 @@
 mod interruptions;
 mod saving;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_agent::run::{DecideError, Pending, Run, RunError, RunOutcome, RunSettings, Step};
+use tool_agent::run::{DecideError, Pending, Round, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
-use tool_core::call::{CancellationToken, Progress};
+use tool_core::call::{CallPosition, CancellationToken, Progress};
 use tool_core::dialect::{Dialect, OpenAiChat, Turn, Usage};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
-use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, tool, tools};
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 /// Returns a response with these calls: name and arguments.
 fn calling(calls: &[(&str, &str)]) -> Value {
@@ -88,7 +89,7 @@ fn names(calls: &[ToolCall]) -> Vec<&str> {
 /// Runs every call that may start, in turn.
 fn run_calls(run: &mut Run, registry: &Registry) {
     while let Step::Call(calls) = run.next() {
-        run.start(&calls);
+        run.start(&calls).unwrap();
         for call in calls {
             run.finish(&dialect(), registry.call_blocking(call))
                 .unwrap();
@@ -97,7 +98,10 @@ fn run_calls(run: &mut Run, registry: &Registry) {
 }
 
 fn contents(run: &Run) -> Vec<String> {
-    let round = run.rounds().last().unwrap();
+    contents_of(run.rounds().last().unwrap())
+}
+
+fn contents_of(round: &Round) -> Vec<String> {
     let results = round
         .calls()
         .map(|(_, result)| result.unwrap().content().to_owned());
@@ -124,7 +128,7 @@ fn read_only_neighbours_are_one_step_and_others_one_each() {
             .unwrap();
         let mut steps = Vec::new();
         while let Step::Call(calls) = run.next() {
-            run.start(&calls);
+            run.start(&calls).unwrap();
             // Nothing else may start until they end, in the order of the response.
             assert!(matches!(run.next(), Step::Running));
             steps.push(calls.len());
@@ -161,7 +165,7 @@ fn a_tool_can_say_whether_it_runs_concurrently() {
         .unwrap();
     let mut steps = Vec::new();
     while let Step::Call(calls) = run.next() {
-        run.start(&calls);
+        run.start(&calls).unwrap();
         steps.push(calls.len());
         for call in calls {
             run.finish(&dialect(), registry.call_blocking(call))
@@ -226,7 +230,7 @@ fn a_held_call_waits_while_the_others_run() {
     assert_eq!((&**allowed, &**read), ("note 7 is deleted", "value of a"));
     assert!(denied.ends_with(": not this one"), "{denied}");
     assert!(matches!(run.next(), Step::Request(_)));
-    let decisions: Vec<_> = run.rounds()[0].decisions("call_0").collect();
+    let decisions: Vec<_> = run.rounds()[0].decisions(0).collect();
     assert_eq!(decisions[0].2, "Ada");
 }
 
@@ -469,14 +473,14 @@ fn a_cancelled_run_has_results_for_all_calls_and_can_go_on() {
     let Step::Call(held) = run.next() else {
         panic!("{run:?}");
     };
-    run.start(&held);
+    run.start(&held).unwrap();
     run.finish(&dialect(), registry.call_blocking(held[0].clone()))
         .unwrap();
     let Step::Call(running) = run.next() else {
         panic!("{run:?}");
     };
     assert_eq!(names(&running), ["look_up", "look_up"]);
-    run.start(&running[..1]);
+    run.start(&running[..1]).unwrap();
     run.cancel(&dialect());
     assert!(matches!(run.next(), Step::Running));
     run.finish(&dialect(), registry.call_blocking(running[0].clone()))
@@ -625,4 +629,129 @@ fn layers_surround_the_calls_of_an_agent() {
 fn a_user_message_is_one_that_the_dialect_reads() {
     let message = dialect().user_message("Go.");
     assert_eq!(message, question());
+}
+
+/// Names the call that made it.
+#[tool(read_only, unlinked)]
+async fn ask_twice(key: &str, call: &CallContext) -> String {
+    let mut places = Vec::new();
+    for _ in 0..2 {
+        let arguments = json!({ "key": key });
+        let result = call.call(ToolCall::new("d", "look_up", arguments)).await;
+        places.push(result.position().unwrap().to_string());
+    }
+    format!("{key}: {}", places.join(" "))
+}
+
+/// Calls that share an id, or have none, keep their own arguments and results: in events, decisions and messages.
+#[tokio::test]
+async fn a_call_is_known_by_its_position() {
+    use futures_util::StreamExt;
+
+    let registry = Registry::builder().tools(tools![look_up, delete_note, ask_twice]);
+    let registry = registry
+        .before(async |hook| match hook.tool.annotations.destructive {
+            Some(true) => Gate::hold("it deletes something"),
+            _ => Gate::Allow,
+        })
+        .build()
+        .unwrap();
+    for id in ["d", ""] {
+        let call = |name: &str, arguments: Value| {
+            json!({"id": id, "type": "function",
+                   "function": {"name": name, "arguments": arguments.to_string()}})
+        };
+        let calls = [
+            call("look_up", json!({"key": "a"})),
+            call("ask_twice", json!({"key": "b"})),
+            call("delete_note", json!({"id": 2})),
+            call("delete_note", json!({"id": 3})),
+        ];
+        let called = json!({"choices": [{"message": {"role": "assistant", "tool_calls": calls}}]});
+        let model = ScriptedModel::new([called, saying("Done.")]);
+        let agent = Agent::new(registry.clone(), dialect(), model.clone());
+        let mut run = new_run();
+        let events: Vec<_> = agent.events(&mut run).collect().await;
+        let mut held = Vec::new();
+        for event in events {
+            match event.unwrap() {
+                Event::Result(result) => {
+                    let index = result.position().unwrap().index();
+                    let expected = ["value of a", "b: 0/1/0 0/1/1"][index as usize];
+                    assert_eq!(result.content(), expected);
+                }
+                Event::Held(pending) => held.push(pending),
+                _ => {}
+            }
+        }
+        assert_eq!(held, run.pending());
+        let ids = held.iter().map(|pending| pending.arguments().to_owned());
+        assert_eq!(ids.collect::<Vec<_>>(), [r#"{"id":2}"#, r#"{"id":3}"#]);
+        // Only the second one.
+        let fingerprint = held[1].fingerprint();
+        run.decide(&registry, fingerprint, Decision::Allow, "Ada")
+            .unwrap();
+        let fingerprint = held[0].fingerprint();
+        run.decide(&registry, fingerprint, Decision::deny("no"), "Ada")
+            .unwrap();
+        agent.run(&mut run).await.unwrap();
+        let contents = contents_of(&run.rounds()[0]);
+        assert_eq!(contents[0], "value of a");
+        assert_eq!(contents[1], "b: 0/1/0 0/1/1");
+        assert!(contents[2].ends_with(": no"), "{contents:?}");
+        assert_eq!(contents[3], "note 3 is deleted");
+        let mut allowed = run.rounds()[0].decisions(3);
+        assert_eq!(allowed.next().unwrap().1, &Decision::Allow);
+        // Each result answers a call of its own.
+        let messages = model.requests()[1].messages.clone();
+        let [called, results @ ..] = &messages[1..] else {
+            panic!("{messages:?}");
+        };
+        let mut ids = BTreeSet::new();
+        for (index, result) in results.iter().enumerate() {
+            assert_eq!(result["tool_call_id"], called["tool_calls"][index]["id"]);
+            assert!(ids.insert(result["tool_call_id"].as_str().unwrap()));
+            assert_eq!(result["content"], *contents[index]);
+        }
+        assert_eq!(ids.len(), 4);
+    }
+}
+
+/// A result that belongs to no call that runs is rejected, and the run is as before.
+#[test]
+fn a_result_of_another_call_is_rejected() {
+    let registry = registry();
+    let mut run = new_run();
+    let response = calling(&[("look_up", r#"{"key":"a"}"#)]);
+    run.respond(&dialect(), &registry, turn(&response)).unwrap();
+    let Step::Call(calls) = run.next() else {
+        panic!("{run:?}");
+    };
+    let call = &calls[0];
+    let foreign = ToolCall::new(&*call.id, &*call.name, call.arguments.clone());
+    assert!(matches!(
+        run.start(&[foreign.clone()]),
+        Err(RunError::NotReady(_))
+    ));
+    assert!(run.start(&[call.clone(), call.clone()]).is_err());
+    assert!(matches!(run.next(), Step::Call(_)));
+    run.start(&calls).unwrap();
+    for position in [
+        None,
+        Some(CallPosition::new(1, 0)),
+        Some(CallPosition::new(0, 1)),
+    ] {
+        let call = match position {
+            Some(position) => foreign.clone().at(position),
+            None => foreign.clone(),
+        };
+        let error = run
+            .finish(&dialect(), ToolResult::new(&call, "x"))
+            .unwrap_err();
+        assert!(matches!(error, RunError::NotStarted(_)), "{error}");
+        assert!(matches!(run.next(), Step::Running));
+    }
+    let result = ToolResult::new(&foreign, "x").for_call(call);
+    run.finish(&dialect(), result).unwrap();
+    assert_eq!(contents(&run), ["x"]);
 }

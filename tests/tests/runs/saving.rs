@@ -85,7 +85,7 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
         Action::Start(count) => {
             if let Step::Call(mut calls) = run.next() {
                 calls.truncate(count);
-                run.start(&calls);
+                run.start(&calls).unwrap();
                 running.extend(calls);
             }
         }

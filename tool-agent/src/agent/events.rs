@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use futures_util::Stream;
 use serde_json::{Map, Value};
 
-use tool_core::call::Progress;
+use tool_core::call::{CallPosition, Progress};
 use tool_core::dialect::Usage;
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
@@ -32,15 +32,15 @@ pub enum Event {
     /// The model started to write a call. Only in streamed responses; [`Event::Call`] follows when the
     /// call runs.
     CallStarted {
-        /// The id of the call.
-        call_id: String,
+        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        position: CallPosition,
         /// The name of the tool.
         name: String,
     },
     /// The model wrote a piece of a call's arguments. Only in streamed responses.
     Arguments {
-        /// The id of the call.
-        call_id: String,
+        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        position: CallPosition,
         /// JSON text that continues the earlier pieces, or [free-form](tool_core::call::Arguments::Freeform) text.
         piece: String,
         /// The arguments so far, checked.
@@ -59,8 +59,8 @@ pub enum Event {
     Call(ToolCall),
     /// A tool reported progress.
     Progress {
-        /// The id of the call.
-        call_id: String,
+        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        position: CallPosition,
         /// What the tool reported.
         progress: Progress,
     },
@@ -75,14 +75,16 @@ pub enum Event {
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Arguments { call_id, piece, .. } => f
+            Event::Arguments {
+                position, piece, ..
+            } => f
                 .debug_struct("Arguments")
-                .field("call_id", call_id)
+                .field("position", position)
                 .field("bytes", &piece.len())
                 .finish_non_exhaustive(),
-            Event::CallStarted { call_id, name } => f
+            Event::CallStarted { position, name } => f
                 .debug_struct("CallStarted")
-                .field("call_id", call_id)
+                .field("position", position)
                 .field("name", name)
                 .finish(),
             Event::Response { usage, stop_reason } => f
@@ -90,9 +92,9 @@ impl fmt::Debug for Event {
                 .field("usage", usage)
                 .field("stop_reason", stop_reason)
                 .finish(),
-            Event::Progress { call_id, progress } => f
+            Event::Progress { position, progress } => f
                 .debug_struct("Progress")
-                .field("call_id", call_id)
+                .field("position", position)
                 .field("progress", progress)
                 .finish(),
             Event::Text(text) => f.debug_tuple("Text").field(text).finish(),

@@ -21,7 +21,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(run: &Run, index: usize, call: &ToolCall, hold: &Hold) -> Pending {
+    pub(super) fn new(run: &Run, index: usize, call: ToolCall, hold: &Hold) -> Pending {
         let round = run.rounds().len();
         let mut hash = Sha256::new();
         hash.update(format!("{round} {index} {}", hold.number()));
@@ -38,14 +38,14 @@ impl Pending {
         }
         let bytes = hash.finalize();
         Pending {
-            call: call.clone(),
+            call,
             hold: hold.clone(),
             index,
             fingerprint: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
 
-    /// Returns the call, as the model made it.
+    /// Returns the call, as the model made it, at its [position](ToolCall::position).
     pub fn call(&self) -> &ToolCall {
         &self.call
     }

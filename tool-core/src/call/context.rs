@@ -6,6 +6,7 @@ mod progress;
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::call::boundary::Guarded;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
-use crate::call::{Decided, Decision, Hold, ToolCall, ToolResult};
+use crate::call::{CallPosition, Decided, Decision, Hold, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
 pub use cancellation::{CancellationToken, Cancelled};
@@ -123,6 +124,28 @@ pub(crate) struct ParentCall {
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 
+/// The position of a call in its conversation, and the number of calls that it has made.
+#[derive(Clone)]
+pub(crate) struct Nesting {
+    position: CallPosition,
+    made: Arc<AtomicU32>,
+}
+
+impl Nesting {
+    pub(crate) fn of(position: &CallPosition) -> Nesting {
+        Nesting {
+            position: position.clone(),
+            made: Arc::default(),
+        }
+    }
+
+    /// Returns the position of the next call that it makes.
+    fn next(&self) -> CallPosition {
+        self.position
+            .of_nested(self.made.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// What an application attaches to a call.
 #[derive(Clone, Default)]
 pub(crate) struct CallExtensions {
@@ -132,6 +155,7 @@ pub(crate) struct CallExtensions {
     pub(crate) parent: Option<ParentCall>,
     pub(crate) decided: Decided,
     pub(crate) idempotency_key: Option<String>,
+    pub(crate) nesting: Option<Nesting>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
@@ -273,6 +297,13 @@ impl CallContext {
 
     /// Attaches to a nested call what it inherits.
     pub(crate) fn nested(&self, mut call: ToolCall) -> ToolCall {
+        let nesting = self
+            .extensions
+            .as_ref()
+            .and_then(|own| own.nesting.as_ref());
+        if let Some(nesting) = nesting {
+            call = call.at(nesting.next());
+        }
         let extensions = call.extensions.get_or_insert_default();
         extensions.parent = Some(ParentCall {
             depth: self.depth,

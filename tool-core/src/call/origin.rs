@@ -1,12 +1,12 @@
-//! [`Origin`]: who made a call, if not the model itself.
+//! [`Origin`]: where a call comes from.
 
 use serde_json::Value;
 
 use crate::call::head::CallHead;
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{CallPosition, ToolCall, ToolResult};
 
-/// What a provider sends with a call, and needs back with its result.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Who made a call, if not the model itself, and when.
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Origin {
     /// The code that made the call.
@@ -14,6 +14,18 @@ pub(crate) struct Origin {
     pub(crate) caller: Option<Value>,
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(crate) namespace: Option<String>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) position: Option<CallPosition>,
+}
+
+/// Compares what the provider sent.
+impl PartialEq for Origin {
+    fn eq(&self, other: &Origin) -> bool {
+        self.caller == other.caller && self.namespace == other.namespace
+    }
 }
 
 impl Origin {
@@ -106,6 +118,11 @@ macro_rules! origin {
             /// Returns the namespace in which the model called the tool, if the provider sent one.
             pub fn namespace(&self) -> Option<&str> {
                 self.origin()?.namespace.as_deref()
+            }
+
+            /// Returns the position of the call in its conversation, if it is known; see [`CallPosition`].
+            pub fn position(&self) -> Option<&CallPosition> {
+                self.origin()?.position.as_ref()
             }
         }
     };

@@ -425,7 +425,7 @@ impl Dialect for Anthropic {
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Messages::default(), response::outline)
+        reader(Messages::default(), &response::FORMAT, response::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

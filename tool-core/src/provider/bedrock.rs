@@ -162,7 +162,11 @@ impl Dialect for Bedrock {
     /// Each event is an object with one key, the type of the event (`:event-type` in the headers of the
     /// AWS event stream), as the SDKs of AWS return it.
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(ConverseStream::default(), response::outline)
+        reader(
+            ConverseStream::default(),
+            &response::FORMAT,
+            response::outline,
+        )
     }
 
     fn user_message(&self, text: &str) -> Value {

@@ -4,7 +4,7 @@ pub(crate) mod stream;
 
 use serde_json::{Value, json};
 
-use crate::call::{ToolCall, ToolResult, WireId};
+use crate::call::{ToolResult, WireId};
 use crate::content::Content;
 use crate::provider::answer;
 use crate::provider::entry::write_head;
@@ -12,7 +12,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::{
-    CustomCalls, ResponseError, ResponseFormat, content_text, is_type, string,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, string, with_role,
 };
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
@@ -24,18 +24,22 @@ use crate::tool::ToolEntry;
 pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion",
     call: "a call in `choices[0].message.tool_calls`",
+    items: "/choices/0/message/tool_calls",
+    is_call,
     id: "id",
-    id_is_optional: false,
+    no_id: NoId::Make,
     name: "function.name",
     arguments: "function.arguments",
     // "error" is what OpenRouter and Mistral send for a response that failed on its way.
     truncated: &["length", "content_filter", "error"],
-    custom: Some(&CustomCalls {
-        kind: "custom",
-        name: "custom.name",
-        input: "custom.input",
-    }),
+    custom: Some(&CUSTOM),
     has_origin: false,
+};
+
+const CUSTOM: CustomCalls = CustomCalls {
+    kind: "custom",
+    name: "custom.name",
+    input: "custom.input",
 };
 
 /// From the reference documentation of OpenAI, Mistral and xAI, as of 2026-11.
@@ -197,25 +201,21 @@ pub(crate) fn read(format: &ResponseFormat, response: &Value) -> Result<Turn, Re
     if !message.is_object() {
         return Err(format.error("`choices[0].message` is missing"));
     }
-    Ok(Turn {
-        calls: calls(format, message, &choice["finish_reason"])?,
-        ..outline(response)
-    })
+    let calls = items(format, message)?;
+    format.turn(response, calls, &choice["finish_reason"], outline)
 }
 
-/// Returns the calls of a message.
-pub(crate) fn calls(
+/// Returns the items of a message that may be calls.
+pub(crate) fn items<'m>(
     format: &ResponseFormat,
-    message: &Value,
-    stop: &Value,
-) -> Result<Vec<ToolCall>, ResponseError> {
-    let calls = format.optional_array(&message["tool_calls"], "message.tool_calls")?;
-    format.calls(stop, calls, |call| is_call(format, call))
+    message: &'m Value,
+) -> Result<&'m [Value], ResponseError> {
+    format.optional_array(&message["tool_calls"], "message.tool_calls")
 }
 
 /// Returns `true` for a call that the application runs. Some servers omit the type.
-fn is_call(format: &ResponseFormat, call: &Value) -> bool {
-    is_type(call, "function") || call["type"].is_null() || format.is_custom(call)
+fn is_call(call: &Value) -> bool {
+    is_type(call, "function") || call["type"].is_null() || is_type(call, CUSTOM.kind)
 }
 
 /// Returns the turn of a response without its calls.
@@ -231,7 +231,7 @@ pub(crate) fn outline(response: &Value) -> Turn {
         text,
         usage: USAGE.read(&response["usage"]),
         stop: string(&choice["finish_reason"]),
-        ..Turn::new(vec![message.clone()])
+        ..Turn::new(vec![with_role(message, "assistant")])
     }
 }
 

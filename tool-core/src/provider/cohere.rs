@@ -124,7 +124,7 @@ impl Dialect for Cohere {
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Chat::default(), response::outline)
+        reader(Chat::default(), &response::FORMAT, response::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

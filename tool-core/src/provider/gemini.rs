@@ -301,7 +301,7 @@ impl Dialect for Gemini {
 
     /// Each event is a chunk of `streamGenerateContent`.
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Chunks::default(), response::outline)
+        reader(Chunks::default(), &response::FORMAT, response::outline)
     }
 
     fn user_message(&self, text: &str) -> Value {

@@ -150,7 +150,7 @@ impl Dialect for Mcp {
     /// Each event is a message of the client. The response is an array of all messages, and its end is
     /// not marked.
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Messages::default(), |_| Turn::default())
+        reader(Messages::default(), &response::FORMAT, |_| Turn::default())
     }
 
     /// Returns one JSON-RPC response per result. Failures and invalid arguments are results that the

@@ -14,7 +14,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::HttpApi;
 use crate::provider::media::{self, OmittedPart, Unwritable};
 use crate::provider::request::{RequestParts, RequestWriter};
-use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::response::{NoId, ResponseError, ResponseFormat};
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::turn::Turn;
 use crate::provider::wire::Dialect;
@@ -58,7 +58,7 @@ const HOSTED: [&str; 6] = [
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of Mistral",
     // Optional in the SDK's `ToolCall`.
-    id_is_optional: true,
+    no_id: NoId::Omit,
     truncated: &["length", "model_length", "error"],
     ..chat::FORMAT
 };
@@ -144,14 +144,15 @@ impl Dialect for Mistral {
             } else {
                 &Value::Null
             };
-            let calls = chat::calls(&FORMAT, message, stop)?.into_iter();
+            let calls = FORMAT.calls(stop, chat::items(&FORMAT, message)?)?;
+            let calls = calls.into_iter();
             turn.calls.extend(calls.filter(|call| !is_answered(call)));
         }
         Ok(turn)
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Chunks::new(&FORMAT).with_hosted_calls(), outline)
+        reader(Chunks::new(&FORMAT).with_hosted_calls(), &FORMAT, outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

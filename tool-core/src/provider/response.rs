@@ -1,11 +1,14 @@
 //! [`ResponseFormat`]: reads the calls in a provider's response.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::call::{Arguments, ToolCall, WireId};
+use crate::provider::turn::Turn;
 use crate::schema::messages::shorten;
 
 /// The JSON is not the expected response, so that no calls can be read.
@@ -37,10 +40,14 @@ pub(crate) struct ResponseFormat {
     pub(crate) response: &'static str,
     /// A call in an error text, before "has no".
     pub(crate) call: &'static str,
+    /// The JSON pointer of the items in a response.
+    pub(crate) items: &'static str,
+    /// Returns `true` for an item that is a call.
+    pub(crate) is_call: fn(&Value) -> bool,
     /// The path of the id in a call.
     pub(crate) id: &'static str,
-    /// Set when calls may have no id. One is generated then, and the result is sent without.
-    pub(crate) id_is_optional: bool,
+    /// What happens to a call without an id.
+    pub(crate) no_id: NoId,
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static str,
     /// The reasons to stop that mean that the model stopped in the middle of its output.
@@ -49,6 +56,17 @@ pub(crate) struct ResponseFormat {
     pub(crate) custom: Option<&'static CustomCalls>,
     /// Set when a call may have a `caller` and a `namespace`.
     pub(crate) has_origin: bool,
+}
+
+/// What happens to a call without an id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoId {
+    /// It gets one, and its result is sent without.
+    Omit,
+    /// It gets one, which is sent with the call and its result.
+    Make,
+    /// It is an error.
+    Reject,
 }
 
 /// The form of calls whose arguments are text.
@@ -101,13 +119,63 @@ impl ResponseFormat {
         }
     }
 
+    /// Returns the turn of a response with these items and this reason to stop. `outline` returns the turn
+    /// without its calls.
+    pub(crate) fn turn(
+        &self,
+        response: &Value,
+        items: &[Value],
+        stop: &Value,
+        outline: fn(&Value) -> Turn,
+    ) -> Result<Turn, ResponseError> {
+        let mut calls = self.calls(stop, items)?;
+        let mut ids = CallIds::of(self);
+        if calls.len() > 1 || calls.iter().any(|call| call.id.is_empty()) {
+            for call in &mut calls {
+                ids.add(call);
+            }
+        }
+        Ok(Turn {
+            calls,
+            ..outline(&self.with_ids(Cow::Borrowed(response), &ids))
+        })
+    }
+
+    /// Returns the response with the ids that were made for its calls.
+    pub(crate) fn with_ids<'r>(
+        &self,
+        mut response: Cow<'r, Value>,
+        ids: &CallIds,
+    ) -> Cow<'r, Value> {
+        if ids.made.is_empty() {
+            return response;
+        }
+        let items = response.to_mut().pointer_mut(self.items);
+        let items = items.and_then(Value::as_array_mut).into_iter().flatten();
+        let mut calls = items.filter(|item| (self.is_call)(item));
+        let mut next = 0;
+        for (index, id) in &ids.made {
+            if let Some(call) = calls.nth(index - next) {
+                let (parent, key) = self.id.split_once('.').unwrap_or(("", self.id));
+                let parent = if parent.is_empty() {
+                    call
+                } else {
+                    &mut call[parent]
+                };
+                parent[key] = id.as_str().into();
+            }
+            next = index + 1;
+        }
+        response
+    }
+
     /// Returns the calls among `items` of a response with this reason to stop.
     pub(crate) fn calls(
         &self,
         stop: &Value,
         items: &[Value],
-        is_call: impl Fn(&Value) -> bool,
     ) -> Result<Vec<ToolCall>, ResponseError> {
+        let is_call = self.is_call;
         let indexed = items.iter().enumerate();
         let calls = indexed.filter(|(_, item)| is_call(item));
         let calls = calls.map(|(index, item)| self.call(index, item));
@@ -128,7 +196,7 @@ impl ResponseFormat {
             .is_some_and(|reason| self.truncated.contains(&reason))
     }
 
-    /// Reads the call at `index`.
+    /// Reads the call at `index`. Its id is empty until [`CallIds`] makes one.
     ///
     /// Invalid arguments are no error here: the tool rejects them, in a result that the model reads.
     pub(crate) fn call(&self, index: usize, item: &Value) -> Result<ToolCall, ResponseError> {
@@ -138,12 +206,15 @@ impl ResponseFormat {
             return Err(self.incomplete(name_path));
         };
         let (id, wire_id) = match find(item, self.id) {
-            Value::String(id) if !(id.is_empty() && self.id_is_optional) => {
+            Value::String(id) if !id.is_empty() || self.no_id == NoId::Reject => {
                 (id.clone(), WireId::Text)
             }
             Value::Number(id) => (id.to_string(), WireId::Number),
-            _ if self.id_is_optional => (format!("call_{index}"), WireId::Absent),
-            _ => return Err(self.incomplete(self.id)),
+            _ => match self.no_id {
+                NoId::Omit => (format!("call_{index}"), WireId::Absent),
+                NoId::Make => (String::new(), WireId::Text),
+                NoId::Reject => return Err(self.incomplete(self.id)),
+            },
         };
         let mut call = if let Some(custom) = custom {
             let text = find(item, custom.input).as_str().unwrap_or_default();
@@ -220,6 +291,70 @@ impl ResponseFormat {
     }
 }
 
+/// The ids of the calls of a response. Each call needs one of its own, or providers mix up their results.
+#[derive(Default)]
+pub(crate) struct CallIds {
+    /// Set if the ids belong to requests that are answered one by one.
+    are_kept: bool,
+    known: HashSet<String>,
+    /// How many calls there are.
+    count: usize,
+    /// The number in the next id that is made.
+    next: usize,
+    /// The calls whose ids were made, by position.
+    made: Vec<(usize, String)>,
+}
+
+impl CallIds {
+    /// Creates the ids for a response of this format.
+    pub(crate) fn of(format: &ResponseFormat) -> CallIds {
+        CallIds {
+            are_kept: format.no_id == NoId::Reject,
+            ..CallIds::default()
+        }
+    }
+
+    /// Adds the next call. It gets a new id if it has none, or that of an earlier call.
+    /// Returns its position.
+    pub(crate) fn add(&mut self, call: &mut ToolCall) -> usize {
+        let index = self.count;
+        self.count += 1;
+        if self.are_kept || call.wire_id == WireId::Absent {
+            return index;
+        }
+        if call.id.is_empty() || self.known.contains(&call.id) {
+            call.id = self.make();
+            if call.wire_id == WireId::Number {
+                call.wire_id = WireId::Text;
+            }
+            self.made.push((index, call.id.clone()));
+        }
+        self.known.insert(call.id.clone());
+        index
+    }
+
+    /// Makes an id of nine letters and digits, which is what Mistral asks for (its API reference, 2026-11).
+    fn make(&mut self) -> String {
+        loop {
+            let id = format!("call{:05}", self.next);
+            self.next += 1;
+            if !self.known.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Replaces the id of the call at a position, if one was made for it.
+    pub(crate) fn apply(&self, index: usize, call: &mut ToolCall) {
+        if let Ok(found) = self.made.binary_search_by_key(&index, |(index, _)| *index) {
+            call.id.clone_from(&self.made[found].1);
+            if call.wire_id == WireId::Number {
+                call.wire_id = WireId::Text;
+            }
+        }
+    }
+}
+
 /// Marks the last call of a truncated response, unless its arguments show that they are complete.
 pub(crate) fn mark_truncated(call: &mut ToolCall) {
     call.is_truncated = match &call.arguments {
@@ -235,6 +370,15 @@ pub(crate) fn mark_truncated(call: &mut ToolCall) {
 /// Returns a string of a response.
 pub(crate) fn string(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+/// Returns a message of the model, with this role if it has none: some servers leave it out.
+pub(crate) fn with_role(message: &Value, role: &str) -> Value {
+    let mut message = message.clone();
+    if message.is_object() && message["role"].is_null() {
+        message["role"] = role.into();
+    }
+    message
 }
 
 /// Returns the message if its content is not empty: providers reject one that is.

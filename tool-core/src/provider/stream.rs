@@ -3,13 +3,14 @@
 //! Each format of a stream is a [`StreamFormat`], which its dialects construct. It collects the parts of
 //! the response and emits a call only once its arguments are complete.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
-use crate::provider::response::ResponseError;
+use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 
@@ -155,33 +156,40 @@ pub(crate) trait StreamFormat: Send {
     fn response(self) -> Result<Value, ResponseError>;
 }
 
-/// Creates the reader of a format. `outline` returns the turn of a response without its calls.
+/// Creates the reader of a stream. `format` is that of the whole response, and `outline` returns its turn
+/// without its calls.
 pub(crate) fn reader(
-    format: impl StreamFormat + 'static,
+    stream: impl StreamFormat + 'static,
+    format: &'static ResponseFormat,
     outline: fn(&Value) -> Turn,
 ) -> Box<dyn StreamReader> {
     Box::new(Reader {
+        stream,
         format,
         outline,
-        out: Output::default(),
+        out: Output {
+            ids: CallIds::of(format),
+            ..Output::default()
+        },
         error: None,
     })
 }
 
 /// A reader that repeats its first error.
-struct Reader<F> {
-    format: F,
+struct Reader<S> {
+    stream: S,
+    format: &'static ResponseFormat,
     outline: fn(&Value) -> Turn,
     out: Output,
     error: Option<ResponseError>,
 }
 
-impl<F: StreamFormat> StreamReader for Reader<F> {
+impl<S: StreamFormat> StreamReader for Reader<S> {
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        match self.format.read(event, &mut self.out) {
+        match self.stream.read(event, &mut self.out) {
             Ok(()) => Ok(std::mem::take(&mut self.out.events)),
             Err(error) => {
                 self.error = Some(error.clone());
@@ -194,8 +202,10 @@ impl<F: StreamFormat> StreamReader for Reader<F> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let response = self.format.response()?;
-        self.out.calls.sort_by_key(|(place, _)| *place);
+        let response = self.stream.response()?;
+        let response = self.format.with_ids(Cow::Owned(response), &self.out.ids);
+        let response = response.into_owned();
+        self.out.calls.sort_by_key(|(index, _)| *index);
         let calls = self.out.calls.into_iter().map(|(_, call)| call).collect();
         let turn = Turn {
             calls,
@@ -208,16 +218,22 @@ impl<F: StreamFormat> StreamReader for Reader<F> {
 /// The reader of a dialect that has none.
 pub(crate) struct Unsupported;
 
-impl StreamFormat for Unsupported {
-    fn read(&mut self, _: &Value, _: &mut Output) -> Result<(), ResponseError> {
-        Err(ResponseError::new(
+impl Unsupported {
+    fn error() -> ResponseError {
+        ResponseError::new(
             "this dialect can't read streams; implement `Dialect::stream`, or request a response \
              that is not streamed",
-        ))
+        )
+    }
+}
+
+impl StreamReader for Unsupported {
+    fn event(&mut self, _: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
+        Err(Unsupported::error())
     }
 
-    fn response(self) -> Result<Value, ResponseError> {
-        Err(broken_off("no event was read"))
+    fn finish(self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
+        Err(Unsupported::error())
     }
 }
 
@@ -233,9 +249,9 @@ pub(crate) fn broken_off(state: &str) -> ResponseError {
 pub(crate) struct Output {
     /// Those of the current event.
     events: Vec<StreamEvent>,
-    /// The emitted calls, each with its place in the response.
+    /// The emitted calls, each with its position.
     calls: Vec<(usize, ToolCall)>,
-    started: usize,
+    ids: CallIds,
     /// An ended call whose arguments may turn out to be truncated.
     held: Option<(usize, ToolCall)>,
 }
@@ -298,43 +314,43 @@ impl Output {
     }
 
     /// Counts a call and emits its start. Returns its position.
-    pub(crate) fn start(&mut self, call: &ToolCall) -> usize {
-        let index = self.started;
-        self.started += 1;
+    pub(crate) fn start(&mut self, mut call: ToolCall) -> usize {
+        let index = self.ids.add(&mut call);
         self.push(StreamEvent::CallStarted {
             index,
-            id: call.id.clone(),
-            name: call.name.clone(),
+            id: call.id,
+            name: call.name,
         });
         index
     }
 
-    /// Emits a complete call, which has this place in the response.
-    pub(crate) fn call(&mut self, place: usize, call: ToolCall) {
+    /// Emits a complete call, which has [started](Output::start) with this position.
+    pub(crate) fn call(&mut self, index: usize, mut call: ToolCall) {
+        self.ids.apply(index, &mut call);
         self.push(StreamEvent::Call(call.clone()));
-        self.calls.push((place, call));
+        self.calls.push((index, call));
     }
 
     /// Emits a call that has ended, or holds it until it is certain that it was not truncated.
-    pub(crate) fn end(&mut self, place: usize, call: ToolCall) {
+    pub(crate) fn end(&mut self, index: usize, call: ToolCall) {
         self.release();
         if is_complete(&call.arguments) {
-            self.call(place, call);
+            self.call(index, call);
         } else {
-            self.held = Some((place, call));
+            self.held = Some((index, call));
         }
     }
 
     /// Holds a call whose arguments don't show that they are complete.
-    pub(crate) fn hold(&mut self, place: usize, call: ToolCall) {
+    pub(crate) fn hold(&mut self, index: usize, call: ToolCall) {
         self.release();
-        self.held = Some((place, call));
+        self.held = Some((index, call));
     }
 
     /// Emits the held call, because another item follows it.
     pub(crate) fn release(&mut self) {
-        if let Some((place, call)) = self.held.take() {
-            self.call(place, call);
+        if let Some((index, call)) = self.held.take() {
+            self.call(index, call);
         }
     }
 

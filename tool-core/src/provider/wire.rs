@@ -9,7 +9,7 @@ use crate::provider::media::OmittedPart;
 use crate::provider::request::{Choice, RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
 use crate::provider::rules::BrokenRule;
-use crate::provider::stream::{StreamReader, Unsupported, reader};
+use crate::provider::stream::{StreamReader, Unsupported};
 use crate::provider::turn::Turn;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
@@ -150,7 +150,7 @@ pub trait Dialect: Send + Sync {
     /// # Ok::<(), tool_core::dialect::ResponseError>(())
     /// ```
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Unsupported, |_| Turn::default())
+        Box::new(Unsupported)
     }
 
     /// Returns the results as messages or items of the next request.

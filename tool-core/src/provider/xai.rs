@@ -119,7 +119,7 @@ impl Dialect for XAi {
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Chunks::new(&FORMAT), chat::outline)
+        reader(Chunks::new(&FORMAT), &FORMAT, chat::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

@@ -18,7 +18,7 @@ use super::policy::Policy;
 use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::{Caught, catch, panic_text};
-use crate::call::context::{CallContext, CancellationToken};
+use crate::call::context::{CallContext, CancellationToken, Nesting};
 use crate::call::error::ToolError;
 use crate::call::origin::ResultHead;
 use crate::call::{Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult};
@@ -210,7 +210,15 @@ fn input(inner: Arc<Inner>, tool: &ToolEntry, call: ToolCall, depth: u32) -> Inp
         wire_id: call.wire_id,
         is_wrapped: call.is_wrapped,
     };
-    let context = CallContext::new(head, call.extensions, inner, depth);
+    let mut extensions = call.extensions;
+    if let Some(position) = call
+        .origin
+        .as_ref()
+        .and_then(|origin| origin.position.as_ref())
+    {
+        extensions.get_or_insert_default().nesting = Some(Nesting::of(position));
+    }
+    let context = CallContext::new(head, extensions, inner, depth);
     Input::new(
         tool.properties(),
         tool.receiver().cloned(),

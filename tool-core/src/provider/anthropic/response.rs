@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::provider::response::{
-    ResponseError, ResponseFormat, content_text, is_type, message_with, string,
+    NoId, ResponseError, ResponseFormat, content_text, is_type, message_with, string,
 };
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
@@ -11,8 +11,10 @@ use crate::provider::usage::Counts;
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a message of Anthropic",
     call: "a `tool_use` block in `content`",
+    items: "/content",
+    is_call: |block| is_type(block, "tool_use"),
     id: "id",
-    id_is_optional: false,
+    no_id: NoId::Make,
     name: "name",
     arguments: "input",
     // Anthropic's guide "Stop reasons and fallback". Truncated arguments may be an empty object.
@@ -60,10 +62,5 @@ pub(super) fn outline(response: &Value) -> Turn {
 /// Reads a whole response.
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
     let blocks = FORMAT.array(response, "content")?;
-    let is_call = |block: &Value| is_type(block, "tool_use");
-    let calls = FORMAT.calls(&response["stop_reason"], blocks, is_call)?;
-    Ok(Turn {
-        calls,
-        ..outline(response)
-    })
+    FORMAT.turn(response, blocks, &response["stop_reason"], outline)
 }

@@ -39,8 +39,7 @@ impl Messages {
         out.release();
         let block = &event["content_block"];
         let call = if is_type(block, "tool_use") {
-            let call = FORMAT.call(self.blocks.len(), block)?;
-            Some(out.start(&call))
+            Some(out.start(FORMAT.call(self.blocks.len(), block)?))
         } else {
             None
         };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::provider::response::{
-    ResponseError, ResponseFormat, content_text, message_with, string,
+    NoId, ResponseError, ResponseFormat, content_text, message_with, string, with_role,
 };
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
@@ -11,8 +11,10 @@ use crate::provider::usage::Counts;
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Converse",
     call: "a `toolUse` block in `output.message.content`",
+    items: "/output/message/content",
+    is_call,
     id: "toolUse.toolUseId",
-    id_is_optional: false,
+    no_id: NoId::Make,
     name: "toolUse.name",
     arguments: "toolUse.input",
     // The service's model, `StopReason`.
@@ -59,7 +61,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: texts.collect(),
         usage: USAGE.read(&response["usage"]),
         stop: string(&response["stopReason"]),
-        ..Turn::new(message_with(content, || message.clone()))
+        ..Turn::new(message_with(content, || with_role(message, "assistant")))
     }
 }
 
@@ -74,9 +76,5 @@ pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
         });
     }
     let blocks = FORMAT.array(&response["output"]["message"], "content")?;
-    let calls = FORMAT.calls(&response["stopReason"], blocks, is_call)?;
-    Ok(Turn {
-        calls,
-        ..outline(response)
-    })
+    FORMAT.turn(response, blocks, &response["stopReason"], outline)
 }

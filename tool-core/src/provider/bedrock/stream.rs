@@ -115,7 +115,7 @@ impl ConverseStream {
         let call = is_call(start).then(|| FORMAT.call(0, start)).transpose()?;
         let block = self.block(body, true, out)?;
         block.start = start.clone();
-        block.call = call.map(|call| out.start(&call));
+        block.call = call.map(|call| out.start(call));
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{USAGE, is_call};
+use super::USAGE;
 use crate::provider::response::{ResponseError, ResponseFormat, mark_truncated};
 use crate::provider::stream::{
     Output, StreamFormat, append, broken_off, is_complete, merge, piece,
@@ -186,7 +186,14 @@ impl Chunks {
             let is_other =
                 id.is_some_and(|id| call.value.get("id").is_some_and(|known| known != id));
             let has_name = |key| piece(&delta[key], "name").is_some();
-            is_other && (has_name("function") || has_name("custom"))
+            let is_whole = || {
+                let arguments = call.value.get("function").map(|call| &call["arguments"]);
+                let arguments = arguments.and_then(Value::as_str).unwrap_or_default();
+                !has_id(&call.value)
+                    && piece(&delta["function"], "arguments").is_some()
+                    && is_complete(&arguments.into())
+            };
+            (is_other || id.is_none() && is_whole()) && (has_name("function") || has_name("custom"))
         };
         let known = match index {
             Some(_) => calls.iter().rposition(|call| call.index == index),
@@ -231,7 +238,10 @@ impl Chunks {
             let Ok(started) = format.call(at, &value) else {
                 return Ok(());
             };
-            call.started = Some(out.start(&started));
+            if !(format.is_call)(&value) {
+                return Ok(());
+            }
+            call.started = Some(out.start(started));
             // Including what came before the name.
             let arguments = if format.is_custom(&value) {
                 &value["custom"]["input"]
@@ -267,14 +277,14 @@ impl Chunks {
             return Ok(());
         };
         let is_function = call.value.get("type").is_none_or(|kind| kind == "function");
-        if call.is_checked || call.started.is_none() || !is_function {
+        let (Some(index), false) = (call.started, call.is_checked || !is_function) else {
             return Ok(());
-        }
+        };
         call.is_checked = true;
         let read = self.format.call(at, &Value::Object(call.value.clone()))?;
         if is_complete(&read.arguments) {
             call.is_emitted = true;
-            out.call(at, read);
+            out.call(index, read);
         }
         Ok(())
     }
@@ -284,26 +294,33 @@ impl Chunks {
         let first = self.choices.iter().find(|choice| choice.index == 0);
         let messages = first.map_or(&[][..], |choice| &choice.messages);
         let is_truncated = self.format.is_truncated(stop);
-        let mut places = 0..;
         for (at_message, message) in messages.iter().enumerate() {
             let is_last_message = at_message + 1 == messages.len();
-            for (at, (call, place)) in message.calls.iter().zip(places.by_ref()).enumerate() {
+            for (at, call) in message.calls.iter().enumerate() {
                 let value = Value::Object(call.value.clone());
-                if call.is_emitted || !is_call(self.format, &value) {
+                if call.is_emitted || !(self.format.is_call)(&value) {
                     continue;
                 }
                 let mut read = self.format.call(at, &value)?;
+                let index = call.started.unwrap_or_else(|| out.start(read.clone()));
                 if is_truncated && is_last_message && at + 1 == message.calls.len() {
                     mark_truncated(&mut read);
                 }
                 let mut answers = messages.iter();
                 if !answers.any(|message| message.answers(&read.id)) {
-                    out.call(place, read);
+                    out.call(index, read);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a call has an id.
+fn has_id(call: &Map<String, Value>) -> bool {
+    call.get("id")
+        .and_then(Value::as_str)
+        .is_some_and(|id| !id.is_empty())
 }
 
 impl Choice {

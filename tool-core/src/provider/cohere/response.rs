@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use crate::provider::chat;
-use crate::provider::response::{ResponseError, ResponseFormat, content_text, string};
+use crate::provider::response::{ResponseError, ResponseFormat, content_text, string, with_role};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
+    items: "/message/tool_calls",
     // The SDK's `ChatFinishReason`.
     truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
     ..chat::FORMAT
@@ -29,7 +30,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: content_text(&message["content"]),
         usage: USAGE.read(&response["usage"]),
         stop: string(&response["finish_reason"]),
-        ..Turn::new(vec![message.clone()])
+        ..Turn::new(vec![with_role(message, "assistant")])
     }
 }
 
@@ -37,10 +38,10 @@ pub(super) fn outline(response: &Value) -> Turn {
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
     let message = &response["message"];
     match message {
-        Value::Object(_) => Ok(Turn {
-            calls: chat::calls(&FORMAT, message, &response["finish_reason"])?,
-            ..outline(response)
-        }),
+        Value::Object(_) => {
+            let calls = chat::items(&FORMAT, message)?;
+            FORMAT.turn(response, calls, &response["finish_reason"], outline)
+        }
         Value::String(_) => Err(FORMAT.provider_error(response)),
         _ => {
             FORMAT.check_error(response)?;

@@ -25,7 +25,7 @@ impl Chat {
         let call = &event["delta"]["message"]["tool_calls"];
         out.release();
         let started = FORMAT.call(self.tool_calls.len(), call)?;
-        let index = out.start(&started);
+        let index = out.start(started);
         out.arguments(index, arguments(call));
         start(&mut self.tool_calls, event, call.clone())
     }

@@ -2,15 +2,19 @@
 
 use serde_json::Value;
 
-use crate::provider::response::{ResponseError, ResponseFormat, message_with, string};
+use crate::provider::response::{
+    NoId, ResponseError, ResponseFormat, message_with, string, with_role,
+};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Gemini",
     call: "a call in `candidates[0].content.parts`",
+    items: "/candidates/0/content/parts",
+    is_call: |part| part["functionCall"].is_object(),
     id: "functionCall.id",
-    id_is_optional: true,
+    no_id: NoId::Omit,
     name: "functionCall.name",
     arguments: "functionCall.args",
     truncated: &[
@@ -41,7 +45,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: text(parts.as_array().map_or(&[], Vec::as_slice)),
         usage: USAGE.read(&response["usageMetadata"]),
         stop: string(&candidate["finishReason"]),
-        ..Turn::new(message_with(parts, || content.clone()))
+        ..Turn::new(message_with(parts, || with_role(content, "model")))
     }
 }
 
@@ -98,13 +102,9 @@ pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
     let candidate = FORMAT.first(response, "candidates")?;
     let parts = &candidate["content"]["parts"];
     let parts = FORMAT.optional_array(parts, "content.parts")?;
-    let is_call = |part: &Value| part["functionCall"].is_object();
-    let calls = FORMAT.calls(&candidate["finishReason"], parts, is_call)?;
-    if calls.is_empty() {
+    let turn = FORMAT.turn(response, parts, &candidate["finishReason"], outline)?;
+    if turn.calls.is_empty() {
         check_answer(candidate, parts)?;
     }
-    Ok(Turn {
-        calls,
-        ..outline(response)
-    })
+    Ok(turn)
 }

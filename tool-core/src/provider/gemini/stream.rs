@@ -60,7 +60,7 @@ impl Chunks {
 
     fn start_call(&mut self, part: &Value, out: &mut Output) -> Result<(), ResponseError> {
         let call = FORMAT.call(self.parts.len(), part)?;
-        let index = out.start(&call);
+        let index = out.start(call.clone());
         self.has_calls = true;
         let streamed = &part["functionCall"];
         self.parts.push(part.clone());

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use crate::call::ToolCall;
-use crate::provider::response::{ResponseError, ResponseFormat};
+use crate::provider::response::{NoId, ResponseError, ResponseFormat};
 
-const FORMAT: ResponseFormat = ResponseFormat {
+pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a JSON-RPC request",
     call: "a `tools/call`",
+    items: "",
+    is_call: |message| message["method"] == "tools/call",
     id: "id",
-    id_is_optional: false,
+    no_id: NoId::Reject,
     name: "params.name",
     arguments: "params.arguments",
     truncated: &[],
@@ -34,7 +36,5 @@ pub(super) fn calls(response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
             std::slice::from_ref(message)
         }
     };
-    FORMAT.calls(&Value::Null, messages, |message| {
-        message["method"] == "tools/call"
-    })
+    FORMAT.calls(&Value::Null, messages)
 }

@@ -12,7 +12,7 @@ pub(super) struct Messages(Vec<Value>);
 impl StreamFormat for Messages {
     fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
         for call in calls(event)? {
-            let index = out.start(&call);
+            let index = out.start(call.clone());
             out.call(index, call);
         }
         match event {

@@ -175,7 +175,7 @@ impl Dialect for OpenAiChat {
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Chunks::new(&chat::FORMAT), chat::outline)
+        reader(Chunks::new(&chat::FORMAT), &chat::FORMAT, chat::outline)
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

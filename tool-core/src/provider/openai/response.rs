@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::provider::response::{
-    CustomCalls, ResponseError, ResponseFormat, content_text, is_type,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type,
 };
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
@@ -11,17 +11,21 @@ use crate::provider::usage::Counts;
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of OpenAI",
     call: "a call in `output`",
+    items: "/output",
+    is_call,
     id: "call_id",
-    id_is_optional: false,
+    no_id: NoId::Make,
     name: "name",
     arguments: "arguments",
     truncated: &["incomplete"],
-    custom: Some(&CustomCalls {
-        kind: "custom_tool_call",
-        name: "name",
-        input: "input",
-    }),
+    custom: Some(&CUSTOM),
     has_origin: true,
+};
+
+const CUSTOM: CustomCalls = CustomCalls {
+    kind: "custom_tool_call",
+    name: "name",
+    input: "input",
 };
 
 /// From OpenAI's API description, as of 2026-11.
@@ -33,7 +37,7 @@ pub(super) const USAGE: Counts = Counts {
 
 /// Returns `true` for an item that is a call of a function or of a custom tool.
 pub(super) fn is_call(item: &Value) -> bool {
-    is_type(item, "function_call") || FORMAT.is_custom(item)
+    is_type(item, "function_call") || is_type(item, CUSTOM.kind)
 }
 
 /// Returns the turn of a response without its calls. The text has a paragraph for each message.
@@ -61,9 +65,5 @@ pub(super) fn stop(response: &Value) -> Option<&str> {
 /// Reads a whole response.
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
     let items = FORMAT.array(response, "output")?;
-    let calls = FORMAT.calls(&response["status"], items, is_call)?;
-    Ok(Turn {
-        calls,
-        ..outline(response)
-    })
+    FORMAT.turn(response, items, &response["status"], outline)
 }

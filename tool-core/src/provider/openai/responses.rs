@@ -443,7 +443,11 @@ impl Dialect for OpenAiResponses {
     }
 
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(ResponseStream::default(), response::outline)
+        reader(
+            ResponseStream::default(),
+            &response::FORMAT,
+            response::outline,
+        )
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {

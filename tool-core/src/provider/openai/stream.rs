@@ -10,26 +10,43 @@ use crate::provider::stream::{Output, StreamFormat, broken_off};
 
 #[derive(Default)]
 pub(super) struct ResponseStream {
-    /// The calls that have started: the position of their item, and whether they were read.
-    started: Vec<(usize, bool)>,
+    started: Vec<Started>,
     /// The finished items, each with its position.
     items: Vec<(usize, Value)>,
-    /// The ids of the calls that were read.
-    read: Vec<String>,
     /// `true` once a message has text, after which another starts a paragraph.
     has_text: bool,
     starts_paragraph: bool,
     response: Option<Map<String, Value>>,
 }
 
+/// A call that has started.
+struct Started {
+    /// The position of its item.
+    place: usize,
+    /// The id in its item, which may be empty.
+    id: String,
+    is_read: bool,
+}
+
 impl ResponseStream {
     /// Starts the call of an item. Returns its position among the calls.
     fn start(&mut self, place: usize, call: &ToolCall, out: &mut Output) -> usize {
-        let known = self.started.iter().position(|(known, _)| *known == place);
+        let known = self.started.iter().position(|known| known.place == place);
         known.unwrap_or_else(|| {
-            self.started.push((place, false));
-            out.start(call)
+            self.started.push(Started {
+                place,
+                id: call.id.clone(),
+                is_read: false,
+            });
+            out.start(call.clone())
         })
+    }
+
+    /// Returns `true` if the call of an item of the whole response was read before. Some servers leave items out,
+    /// which moves the others.
+    fn is_read(&self, place: usize, call: &ToolCall) -> bool {
+        let mut read = self.started.iter().filter(|started| started.is_read);
+        read.any(|known| known.id == call.id && (known.place == place || !call.id.is_empty()))
     }
 
     fn item(&mut self, event: &Value, is_done: bool, out: &mut Output) -> Read {
@@ -42,9 +59,8 @@ impl ResponseStream {
         if is_call(item) {
             let call = FORMAT.call(self.items.len(), item)?;
             let index = self.start(place, &call, out);
-            if is_done && !std::mem::replace(&mut self.started[index].1, true) {
-                self.read.push(call.id.clone());
-                out.end(place, call);
+            if is_done && !std::mem::replace(&mut self.started[index].is_read, true) {
+                out.end(index, call);
             }
         } else if is_type(item, "message") && !is_done {
             self.starts_paragraph = self.has_text;
@@ -76,14 +92,13 @@ impl ResponseStream {
         let is_truncated = FORMAT.is_truncated(&whole["status"]);
         out.release_last(is_truncated && items.last().is_some_and(is_call));
         for (place, item) in items.iter().enumerate().filter(|(_, item)| is_call(item)) {
-            let is_read = |id: &String| item["call_id"] == **id;
-            if !self.read.iter().any(is_read) {
-                let mut call = FORMAT.call(place, item)?;
+            let mut call = FORMAT.call(place, item)?;
+            if !self.is_read(place, &call) {
                 if is_truncated && place + 1 == items.len() {
                     mark_truncated(&mut call);
                 }
-                out.start(&call);
-                out.call(place, call);
+                let index = self.start(place, &call, out);
+                out.call(index, call);
             }
         }
         out.usage(USAGE.read(&whole["usage"]));
@@ -120,7 +135,7 @@ impl StreamFormat for ResponseStream {
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 let place = place(event);
                 let mut started = self.started.iter();
-                let index = started.position(|(known, _)| Some(*known) == place);
+                let index = started.position(|known| Some(known.place) == place);
                 match index {
                     Some(index) if kind.starts_with("response.custom") => {
                         out.freeform(index, delta);
