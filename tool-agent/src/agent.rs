@@ -24,7 +24,7 @@ use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::events::EventQueue;
-use crate::model::{Model, ModelError, Request, Response};
+use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
@@ -549,8 +549,15 @@ impl Agent {
                 }
             }
         }
-        let (turn, _) = reader.finish()?;
-        Ok((turn, false))
+        match reader.finish() {
+            Ok((turn, _)) => Ok((turn, false)),
+            // The end of a connection may look like the end of the response.
+            Err(error) if error.is_incomplete() => {
+                let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
+                Err(AgentError::Model(error))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns the event for a part of a streamed response. `calls` holds the arguments so far.

@@ -261,7 +261,8 @@ impl HttpModel {
         self
     }
 
-    /// Limits the bytes of a response. 64 MiB by default.
+    /// Limits the bytes of a response. 64 MiB by default. A response of more than a million JSON values is an error,
+    /// too: in memory they are many times larger.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
@@ -306,12 +307,8 @@ impl HttpModel {
         while let Some(chunk) = bytes.next().await {
             body.extend_from_slice(&chunk?);
         }
-        let Ok(value) = serde_json::from_slice(&body) else {
-            return Err(ModelError::new(
-                ModelErrorKind::Response,
-                format!("the response is not valid JSON; its content type is {media_type:?}"),
-            ));
-        };
+        let what = format!("the response, of the content type {media_type:?},");
+        let value = parse(&body, &what, &mut { MAX_VALUES })?;
         match reported(&value, &secrets) {
             Some(error) => Err(error),
             None => Ok(Response::Whole(value)),
@@ -603,14 +600,49 @@ fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
     }))
 }
 
+/// The most JSON values of a response: a value takes far more memory than its JSON.
+const MAX_VALUES: usize = 1_000_000;
+
+/// Parses JSON of at most `left` values, and subtracts them. `what` names it in an error.
+fn parse(json: &[u8], what: &str, left: &mut usize) -> Result<Value, ModelError> {
+    let Some(rest) = left.checked_sub(values(json)) else {
+        let problem = format!("the response has more than {MAX_VALUES} JSON values");
+        return Err(ModelError::new(ModelErrorKind::Response, problem));
+    };
+    *left = rest;
+    serde_json::from_slice(json).map_err(|error| {
+        let (kind, problem) = if error.is_eof() {
+            (ModelErrorKind::Connection, "ended early")
+        } else {
+            (ModelErrorKind::Response, "is not valid JSON")
+        };
+        ModelError::new(kind, format!("{what} {problem}"))
+    })
+}
+
+/// Counts the places in JSON where a value may start.
+fn values(json: &[u8]) -> usize {
+    let (mut count, mut in_string, mut is_escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
 /// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
 async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, ModelError> {
     // Some servers leave out the empty line after the last event.
     let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
     let lines = SseByteStream::new(bytes.chain(end));
-    let init = Some((lines, secrets));
+    let init = Some((lines, secrets, MAX_VALUES));
     let mut events = Box::pin(stream::unfold(init, |state| async move {
-        let (mut lines, secrets) = state?;
+        let (mut lines, secrets, mut left) = state?;
         loop {
             let data = match lines.next().await? {
                 Ok(event) => event.data.unwrap_or_default(),
@@ -620,8 +652,8 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
                 "" => {}
                 "[DONE]" => return None,
                 data => {
-                    let event = event(data, &secrets);
-                    let state = event.is_ok().then_some((lines, secrets));
+                    let event = event(data, &secrets, &mut left);
+                    let state = event.is_ok().then_some((lines, secrets, left));
                     return Some((event, state));
                 }
             }
@@ -637,13 +669,8 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
 }
 
 /// Reads the JSON of one event.
-fn event(data: &str, secrets: &Secrets) -> Result<Value, ModelError> {
-    let Ok(event) = serde_json::from_str(data) else {
-        return Err(ModelError::new(
-            ModelErrorKind::Response,
-            "an event of the stream is not valid JSON",
-        ));
-    };
+fn event(data: &str, secrets: &Secrets, left: &mut usize) -> Result<Value, ModelError> {
+    let event = parse(data.as_bytes(), "an event of the stream", left)?;
     match reported(&event, secrets) {
         Some(error) => Err(error),
         None => Ok(event),

@@ -15,6 +15,7 @@ use crate::schema::messages::shorten;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseError {
     message: String,
+    is_incomplete: bool,
 }
 
 impl ResponseError {
@@ -22,7 +23,29 @@ impl ResponseError {
     pub fn new(message: impl Into<String>) -> ResponseError {
         ResponseError {
             message: message.into(),
+            is_incomplete: false,
         }
+    }
+
+    /// Creates the error of a stream that ended before the response did, for your own
+    /// [`StreamReader`](crate::dialect::StreamReader).
+    pub fn incomplete(message: impl Into<String>) -> ResponseError {
+        ResponseError {
+            is_incomplete: true,
+            ..ResponseError::new(message)
+        }
+    }
+
+    /// Returns `true` if the stream ended before the response did, so that the same request may succeed.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let error = Anthropic::default().stream().finish().unwrap_err();
+    /// assert!(error.is_incomplete());
+    /// ```
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 }
 

@@ -239,7 +239,7 @@ impl StreamReader for Unsupported {
 
 /// Returns the error for a stream without its end.
 pub(crate) fn broken_off(state: &str) -> ResponseError {
-    ResponseError::new(format!(
+    ResponseError::incomplete(format!(
         "the stream broke off before the response ended: {state}"
     ))
 }

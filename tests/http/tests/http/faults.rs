@@ -397,16 +397,18 @@ fn giant_lines_cost_linear_time() {
 
 #[test]
 fn events_that_are_not_json_are_errors() {
-    for body in [
-        "data: {\"type\":\n\n",
-        "data: <html>\n\n",
-        "data: {} {}\n\n",
-    ] {
+    for body in ["data: <html>\n\n", "data: {} {}\n\n"] {
         let server = Server::start([status("200 OK", EVENTS, body)]);
         let error = fails(&Anthropic::default(), &model(&server).streaming(true));
         assert_eq!(error.kind(), Kind::Response, "{body}: {error}");
     }
-    for body in ["", "\n\n", ": nothing\n\n", "data: [DONE]\n\n"] {
+    for body in [
+        "",
+        "\n\n",
+        ": nothing\n\n",
+        "data: [DONE]\n\n",
+        "data: {\"type\":\n\n",
+    ] {
         let server = Server::start([status("200 OK", EVENTS, body)]);
         let error = fails(&Anthropic::default(), &model(&server).streaming(true));
         assert_eq!(error.kind(), Kind::Connection, "{body}: {error}");
@@ -481,14 +483,48 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
         };
         assert_eq!(error.kind(), Kind::Connection, "{end}: {error}");
     }
-    // A stream that ends too early is one of the dialect.
-    for count in 1..case.stream.len() - 1 {
-        let error = breaks(events(&case.stream[..count], 1000, true));
-        assert!(
-            matches!(&error, AgentError::Response(_)),
-            "{count}: {error:?}"
-        );
+    // So is one that ends early as if it were complete.
+    for end in (1..text.len()).step_by(text.len() / 40) {
+        let error = breaks(chunked(EVENTS, vec![text[..end].to_vec()], true));
+        let AgentError::Model(error) = &error else {
+            panic!("{end}: {error:?}");
+        };
+        assert_eq!(error.kind(), Kind::Connection, "{end}: {error}");
     }
+}
+
+/// A whole response that ends early as if it were complete may be whole the next time.
+#[test]
+fn a_response_that_ends_early_is_a_broken_connection() {
+    let text = anthropic().response.to_string();
+    for end in (0..text.len()).step_by(text.len() / 40) {
+        let server = Server::start([status("200 OK", JSON, &text[..end])]);
+        let error = fails(&Anthropic::default(), &model(&server).streaming(false));
+        assert_eq!(error.kind(), Kind::Connection, "{end}: {error}");
+    }
+}
+
+/// A value takes far more memory than its JSON, so both are limited: in a response and in all events of a stream.
+#[test]
+fn the_values_of_a_response_are_limited() {
+    let zeros = "0,".repeat(1_000_001);
+    let response = format!("{{\"unknown\":[{zeros}0]}}");
+    let server = Server::start([status("200 OK", JSON, response)]);
+    let error = fails(&Anthropic::default(), &model(&server).streaming(false));
+    assert_eq!(error.kind(), Kind::Response);
+    assert!(error.to_string().contains("1000000 JSON values"), "{error}");
+    let event = format!(
+        "data: {{\"type\": \"ping\", \"unknown\":[{}0]}}\n\n",
+        &zeros[..200_000]
+    );
+    let server = Server::start([status("200 OK", EVENTS, event.repeat(11))]);
+    let error = fails(&Anthropic::default(), &model(&server).streaming(true));
+    assert_eq!(error.kind(), Kind::Response);
+    assert!(error.to_string().contains("1000000 JSON values"), "{error}");
+    // Those in strings are none.
+    let text = format!("{{\"text\":\"{zeros}\"}}");
+    let server = Server::start([status("200 OK", JSON, text)]);
+    assert!(ask(&Anthropic::default(), &model(&server).streaming(false)).is_ok());
 }
 
 #[test]
