@@ -67,8 +67,8 @@
 //!
 //! Helpers end with the [`Submodels`], and thus with the registry. If the parent is killed, its helpers notice
 //! that their standard input is closed, and so do theirs. On Linux, a stopped helper is continued when its
-//! parent ends. A helper whose program does not return from `main` within two seconds is killed, together with
-//! the processes in its process group. A process of another program, which does not call [`serve`], ends with
+//! parent ends. The processes that its tools started are killed if they are in its process group, and so is a helper
+//! whose program does not return from `main` within two seconds. A process of another program, which does not call [`serve`], ends with
 //! the `Submodels`, but not if the parent is killed and it ignores the end of its input.
 
 mod child;
@@ -253,7 +253,7 @@ impl Submodels {
     }
 
     /// Passes the standard error of the helpers on to this process's. Without it, the last lines are
-    /// part of the error if a helper can't be started.
+    /// in the log if a helper can't be started. The model sees neither.
     pub fn inherit_stderr(self) -> Submodels {
         self.change(|helpers| helpers.program.inherit_stderr())
     }

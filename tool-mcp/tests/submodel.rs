@@ -135,6 +135,14 @@ fn block(address: &str) -> String {
     meet(address)
 }
 
+/// Starts a process, which runs on, and returns its id.
+#[tool]
+fn start() -> u32 {
+    let mut command = std::process::Command::new("sleep");
+    command.arg("1000").stdin(Stdio::null());
+    command.stdout(Stdio::null()).spawn().unwrap().id()
+}
+
 /// Needs approval.
 #[tool]
 fn delete_everything() -> String {
@@ -143,7 +151,7 @@ fn delete_everything() -> String {
 
 fn agent() -> Agent {
     let registry = Registry::builder()
-        .tools(tools![wait, block, delete_everything])
+        .tools(tools![wait, block, start, delete_everything])
         .toolset("", submodels("helper").max_depth(5))
         .before(|held: HookCall| async move {
             if held.call.name == "delete_everything" {
@@ -199,6 +207,7 @@ async fn model(request: Request) -> Result<Value, ModelError> {
                 .unwrap())
         }
         "wait" | "block" => call(order, json!({ "address": rest })),
+        "start" => call("start", json!({})),
         "delete" => call("delete_everything", json!({})),
         "die" => std::process::abort(),
         "fail" => return Err(ModelError::new(ModelErrorKind::Overloaded, "no capacity")),
@@ -222,11 +231,13 @@ async fn parent() {
     let stopped = ask_one(&registry, "two", "pid").await;
     let below = ask_one(&registry, "one", "below pid").await;
     let below: Value = serde_json::from_str(answer(&below)).unwrap();
+    let started = ask_one(&registry, "three", "start").await;
     println!(
-        "\nids {} {} {}",
+        "\nids {} {} {} {}",
         answer(&own),
         answer(&stopped),
-        answer(&below[0])
+        answer(&below[0]),
+        answer(&started),
     );
     let busy = std::env::var("ADDRESS").unwrap();
     let question = json!({"question": format!("block {busy}"), "helper": "one"});
@@ -234,6 +245,9 @@ async fn parent() {
 }
 
 // --------------------------------------------------------------------------------------------------- parent
+
+/// The reason, which may be secret, is in the log.
+const NOT_STARTED: &str = "the helper can't be started; the log says why";
 
 fn submodels(role: &str) -> Submodels {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -332,7 +346,7 @@ async fn until_ended(id: &str) {
 
 #[test]
 fn no_tool_of_this_crate_is_linked() {
-    assert_eq!(Registry::linked().unwrap().len(), 3);
+    assert_eq!(Registry::linked().unwrap().len(), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -700,10 +714,7 @@ async fn hostile_output_is_bounded() {
     for role in ["noisy", "silent"] {
         let helpers = submodels(role).start_timeout(Duration::from_millis(1500));
         let never = batch(&registry(helpers), question.clone()).await;
-        assert!(
-            error(&never[0]).contains("can't be started: the server did not answer"),
-            "{never:?}"
-        );
+        assert_eq!(error(&never[0]), NOT_STARTED);
     }
     let helpers = submodels("flood").ping_interval(Duration::from_secs(1));
     let flood = batch(&registry(helpers), question.clone()).await;
@@ -713,7 +724,7 @@ async fn hostile_output_is_bounded() {
     );
     let missing = registry(Submodels::new(Command::new("/does/not/exist")));
     let missing = batch(&missing, question).await;
-    assert!(error(&missing[0]).contains("can't start"), "{missing:?}");
+    assert_eq!(error(&missing[0]), NOT_STARTED);
     #[cfg(target_os = "linux")]
     {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -780,10 +791,11 @@ async fn no_helper_outlives_a_parent_that_is_killed() {
     })
     .await;
     let ids: Vec<_> = ids.split(' ').collect();
-    let [busy, stopped, below] = ids[..] else {
+    let [busy, stopped, below, started] = ids[..] else {
         panic!("{ids:?}")
     };
-    // One is in a tool that blocks its thread, one is stopped, and one is a helper of a helper.
+    // One is in a tool that blocks its thread, one is stopped, and one is a helper of a helper. A tool of one that
+    // returns from `main` has started a process.
     let _blocking = in_time(listener.accept()).await.unwrap();
     // With a process of another parent in its group, the kernel does not take the group for an orphan, whose stopped
     // processes it ends.
@@ -792,7 +804,7 @@ async fn no_helper_outlives_a_parent_that_is_killed() {
     let _other = other.kill_on_drop(true).spawn().unwrap();
     signal("-STOP", stopped);
     parent.start_kill().unwrap();
-    for id in [busy, stopped, below] {
+    for id in [busy, stopped, below, started] {
         until_ended(id).await;
     }
 }

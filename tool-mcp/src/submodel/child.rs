@@ -41,8 +41,8 @@ pub(super) fn inherited_levels() -> Option<u32> {
 ///
 /// Nothing else may read standard input or write to standard output: log to standard error. The agent runs on the
 /// runtime of the caller. The protocol has a thread of its own, so that pings are answered while a tool blocks
-/// the runtime. When the parent has left, the questions are cancelled, and two seconds later the process and
-/// its process group are killed.
+/// the runtime. When the parent has left, the questions are cancelled. On Linux, the other processes in the process
+/// group are killed then, and two seconds later this process.
 ///
 /// A call that a hook [holds](tool_core::hooks::Gate::hold) is denied, and the model sees why: a helper has nobody to ask.
 ///
@@ -86,6 +86,7 @@ pub async fn serve(agent: Agent) -> Result<(), ServeError> {
     let protocol = move || {
         wake_without_parent();
         let served = serve_parent(registry).map_err(|problem| error(&problem));
+        kill_others();
         let _ = sender.send(served.unwrap_or_else(Err));
         // The process ends first, if the program returns.
         std::thread::sleep(GRACE);
@@ -146,6 +147,42 @@ fn kill() -> ! {
         }
     }
     std::process::abort()
+}
+
+/// Kills the processes that the tools started, which are in the process group of this one if it leads one. They would
+/// outlive it if `main` returns.
+fn kill_others() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process};
+
+        let own = getpid();
+        if getpgrp() != own {
+            return;
+        }
+        let runs_in_group = |id: Pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero()));
+            let stat = stat.unwrap_or_default();
+            // The name of the program, in parentheses, may contain anything. State, parent and group follow.
+            let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+            let fields: Vec<_> = fields.split_whitespace().take(3).collect();
+            matches!(fields[..], [state, _, group]
+                if state != "Z" && group.parse() == Ok(own.as_raw_nonzero().get()))
+        };
+        // A process may start another one meanwhile.
+        for _ in 0..100 {
+            let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+            let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            let others = ids
+                .filter_map(Pid::from_raw)
+                .filter(|&id| id != own && runs_in_group(id));
+            let killed = others.filter(|&id| kill_process(id, Signal::KILL).is_ok());
+            if killed.count() == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 struct Helper {

@@ -302,9 +302,12 @@ impl Helpers {
             Some(process) => process,
             None => {
                 let started = self.program.start().await;
-                let error =
-                    |error| CallFailure::Lost(format!("the helper can't be started: {error}"));
-                process.insert(started.map_err(error)?)
+                // Its standard error may say what no model should see.
+                let started = started.map_err(|error| {
+                    tracing::warn!(helper = name, %error, "a helper model can't be started");
+                    CallFailure::Lost("the helper can't be started; the log says why".into())
+                });
+                process.insert(started?)
             }
         };
         let mut arguments = Map::new();
