@@ -46,6 +46,14 @@ struct FileJournal {
 impl Journal for FileJournal {
     fn append(&self, _: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
         self.points.pass();
+        let saved = fs::read_to_string(&self.path).unwrap_or_default();
+        let last = saved.lines().count() as u64;
+        if increments
+            .first()
+            .is_some_and(|first| first.number() != last + 1)
+        {
+            return Box::pin(std::future::ready(Err(JournalError::Conflict)));
+        }
         let mut lines = String::new();
         for increment in increments {
             lines.push_str(&serde_json::to_string(&increment).unwrap());

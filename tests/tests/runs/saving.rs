@@ -504,3 +504,47 @@ fn a_journal_rejects_increments_after_a_gap() {
         assert_eq!(load(journal, "run-1").len(), increments.len());
     }
 }
+
+/// Each step of an append fails in turn: the journal has nothing of it then, and takes it once the step succeeds.
+#[test]
+fn a_folder_that_can_not_be_written_loses_nothing() {
+    let folder = TempFolder::new("unwritable");
+    let journal = FileJournal::new(&folder.0);
+    let run = new_run();
+    let append = || {
+        let appended = journal.append("run-1", run.unsaved().to_vec());
+        appended.now_or_never().unwrap()
+    };
+    let fails_at = |path: &Path| {
+        let error = append().unwrap_err();
+        assert!(matches!(error, JournalError::Failed(_)), "{error}");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(error.to_string().contains(name), "{error}");
+    };
+    // The folder is a file.
+    fs::create_dir_all(&folder.0).unwrap();
+    let of_run = folder.0.join("run-run-1");
+    fs::write(&of_run, "").unwrap();
+    fails_at(&of_run);
+    fs::remove_file(&of_run).unwrap();
+    // The file can't be written: the names of the next ones are taken.
+    fs::create_dir(&of_run).unwrap();
+    for number in 0..1000 {
+        let name = format!("{}-{number}.unfinished", std::process::id());
+        fs::create_dir(of_run.join(name)).unwrap();
+    }
+    fails_at(&of_run);
+    assert!(load(&journal, "run-1").is_empty());
+    fs::remove_dir_all(&of_run).unwrap();
+    append().unwrap();
+    assert_eq!(load(&journal, "run-1").len(), run.unsaved().len());
+    assert_eq!(fs::read_dir(&of_run).unwrap().count(), 1);
+    // A file that the disk has lost in part is named.
+    let saved = of_run.join(format!("{:020}.json", 1));
+    let json = fs::read(&saved).unwrap();
+    for length in [0, json.len() / 2, json.len() - 1] {
+        fs::write(&saved, &json[..length]).unwrap();
+        let error = journal.load("run-1").now_or_never().unwrap().unwrap_err();
+        assert!(error.to_string().contains("00001.json"), "{error}");
+    }
+}

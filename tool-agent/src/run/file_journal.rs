@@ -1,6 +1,7 @@
 //! [`FileJournal`]: runs in a folder.
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, Write};
@@ -95,18 +96,21 @@ fn append(folder: &Path, increments: &[Increment]) -> Result<(), JournalError> {
     };
     check_next(last, increments)?;
     let json = serde_json::to_vec(increments).map_err(JournalError::failed)?;
-    fs::create_dir_all(folder).map_err(JournalError::failed)?;
+    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let unfinished = folder.join(format!("{}-{number}.unfinished", process::id()));
     let finished = folder.join(format!("{:020}.json", first.number()));
     let written = write(&unfinished, &json)
         // Unlike a rename, a link does not replace a file.
         .and_then(|()| fs::hard_link(&unfinished, &finished))
-        .and_then(|()| sync_folder(folder));
+        .and_then(|()| {
+            // A file that may be lost must not stay, or the next attempt would be a conflict.
+            sync_folder(folder).inspect_err(|_| drop(fs::remove_file(&finished)))
+        });
     let _ = fs::remove_file(&unfinished);
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => JournalError::Conflict,
-        _ => JournalError::failed(error),
+        _ => failed(folder, error),
     })
 }
 
@@ -137,11 +141,11 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(JournalError::failed(error)),
+        Err(error) => return Err(failed(folder, error)),
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(JournalError::failed)?;
+        let entry = entry.map_err(|error| failed(folder, error))?;
         if is_name(&entry.file_name()) {
             paths.push(entry.path());
         }
@@ -157,6 +161,11 @@ fn is_name(name: &OsStr) -> bool {
 }
 
 fn read(path: &Path) -> Result<Vec<Increment>, JournalError> {
-    let json = fs::read(path).map_err(JournalError::failed)?;
-    serde_json::from_slice(&json).map_err(JournalError::failed)
+    let json = fs::read(path).map_err(|error| failed(path, error))?;
+    serde_json::from_slice(&json).map_err(|error| failed(path, error))
+}
+
+/// Returns an error that names a file or folder.
+fn failed(path: &Path, error: impl Display) -> JournalError {
+    JournalError::failed(format!("{}: {error}", path.display()))
 }
