@@ -604,7 +604,8 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
         if is_cut {
             let (_, failed) = watch(&agent, &mut run);
             assert!(
-                matches!(failed, Some(AgentError::Response(_))),
+                matches!(&failed, Some(AgentError::Model(error))
+                    if error.kind() == ModelErrorKind::Connection),
                 "{failed:?}"
             );
             assert_eq!(serde_json::to_string(&run).unwrap(), before);

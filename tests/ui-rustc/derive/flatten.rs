@@ -60,5 +60,33 @@ struct NumberKeys {
     map: BTreeMap<u8, u8>,
 }
 
+#[derive(ToolType, serde::Deserialize)]
+struct ValuesBeforeAStruct {
+    #[serde(flatten)]
+    rest: BTreeMap<String, serde_json::Value>,
+    #[serde(flatten)]
+    page: Page,
+}
+
+#[derive(ToolType, serde::Deserialize)]
+struct ValuesAfterAnEnum {
+    #[serde(flatten)]
+    tagged: Tagged,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(ToolType, serde::Deserialize)]
+struct Page {
+    size: u8,
+}
+
+#[derive(ToolType, serde::Deserialize)]
+#[serde(tag = "kind")]
+enum Tagged {
+    One { one: u8 },
+    Two { two: u8 },
+}
+
 fn main() {}
-// 7 errors
+// 9 errors

@@ -72,6 +72,68 @@ pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     }
 }
 
+/// Returns the schema of a field that serde reads from a buffer.
+///
+/// # Panics
+///
+/// Panics if serde can't read it from there, so that every call would fail.
+pub const fn buffered(schema: &'static Schema) -> &'static Schema {
+    assert!(
+        !needs_text(schema),
+        "serde can't read integers of 128 bits, or keys of a map that are integers or booleans, inside of a \
+         flattened field or of an enum that is tagged or untagged; use a smaller integer or `String` keys, or \
+         leave the enum with the default representation"
+    );
+    schema
+}
+
+/// Returns the property of a field that serde reads from a buffer.
+///
+/// # Panics
+///
+/// Panics like [`buffered`].
+pub const fn buffered_property(property: Property) -> Property {
+    buffered(property.schema);
+    property
+}
+
+/// Returns `true` if serde reads some value of a schema from JSON text only.
+const fn needs_text(schema: &Schema) -> bool {
+    if schema.needs_text {
+        return true;
+    }
+    match schema.kind {
+        Kind::Nullable(inner) => needs_text(inner),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            let mut at = 0;
+            while at < schemas.len() {
+                if needs_text(schemas[at]) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        Kind::Array(rule) => needs_text(rule.items),
+        Kind::Map(rule) => {
+            rule.keys.needs_text
+                || matches!(rule.keys.kind, Kind::Integer(_))
+                || needs_text(rule.values)
+        }
+        Kind::Object(properties) => {
+            let mut at = 0;
+            while at < properties.len() {
+                if needs_text(properties[at].schema) {
+                    return true;
+                }
+                at += 1;
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
 // How serde may read a value in a form that the schema does not describe.
 const ARRAYS: u8 = 0;
 const FIELDS: u8 = 1;

@@ -610,16 +610,11 @@ const fn check_flattened(properties: &[Property], denies_unknown: bool) {
                 "`#[serde(deny_unknown_fields)]` also rejects the keys of this flattened type; \
                  remove it, since a tool rejects unknown keys anyway"
             );
-            if let Kind::Map(rule) = property.schema.kind
-                && !matches!(rule.values.kind, Kind::Any)
-            {
-                assert!(
-                    !earlier_stay && left == 0,
-                    "serde also reads the keys of other flattened types into a flattened map; put \
-                     the map last, and remove `#[serde(flatten)]` from enums before it, or use \
-                     `serde_json::Value` for its values"
-                );
-            }
+            assert!(
+                !takes_any_key(property.schema) || !earlier_stay && left == 0,
+                "serde also reads the keys of other flattened types into a flattened map, and writes \
+                 them twice; put the map last, and remove `#[serde(flatten)]` from enums before it"
+            );
             assert!(
                 !others || left == 0 && !earlier_stay || !rejects_unknown(property.schema, false),
                 "a flattened enum that rejects unknown keys also rejects those of the flattened \
@@ -628,6 +623,15 @@ const fn check_flattened(properties: &[Property], denies_unknown: bool) {
             earlier_stay |= !takes;
         }
         at += 1;
+    }
+}
+
+/// Returns `true` for a map, or for a value that is one.
+const fn takes_any_key(schema: &Schema) -> bool {
+    match schema.kind {
+        Kind::Nullable(inner) => takes_any_key(inner),
+        Kind::Map(_) | Kind::Any => true,
+        _ => false,
     }
 }
 

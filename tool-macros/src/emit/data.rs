@@ -302,11 +302,11 @@ fn shape(data: &Emitter<'_>, shape: &Shape) -> TokenStream {
     match shape {
         Shape::Object(fields) => object(data, Object::Struct, &[], fields),
         Shape::Transparent(field) => {
-            let inner = member(data, field).schema();
+            let inner = schema_of(data, field);
             code!(*#inner)
         }
         Shape::Tuple(fields) => {
-            let items = fields.iter().map(|field| member(data, field).schema());
+            let items = fields.iter().map(|field| schema_of(data, field));
             code!(#schema::tuple(const { &[#(#items),*] }))
         }
         Shape::Unit => code!(#schema::NULL),
@@ -606,7 +606,7 @@ fn object(
 
 /// The two properties that stand for the members of another type.
 fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
-    let schema = member(data, field).schema();
+    let schema = schema_of(data, field);
     let span = ends(&field.ty).0;
     let function = Ident::new(if field.is_written { "flat" } else { function }, span);
     [
@@ -619,6 +619,10 @@ fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
 fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
     let mut property = TokenStream::from(member.property());
+    if field.is_buffered {
+        let span = ends(&field.ty).0;
+        property = quote_spanned!(span=> __tool_core::check::buffered_property(#property));
+    }
     if field.has_default {
         property = code!(#property.optional());
     }
@@ -630,6 +634,16 @@ fn property(data: &Data, field: &Field) -> TokenStream {
         property = code!(#property.alias(&[#(#aliases),*]));
     }
     property
+}
+
+/// The schema of a field, of type `&'static Schema`.
+fn schema_of(data: &Data, field: &Field) -> TokenStream {
+    let schema = member(data, field).schema();
+    if !field.is_buffered {
+        return schema;
+    }
+    let span = ends(&field.ty).0;
+    quote_spanned!(span=> __tool_core::check::buffered(#schema))
 }
 
 fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {

@@ -110,6 +110,8 @@ pub(crate) struct Field {
     pub(crate) is_skipped: bool,
     /// Set by `#[serde(flatten)]`.
     pub(crate) is_flat: bool,
+    /// Set if serde reads it from a buffer: a flattened field, or one of a variant that is tagged or untagged.
+    pub(crate) is_buffered: bool,
     /// Set for a field of a shape that serde writes. Its type need not be a `ToolType`.
     pub(crate) is_written: bool,
 }
@@ -203,6 +205,7 @@ fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, Results
         own: &container.ident,
         fields: 0,
         is_written: false,
+        is_buffered: false,
         written: Written::Same,
         errors,
     };
@@ -230,6 +233,7 @@ fn read_written(container: &Container<'_>) -> Results {
         own: &container.ident,
         fields: 0,
         is_written: true,
+        is_buffered: false,
         written: Written::Same,
         errors: &mut errors,
     };
@@ -280,6 +284,7 @@ fn field_of_type(ty: &Type, is_written: bool) -> Field {
         has_default: false,
         is_skipped: false,
         is_flat: false,
+        is_buffered: false,
         is_written,
     }
 }
@@ -290,6 +295,8 @@ struct Reader<'a> {
     fields: usize,
     /// `true` while the shape that serde writes is read.
     is_written: bool,
+    /// `true` while the fields of a variant are read that is tagged or untagged.
+    is_buffered: bool,
     written: Written,
     errors: &'a mut Errors,
 }
@@ -336,6 +343,8 @@ impl Reader<'_> {
                         let attrs = &variant.attrs;
                         let (read, written) =
                             (attrs.skip_deserializing(), attrs.skip_serializing());
+                        self.is_buffered =
+                            attrs.untagged() || !matches!(tagging, Tagging::External);
                         (!self.skips(read, written)).then(|| self.variant(variant))
                     })
                     .collect();
@@ -508,6 +517,7 @@ impl Reader<'_> {
             has_default: all_default || !attrs.default().is_none(),
             is_skipped: attrs.skip_serializing() || attrs.skip_serializing_if().is_some(),
             is_flat: attrs.flatten(),
+            is_buffered: (self.is_buffered || attrs.flatten()) && !self.is_written && !has_override,
             is_written: self.is_written,
         }
     }
