@@ -730,7 +730,7 @@ fn a_result_of_another_call_is_rejected() {
     let call = &calls[0];
     let foreign = ToolCall::new(&*call.id, &*call.name, call.arguments.clone());
     assert!(matches!(
-        run.start(&[foreign.clone()]),
+        run.start(std::slice::from_ref(&foreign)),
         Err(RunError::NotReady(_))
     ));
     assert!(run.start(&[call.clone(), call.clone()]).is_err());
