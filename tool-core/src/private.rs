@@ -302,11 +302,9 @@ pub const fn strings(
     Schema {
         notes,
         ..Schema::of(Kind::Enum(Strings {
-            values,
             aliases,
             is_open,
-            is_tag: false,
-            excluded: &[],
+            ..Strings::of(values)
         }))
     }
 }
@@ -318,11 +316,10 @@ pub const fn constant(
     is_open: bool,
 ) -> Schema {
     Schema::of(Kind::Enum(Strings {
-        values: value,
         aliases,
         is_open,
         is_tag: true,
-        excluded: &[],
+        ..Strings::of(value)
     }))
 }
 

@@ -93,9 +93,6 @@ pub struct Schema {
     /// The form in which the type is serialized.
     pub(crate) results: Results,
     pub(crate) extra_forms: ExtraForms,
-    /// Set if serde reads the type from JSON text only, and not from the buffer into which it reads what it decodes
-    /// later: the fields of tagged, untagged and flattened types.
-    pub(crate) needs_text: bool,
     /// `true` if values are shown to nobody but the model and the tool; see [`secret`].
     pub(crate) is_secret: bool,
     /// Decodes a value to find out whether the type rejects what the schema allows.
@@ -230,7 +227,6 @@ impl Schema {
             name: "",
             results: Results::Same,
             extra_forms: ExtraForms::None,
-            needs_text: false,
             is_secret: false,
             decode_check: None,
         }
@@ -298,10 +294,10 @@ impl Schema {
     ///
     /// Panics if `keys` is not a string, an enum, an integer or a boolean.
     pub const fn map_of(keys: &'static Schema, values: &'static Schema) -> Schema {
-        const BOOLEANS: &Schema = &Schema {
+        const BOOLEANS: &Schema = &Schema::of(Kind::Enum(Strings {
             needs_text: true,
-            ..Schema::strings(&[Text::new("true"), Text::new("false")])
-        };
+            ..Strings::of(&[Text::new("true"), Text::new("false")])
+        }));
         let keys = match keys.kind {
             Kind::Boolean => BOOLEANS,
             _ => keys,

@@ -99,10 +99,9 @@ pub const fn buffered_property(property: Property) -> Property {
 
 /// Returns `true` if serde reads some value of a schema from JSON text only.
 const fn needs_text(schema: &Schema) -> bool {
-    if schema.needs_text {
-        return true;
-    }
     match schema.kind {
+        Kind::Integer(range) => range.needs_text,
+        Kind::Enum(strings) => strings.needs_text,
         Kind::Nullable(inner) => needs_text(inner),
         Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
             let mut at = 0;
@@ -116,8 +115,8 @@ const fn needs_text(schema: &Schema) -> bool {
         }
         Kind::Array(rule) => needs_text(rule.items),
         Kind::Map(rule) => {
-            rule.keys.needs_text
-                || matches!(rule.keys.kind, Kind::Integer(_))
+            matches!(rule.keys.kind, Kind::Integer(_))
+                || needs_text(rule.keys)
                 || needs_text(rule.values)
         }
         Kind::Object(properties) => {

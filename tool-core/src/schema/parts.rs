@@ -120,6 +120,9 @@ pub struct IntegerRange {
     pub(crate) shows_minimum: bool,
     /// `true` if the schema shows the maximum.
     pub(crate) shows_maximum: bool,
+    /// `true` for types of 128 bits, which serde reads from JSON text only; see
+    /// [`buffered`](crate::schema::const_check::buffered).
+    pub(crate) needs_text: bool,
     /// Accepted numbers are multiples of this; 0 for any.
     pub(crate) multiple_of: i128,
 }
@@ -132,6 +135,7 @@ impl IntegerRange {
             maximum,
             shows_minimum: true,
             shows_maximum: true,
+            needs_text: false,
             multiple_of: 0,
         }
     }
@@ -382,6 +386,9 @@ pub struct Strings {
     pub(crate) is_open: bool,
     /// `true` for the tag of a variant, rendered as `const`.
     pub(crate) is_tag: bool,
+    /// `true` for keys that are booleans, which serde reads from JSON text only; see
+    /// [`buffered`](crate::schema::const_check::buffered).
+    pub(crate) needs_text: bool,
     /// The names of the other variants, if any other string is accepted.
     pub(crate) excluded: &'static [&'static str],
 }
@@ -393,6 +400,7 @@ impl Strings {
             aliases: &[],
             is_open: false,
             is_tag: false,
+            needs_text: false,
             excluded: &[],
         }
     }

@@ -32,15 +32,12 @@ impl MapKey for Box<str> {}
 impl MapKey for Cow<'_, str> {}
 
 const fn integer(minimum: i128, maximum: i128, shows_minimum: bool, shows_maximum: bool) -> Schema {
-    Schema {
-        // Integers of 128 bits.
+    Schema::of(Kind::Integer(IntegerRange {
+        shows_minimum,
+        shows_maximum,
         needs_text: minimum == i128::MIN || maximum == i128::MAX,
-        ..Schema::of(Kind::Integer(IntegerRange {
-            shows_minimum,
-            shows_maximum,
-            ..IntegerRange::between(minimum, maximum)
-        }))
-    }
+        ..IntegerRange::between(minimum, maximum)
+    }))
 }
 
 /// Integer types and the limits that their schemas show: telling a model that a number of days is
