@@ -23,6 +23,18 @@ enum Tag {
     Storm,
 }
 
+/// A number or nothing.
+#[derive(Serialize, ToolType)]
+#[serde(untagged)]
+enum Maybe {
+    Nothing,
+    #[allow(dead_code)]
+    Number(u8),
+}
+
+#[derive(Serialize)]
+struct Marker;
+
 #[derive(Serialize)]
 struct Unlisted {
     n: u8,
@@ -59,6 +71,9 @@ returns! {
     opaque: impl Serialize = [1, 2];
     value: Value = json!({"a": 1});
     nested_result: Result<Result<u8, String>, String> = Ok(Ok(1));
+    null_value: Value = Value::Null;
+    null_variant: Maybe = Maybe::Nothing;
+    unit_struct: Marker = Marker;
 }
 
 fn content(name: &str) -> String {
@@ -93,9 +108,25 @@ fn text_is_bare_and_everything_else_is_json() {
         ("opaque", "[1,2]"),
         ("value", r#"{"a":1}"#),
         ("nested_result", r#"{"Ok":1}"#),
+        ("null_value", "null"),
+        ("null_variant", "null"),
+        ("unit_struct", "null"),
     ] {
         assert_eq!(content(name), text, "{name}");
     }
+}
+
+#[test]
+fn a_null_is_a_structured_value_and_nothing_is_none() {
+    let registry = Registry::linked().unwrap();
+    let structured = |name| {
+        let result = registry.call_blocking(ToolCall::new("id", name, ""));
+        result.structured_json().map(ToOwned::to_owned)
+    };
+    assert_eq!(structured("null_value").as_deref(), Some("null"));
+    assert_eq!(structured("null_variant").as_deref(), Some("null"));
+    assert_eq!(structured("unit_struct").as_deref(), Some("null"));
+    assert_eq!(structured("nothing"), None);
 }
 
 #[test]
@@ -121,7 +152,7 @@ fn every_result_matches_its_output_schema() {
         );
         checked += 1;
     }
-    assert_eq!(checked, 13, "a schema is missing or surplus");
+    assert_eq!(checked, 15, "a schema is missing or surplus");
 }
 
 #[test]

@@ -79,6 +79,21 @@ struct Profile {
     account: Account,
 }
 
+/// A session with further settings.
+#[derive(Deserialize, Serialize, ToolType)]
+struct Session {
+    #[param(secret)]
+    token: String,
+    #[serde(flatten)]
+    settings: BTreeMap<String, u32>,
+}
+
+/// Opens a session.
+#[tool(unlinked)]
+fn open(session: Session) -> usize {
+    session.settings.len()
+}
+
 /// Takes secrets at every place.
 #[tool(unlinked)]
 #[allow(clippy::too_many_arguments)]
@@ -572,6 +587,37 @@ fn a_violation_says_what_is_expected_and_not_what_was_given() {
             "account: not accepted; expected an object {secret}"
         )]
     );
+}
+
+/// A free key may be that of a secret, misspelled.
+#[test]
+fn a_free_key_beside_a_secret_shows_no_value() {
+    let registry = Registry::builder().tools(tools![open]).build().unwrap();
+    for value in [
+        json!("hunter2"),
+        json!(["hunter2"]),
+        json!({"is": "hunter2"}),
+    ] {
+        let arguments = json!({"session": {"token": "x", "tokn": value}});
+        let call = ToolCall::new("call", "open", arguments.to_string());
+        let result = registry.call_blocking(call.clone());
+        assert_eq!(
+            result.error().unwrap().violations()[0].to_string(),
+            "session.tokn: not accepted; expected an integer of at least 0 (the value is \
+             secret and not shown)",
+        );
+        let mut reader = registry.arguments("open").unwrap();
+        reader.push(&arguments.to_string());
+        assert_eq!(reader.violations(), result.error().unwrap().violations());
+        let shown = written(&registry, &call);
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+    let call = ToolCall::new(
+        "call",
+        "open",
+        json!({"session": {"token": "x", "depth": 5}}),
+    );
+    assert_eq!(registry.call_blocking(call).content(), "1");
 }
 
 #[test]

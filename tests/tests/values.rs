@@ -234,6 +234,28 @@ fn map_keys_are_compared_as_values() {
 }
 
 #[test]
+fn a_key_that_is_an_integer_may_be_escaped() {
+    /// Takes a map.
+    #[tool(unlinked)]
+    fn take(flags: BTreeMap<u8, bool>) -> String {
+        format!("{flags:?}")
+    }
+    check(
+        &tools![take],
+        &[
+            (
+                r#"{"flags":{"\u0031":true,"2\u0030":false}}"#,
+                "{1: true, 20: false}",
+            ),
+            (
+                r#"{"flags":{"\u0031":true,"1":false}}"#,
+                "given twice; give it once",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn numbers_tell_the_limits_of_their_types() {
     /// Takes numbers.
     #[tool(unlinked)]

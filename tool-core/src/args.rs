@@ -19,7 +19,7 @@ use crate::call::{Arguments, CallHead};
 use crate::schema::decode_check::rejection;
 use crate::schema::messages;
 use crate::schema::validate::{
-    Normalised, Options, ValidateError, normalise, path_at, write_secret_mismatch,
+    Normalised, Options, ValidateError, normalise, path_at, push_key, write_secret_mismatch,
 };
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
@@ -287,16 +287,16 @@ impl Input {
                     at,
                 }) => {
                     let schema = property.schema;
+                    let whole = messages::text(|out| push_key(out, property.name()));
                     if schema.has_secrets() {
                         let message = messages::text(|out| write_secret_mismatch(out, schema));
-                        let violations = Violations::one(property.name().into(), &message);
+                        let violations = Violations::one(whole, &message);
                         return ValidateError::Invalid(violations).into();
                     }
                     let value = normalised.text.get(at.start..).unwrap_or_default();
-                    let inner = path_at(value, at.len());
-                    let path = format!("{}{inner}", property.name());
+                    let path = path_at(whole.clone(), value, at.len());
                     // The schema describes the whole parameter, not a value inside of it.
-                    let schema = inner.is_empty().then_some(property.schema);
+                    let schema = (path == whole).then_some(property.schema);
                     Violations::one(path, &rejection(&error.to_string(), schema))
                 }
                 None => Violations::one(String::new(), "could not be decoded"),

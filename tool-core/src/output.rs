@@ -51,7 +51,7 @@ pub struct RichOutcome {
 }
 
 impl Outcome {
-    /// Converts a value: a string stays as it is, a unit becomes `ok`, everything else JSON.
+    /// Converts a value: a string stays as it is, `()` becomes `ok`, everything else JSON.
     pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Outcome {
         match text::write(value) {
             Ok(outcome) => outcome,
@@ -80,7 +80,7 @@ impl Outcome {
     pub(crate) fn validate(self, schema: &Schema) -> Outcome {
         let result = match &self {
             Outcome::Json(json) => validate_result(schema, json),
-            // A unit.
+            // It was `()`.
             Outcome::Text(text) if text == "ok" && validate_result(schema, "null").is_ok() => {
                 Ok(())
             }

@@ -1,5 +1,7 @@
 //! Arguments that arrive in pieces are accepted and rejected as the whole text is, and rejected early.
 
+use std::collections::{BTreeMap, HashSet};
+
 use properties::random::Random;
 use properties::sample::Sampler;
 use properties::subject::Subject;
@@ -370,4 +372,32 @@ fn a_long_text_is_read_in_linear_time() {
         let ends: Vec<_> = (1..text.len()).step_by(7).collect();
         assert!(read(reader(), &text, &ends).0.is_err());
     }
+}
+
+/// A key may be empty or look like an index.
+#[test]
+fn a_violation_has_the_same_path_in_pieces() {
+    /// Takes maps.
+    #[tool(unlinked)]
+    fn take(maps: BTreeMap<String, BTreeMap<String, Vec<u8>>>) -> usize {
+        maps.len()
+    }
+    let registry = Registry::builder().tools(tools![take]).build().unwrap();
+    let keys = ["", "a", "[0]", "[::1]:80", "a.b", "a b", "\n", "ü"];
+    let mut paths = HashSet::new();
+    for outer in keys {
+        for inner in keys {
+            let text = json!({"maps": {outer: {inner: [1, 256]}}}).to_string();
+            let whole = registry.call_blocking(ToolCall::new("1", "take", text.as_str()));
+            let mut reader = registry.arguments("take").unwrap();
+            for character in text.chars() {
+                reader.push(character.encode_utf8(&mut [0; 4]));
+            }
+            let violations = whole.error().unwrap().violations();
+            assert_eq!(reader.violations(), violations, "{text}");
+            let path = violations[0].path().to_owned();
+            assert!(paths.insert(path), "{violations:?}");
+        }
+    }
+    assert!(paths.contains(r#"maps.""."[::1]:80"[1]"#), "{paths:?}");
 }

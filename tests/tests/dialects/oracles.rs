@@ -10,13 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+use properties::mutate;
+use properties::random::Random;
+use properties::sample::Sampler;
+use properties::subject::Subject;
 use serde_json::{Value, json};
+use tool_core::schema::Violation;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{Registry, RegistryBuilder, ToolEntry, tool, tools};
+use tool_core::{Registry, RegistryBuilder, ToolEntry, ToolError, tool, tools};
 
 #[path = "../../support/deferred.rs"]
 mod deferred;
@@ -312,6 +317,43 @@ fn provider_packages_accept_what_the_dialects_write() {
         counts.values().all(|count| count.as_u64() > Some(250)),
         "{counts:?}"
     );
+}
+
+/// Wherever `jsonschema.best_match` finds the fault of a value of no variant, a violation is at that place or
+/// inside of it, and seldom only around it.
+#[test]
+fn unions_are_explained_where_the_best_match_is() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let mut cases = String::new();
+    for subject in Subject::all() {
+        if !subject.schema.to_string().contains("anyOf") {
+            continue;
+        }
+        let name = subject.row.name;
+        let mut random = Random::named(name, 11);
+        let sampler = Sampler::new(&subject.schema);
+        for _ in 0..300 {
+            let valid = sampler.sample(&mut random);
+            let value = mutate::value(&valid, &subject.schema, &mut random);
+            let result = subject.call(&value.to_string(), false);
+            let violations = result.error().map_or(&[][..], ToolError::violations);
+            if !violations.is_empty() {
+                let paths: Vec<_> = violations.iter().map(Violation::path).collect();
+                let schema = &subject.schema;
+                let case = json!({"name": name, "schema": schema, "value": value, "paths": paths});
+                cases += &format!("{case}\n");
+            }
+        }
+    }
+    let said = run("unions.py", &cases);
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert!(count("cases") > 20_000, "{counts}");
+    // Elsewhere it looks at a tag that is right, or at a null that means an absent value.
+    assert!(count("around") * 1000 < count("cases") * 7, "{counts}");
+    assert!(count("inside") * 100 > count("cases") * 95, "{counts}");
 }
 
 /// Checks against the schema files of the protocol, if `TOOL_CORE_MCP_SCHEMAS` is the folder of

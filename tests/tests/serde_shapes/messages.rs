@@ -194,3 +194,72 @@ fn the_only_schema_of_a_type_is_the_one_meant() {
         assert_eq!(told(&subject, &value), said, "{value}");
     }
 }
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Step {
+    id: u8,
+    #[serde(flatten)]
+    action: Action,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(untagged)]
+enum Action {
+    Add { add: u8 },
+    Remove { remove: u8, all: bool },
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Item {
+    id: u8,
+    #[serde(flatten)]
+    shape: Shape,
+}
+
+/// What every variant finds wrong is wrong whichever was meant, and the one with the fewest violations
+/// is the likely one.
+#[test]
+fn a_value_of_no_variant_is_explained() {
+    let subject = subject!(Step);
+    for (value, said) in [
+        (
+            json!({"id": 300, "add": 1}),
+            vec!["value.id: 300 is above the maximum 255"],
+        ),
+        (
+            json!({"id": 1, "add": -1}),
+            vec!["value.add: -1 is below the minimum 0"],
+        ),
+        (
+            json!({"id": 1, "remove": 300}),
+            vec![
+                "value.remove: 300 is above the maximum 255",
+                "value.all: missing; expected true or false",
+            ],
+        ),
+        (
+            json!({"id": 300}),
+            vec![
+                "value.id: 300 is above the maximum 255",
+                "value: expected an object, got {\"id\":300}",
+            ],
+        ),
+        (
+            json!({"id": 300, "neither": 1}),
+            vec![
+                "value.id: 300 is above the maximum 255",
+                "value: expected an object, got {\"id\":300,\"neither\":1}",
+            ],
+        ),
+    ] {
+        assert_eq!(told(&subject, &value), said, "{value}");
+    }
+    let subject = subject!(Item);
+    assert_eq!(
+        told(&subject, &json!({"id": 300, "kind": "square"})),
+        [
+            "value.id: 300 is above the maximum 255",
+            "value.kind: expected \"round\" or \"nothing\", got \"square\""
+        ]
+    );
+}

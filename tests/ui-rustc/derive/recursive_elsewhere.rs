@@ -20,6 +20,16 @@ fn create(link: Link) -> usize {
     link.to.name.len()
 }
 
+/// Points to others, without a name for what it holds.
+#[derive(Deserialize, ToolType)]
+struct Nameless(#[param(recursive)] Option<Vec<Nameless>>);
+
+/// Counts pointers.
+#[tool]
+fn count(pointers: Nameless) -> usize {
+    pointers.0.map_or(0, |all| all.len())
+}
+
 fn main() {
-    let _ = tools![create];
+    let _ = tools![create, count];
 }

@@ -14,6 +14,7 @@ fn wait(
     #[param(length = 1.0..)] other: String,
     #[param(multiple_of = 0)] step: u8,
     #[param(example)] shown: u8,
+    #[param(range = ..=340282366920938463463374607431768211455)] wide: u128,
 ) {
 }
 

@@ -12,13 +12,12 @@ use serde_path_to_error::Segment;
 
 use super::node::{Node, Others, merged};
 use super::read::{Document, exact};
-use super::violations::join;
 use super::write::{self, Form};
 use crate::args::ArgumentError;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;
 use crate::schema::decode_check::rejection;
-use crate::schema::validate::ValidateError;
+use crate::schema::validate::{ValidateError, push_index, push_key};
 use crate::schema::violation::Violations;
 
 /// What a type says about itself, as JSON texts.
@@ -248,9 +247,9 @@ fn path(path: &serde_path_to_error::Path) -> String {
     let mut out = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => out.push_str(&format!("[{index}]")),
+            Segment::Seq { index } => push_index(&mut out, *index),
             Segment::Map { key: step } | Segment::Enum { variant: step } => {
-                out = join(&out, step);
+                push_key(&mut out, step);
             }
             Segment::Unknown => break,
         }

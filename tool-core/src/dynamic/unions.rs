@@ -4,54 +4,62 @@
 use serde_json::Value;
 
 use super::expected::{either, target};
+use super::violations::shown;
 use crate::ordered_json::Json;
-use crate::schema::messages::{did_you_mean, nearest, shorten};
+use crate::schema::messages::{did_you_mean, nearest};
 
 /// The maximum number of references to follow.
 const MAX_REFERENCES: usize = 16;
 
 /// The likely intent of a value that matches no variant.
-pub(super) enum Intent {
-    /// The variant at this index.
-    Variant(usize),
-    /// Unknown: the tag is missing or invalid.
-    Tag { key: String, problem: String },
+pub(super) struct Intent {
+    /// The variants that may be meant.
+    pub(super) variants: Vec<usize>,
+    /// `true` if the value resembles each of them.
+    pub(super) are_likely: bool,
+    /// The key of the tag that is missing or invalid, and what is wrong with it.
+    pub(super) tag: Option<(String, String)>,
 }
 
-pub(super) fn intent(schemas: &[Json], root: &Json, value: &Value) -> Option<Intent> {
+pub(super) fn intent(schemas: &[Json], root: &Json, value: &Value) -> Intent {
     let schemas: Vec<_> = schemas
         .iter()
         .map(|schema| resolved(schema, root))
         .collect();
-    // The first two variants that pass a test.
-    let candidates = |test: fn(&Json, &Value) -> bool| {
-        let mut candidates = (0..schemas.len()).filter(|&at| test(schemas[at], value));
-        (candidates.next(), candidates.next())
+    let candidates = |test: fn(&Json, &Value) -> bool| -> Vec<usize> {
+        let all = 0..schemas.len();
+        all.filter(|&at| test(schemas[at], value)).collect()
     };
-    let found = match candidates(resembles) {
-        (None, _) => {
-            if let Some((key, values)) = common_tag(&schemas).filter(|_| value.is_object()) {
-                let problem = match value.get(&key) {
-                    None => format!("missing; expected {values}"),
-                    Some(tag) => {
-                        let json = tag.to_string();
-                        let mut problem = format!("expected {values}, got {}", shorten(&json));
-                        if let Some(text) = tag.as_str() {
-                            let tags = schemas.iter().filter_map(|schema| tag_value(schema));
-                            did_you_mean(&mut problem, text, tags);
-                        }
-                        problem
+    let likely = candidates(resembles);
+    let are_likely = !likely.is_empty();
+    let mut variants = if are_likely {
+        likely
+    } else {
+        candidates(has_type)
+    };
+    if let [only] = variants[..]
+        && is_unrelated(schemas[only], value)
+    {
+        variants.clear();
+    }
+    let tag = common_tag(&schemas).filter(|_| !are_likely && value.is_object());
+    Intent {
+        variants,
+        are_likely,
+        tag: tag.map(|(key, values)| {
+            let problem = match value.get(&key) {
+                None => format!("missing; expected {values}"),
+                Some(tag) => {
+                    let mut problem = format!("expected {values}, got {}", shown(tag));
+                    if let Some(text) = tag.as_str() {
+                        let tags = schemas.iter().filter_map(|schema| tag_value(schema));
+                        did_you_mean(&mut problem, text, tags);
                     }
-                };
-                return Some(Intent::Tag { key, problem });
-            }
-            candidates(has_type)
-        }
-        found => found,
-    };
-    match found {
-        (Some(at), None) if !is_unrelated(schemas[at], value) => Some(Intent::Variant(at)),
-        _ => None,
+                    problem
+                }
+            };
+            (key, problem)
+        }),
     }
 }
 

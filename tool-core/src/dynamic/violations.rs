@@ -1,17 +1,18 @@
 //! Translates the errors of `jsonschema` into violations, in the words of the typed validator.
 
 use std::collections::HashSet;
+use std::io;
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use super::expected::{either, expected, typed};
-use super::unions::{Intent, intent};
+use super::unions::intent;
 use crate::ordered_json::{Json, pointer_key};
-use crate::schema::messages::{did_you_mean, name, nearest, one_of, shorten, text, unknown};
-use crate::schema::validate::duplicate_item;
-use crate::schema::violation::{Violation, Violations};
+use crate::schema::messages::{SHOWN, did_you_mean, nearest, one_of, shorten, text, unknown};
+use crate::schema::validate::{duplicate_item, push_index, push_key};
+use crate::schema::violation::{COMPARED, Explanation, Violation, Violations};
 
 /// Returns all violations of a value. Missing properties come last.
 pub(super) fn violations<'e>(
@@ -19,12 +20,7 @@ pub(super) fn violations<'e>(
     schema: &Json,
     value: &Value,
 ) -> Violations {
-    let mut translator = Translator {
-        schema,
-        value,
-        reported: HashSet::new(),
-        violations: Violations::default(),
-    };
+    let mut translator = Translator::new(schema, value);
     translator.errors(&errors.collect::<Vec<_>>());
     translator.violations
 }
@@ -37,7 +33,16 @@ struct Translator<'s> {
     violations: Violations,
 }
 
-impl Translator<'_> {
+impl<'s> Translator<'s> {
+    fn new(schema: &'s Json, value: &'s Value) -> Self {
+        Translator {
+            schema,
+            value,
+            reported: HashSet::new(),
+            violations: Violations::default(),
+        }
+    }
+
     fn errors(&mut self, errors: &[ValidationError<'_>]) {
         let redundancy = Redundancy::new(errors);
         let errors = errors.iter().filter(|error| !redundancy.covers(error));
@@ -83,19 +88,51 @@ impl Translator<'_> {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 let schemas = holder.get("anyOf").or(holder.get("oneOf"));
                 let schemas = schemas.map_or(&[][..], Json::items);
-                match intent(schemas, root, error.instance()) {
+                let intent = intent(schemas, root, error.instance());
+                let is_known = context.len() == schemas.len();
+                match intent.variants[..] {
                     // Report the errors of the intended variant only.
-                    Some(Intent::Variant(at)) if context.len() == schemas.len() => {
-                        self.errors(&context[at]);
+                    [only] if is_known && intent.tag.is_none() => {
+                        return self.errors(&context[only]);
                     }
-                    Some(Intent::Tag { key, problem }) => {
-                        self.report(join(&path, &key), |out| *out += &problem);
+                    [_, _, ..] if is_known && intent.variants.len() <= COMPARED => {
+                        let variants = intent.variants.iter().map(|&at| &context[at]);
+                        if self.explain(variants, intent.are_likely) {
+                            return;
+                        }
                     }
-                    _ => self.report(path, |out| *out += &message(error, root)),
+                    _ => {}
+                }
+                match intent.tag {
+                    Some((key, problem)) => self.report(join(&path, &key), |out| *out += &problem),
+                    None => self.report(path, |out| *out += &message(error, root)),
                 }
             }
             _ => self.report(path, |out| *out += &message(error, root)),
         }
+    }
+
+    /// Reports what is wrong with a value that may be meant for several variants. Returns `false` if
+    /// that does not explain why none matches.
+    fn explain<'e>(
+        &mut self,
+        variants: impl Iterator<Item = &'e Vec<ValidationError<'e>>>,
+        are_likely: bool,
+    ) -> bool {
+        let alternatives: Vec<_> = variants
+            .map(|errors| {
+                let mut translator = Translator::new(self.schema, self.value);
+                translator.errors(errors);
+                translator.violations
+            })
+            .collect();
+        let explanation = Explanation::new(&alternatives, are_likely);
+        let (listed, more) = explanation.violations.into_parts();
+        for violation in listed {
+            self.add(violation);
+        }
+        self.violations.count(more);
+        explanation.is_complete
     }
 
     fn report(&mut self, path: String, message: impl FnOnce(&mut String)) {
@@ -103,7 +140,10 @@ impl Translator<'_> {
         if self.violations.is_full() {
             return self.violations.count(1);
         }
-        let violation = Violation::new(path, message);
+        self.add(Violation::new(path, message));
+    }
+
+    fn add(&mut self, violation: Violation) {
         if self.reported.insert(violation.as_str().to_owned()) {
             self.violations.push_with(|| violation);
         }
@@ -167,8 +207,7 @@ fn parent(pointer: &str) -> &str {
 /// The message of one error. If the schema is null, only the error's own data is used.
 pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
     let value = &**error.instance();
-    let json = value.to_string();
-    let got = shorten(&json);
+    let got = shown(value);
     let mismatch = || match expectation(error, schema) {
         Some(expected) => format!("expected {expected}, got {got}"),
         None => format!("{got} is not accepted"),
@@ -216,7 +255,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
             )
         }
         Kind::UnevaluatedItems { .. } => format!("{got} has too many items"),
-        Kind::UniqueItems => match duplicate_item(&json) {
+        Kind::UniqueItems => match duplicate_item(&value.to_string()) {
             Some(item) => format!("contains {} twice; give it once", shorten(item)),
             None => "contains an item twice; give it once".into(),
         },
@@ -247,6 +286,34 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
         }
         _ => mismatch(),
     }
+}
+
+/// The JSON of a value, truncated for display. A large value is not written whole.
+pub(super) fn shown(value: &Value) -> String {
+    struct Start(Vec<u8>);
+
+    impl io::Write for Start {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // As many characters as are shown and one more.
+            let left = 4 * (SHOWN + 1) - self.0.len();
+            if left == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            let bytes = &bytes[..bytes.len().min(left)];
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut start = Start(Vec::new());
+    // It fails where the text is cut.
+    let _ = serde_json::to_writer(&mut start, value);
+    let text = start.0.utf8_chunks().next();
+    shorten(text.map_or("", |chunk| chunk.valid())).into_owned()
 }
 
 /// What the schema or the error says was expected.
@@ -335,11 +402,12 @@ fn path(pointer: &str, value: &Value) -> String {
         let key = pointer_key(step);
         value = match value {
             Value::Array(items) => {
-                path.push_str(&format!("[{key}]"));
-                key.parse().ok().and_then(|at: usize| items.get(at))
+                let at = key.parse().unwrap_or_default();
+                push_index(&mut path, at);
+                items.get(at)
             }
             value => {
-                path = join(&path, &key);
+                push_key(&mut path, &key);
                 value.get(&key)
             }
         }
@@ -348,9 +416,9 @@ fn path(pointer: &str, value: &Value) -> String {
     path
 }
 
-pub(super) fn join(path: &str, key: &str) -> String {
-    match path {
-        "" => name(key).into_owned(),
-        path => format!("{path}.{}", name(key)),
-    }
+/// The path to a member of the object at `path`.
+fn join(path: &str, key: &str) -> String {
+    let mut path = path.to_owned();
+    push_key(&mut path, key);
+    path
 }

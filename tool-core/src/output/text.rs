@@ -70,6 +70,8 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> 
     let mut bare = None;
     let mut json = Vec::new();
     value.serialize(TextSerializer {
+        // `Value::Null` and a variant of an untagged enum are written as units too.
+        is_empty: size_of_val(value) == 0,
         bare: &mut bare,
         json: &mut Json::with_formatter(&mut json, DepthLimit::default()),
     })?;
@@ -80,7 +82,9 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Outcome, Error> 
 }
 
 struct TextSerializer<'a, 'w> {
-    /// Set if the value is a string or a unit.
+    /// Set if the value holds nothing, as `()` does.
+    is_empty: bool,
+    /// Set if the value is a string or `()`.
     bare: &'a mut Option<String>,
     json: &'a mut Json<&'w mut Vec<u8>>,
 }
@@ -148,11 +152,14 @@ impl<'a, 'w> ser::Serializer for TextSerializer<'a, 'w> {
     }
 
     fn serialize_unit(self) -> Result<(), Error> {
-        self.text("ok")
+        if self.is_empty {
+            return self.text("ok");
+        }
+        self.json.serialize_unit()
     }
 
-    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Error> {
-        self.text("ok")
+    fn serialize_unit_struct(self, name: &'static str) -> Result<(), Error> {
+        self.json.serialize_unit_struct(name)
     }
 
     fn serialize_none(self) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use super::property::Members;
 use super::{Bound, IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
 
 /// The most characters of the model's text that a message repeats.
-const SHOWN: usize = 40;
+pub(crate) const SHOWN: usize = 40;
 /// The most enum values or keys that a message lists.
 const LISTED: usize = 12;
 

@@ -66,7 +66,8 @@ impl Names {
             let Some(definition) = find(schema, name, direction) else {
                 panic!(
                     "a recursive type is referred to but not defined in this schema; add \
-                     `#[param(recursive)]` to the field that leads back to the tool's own type"
+                     `#[param(recursive)]` to the field that leads back to the tool's own type, or \
+                     if that type is a tuple struct around an `Option`, give its field a name"
                 )
             };
             check_same(schema, name, definition, direction);

@@ -198,7 +198,9 @@ impl Redaction {
                         // Whichever form the mark is on.
                         let both = found.map(|one| [one.schema, one.value(self.direction)]);
                         inner.extend(both.into_iter().flatten());
-                        inner.extend(others.filter(|_| found.is_none()));
+                        // A misspelled key may mean a secret.
+                        let is_other = found.is_none() && !any_secret(&known);
+                        inner.extend(others.filter(|_| is_other));
                     }
                     Kind::Map(rule) => inner.push(rule.values),
                     _ => {}
@@ -206,7 +208,6 @@ impl Redaction {
             }
             self.out.text.push_str(quoted.json());
             self.out.text.push(':');
-            // A misspelled key may mean a secret.
             if inner.is_empty() {
                 self.hide(cursor);
             } else {

@@ -18,7 +18,7 @@ use serde::de::IgnoredAny;
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
 pub(crate) use self::distinct::duplicate_item;
 use self::distinct::{TooComplex, duplicate};
-pub(crate) use self::path::{Path, path_at};
+pub(crate) use self::path::{Path, path_at, push_index, push_key};
 pub(crate) use self::results::validate_result;
 use self::text::Rewrite;
 use self::unions::may_be_kind;
@@ -29,6 +29,7 @@ use super::messages::{did_you_mean, expected, integer_in_full, push, shorten, un
 use super::numbers::{EXACT_IN_FLOAT, values_round, whole_number};
 use super::parts::NumberKeyword;
 use super::property::Members;
+use super::secret::any_secret;
 use super::sets::{BitSet, KeySet};
 use super::violation::{Coercion, Violation, Violations};
 use super::{
@@ -126,6 +127,11 @@ struct Validator<'t> {
     /// The number of bytes that unions may still validate again. Without a limit, nested unions
     /// take exponential time.
     budget: usize,
+    /// The number of bytes that may be validated again to explain why a value matches none of several
+    /// schemas.
+    explanations: usize,
+    /// `true` if what is found is reported, so that it is worth an explanation.
+    explains: bool,
     /// The number of bytes that serde may decode in attempts at the variants of nested unions.
     decode_budget: usize,
     /// The number of unions around the current value.
@@ -151,6 +157,8 @@ impl<'t> Validator<'t> {
             coercions: Vec::new(),
             wrapped_at: None,
             budget: text.len().saturating_mul(512).saturating_add(1 << 16),
+            explanations: text.len().saturating_mul(32),
+            explains: rewrites,
             decode_budget: text.len().saturating_mul(512).saturating_add(1 << 16),
             unions: 0,
             deepest_union: 0,
@@ -508,13 +516,21 @@ impl<'t> Validator<'t> {
             }
             self.rewrite_since(start, &format!("\"{}\":", value.json()));
         }
-        key_value(keys, key)
+        let is_escaped = matches!(key, Cow::Owned(_));
+        let value = key_value(keys, key)?;
+        // serde reads the digits as they are written.
+        if is_escaped && matches!(keys.kind, Kind::Integer(_)) {
+            self.rewrite_since(start, &format!("\"{value}\":"));
+        }
+        Some(value)
     }
 
     fn object(&mut self, properties: &'static [Property], path: &Path<'_>, depth: usize) {
         let Members { known, others } = Members::of(properties);
         let mut seen = BitSet::default();
         let mut seen_others = KeySet::default();
+        // Another key may be that of a secret, misspelled.
+        let mut hides_others = None;
         let place = self.cursor.position();
         let output = self.output.as_ref().map(Rewrite::mark);
         // `true` if a key of a flattened map comes before a key of a flattened variant.
@@ -562,7 +578,11 @@ impl<'t> Validator<'t> {
                     if seen_others.contains(&key) {
                         self.duplicate(&path);
                     } else {
-                        self.value(values, &path, depth + 1);
+                        if *hides_others.get_or_insert_with(|| any_secret(&known)) {
+                            self.secret_value(values, &path, depth + 1);
+                        } else {
+                            self.value(values, &path, depth + 1);
+                        }
                         seen_others.insert(key);
                     }
                 } else {

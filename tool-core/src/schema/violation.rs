@@ -9,6 +9,9 @@ use crate::schema::secret::HIDDEN;
 /// The most violations that one result lists; the rest are counted.
 const LISTED: usize = 20;
 
+/// The most alternatives of a union that are compared to explain why a value matches none.
+pub(crate) const COMPARED: usize = 32;
+
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -169,6 +172,16 @@ impl Violations {
         self.more += more;
     }
 
+    /// Returns how little a value fits: the number of unknown keys, then the number of all wrong
+    /// values. A missing property is no sign that another alternative was meant.
+    fn misfits(&self) -> (usize, usize) {
+        let starts = |with| {
+            let is_one = move |one: &&Violation| one.message().starts_with(with);
+            self.listed.iter().filter(is_one).count()
+        };
+        (starts("unknown"), self.len() - starts("missing"))
+    }
+
     pub(crate) fn append(&mut self, other: Violations) {
         for violation in other.listed {
             self.push_with(|| violation);
@@ -182,6 +195,42 @@ impl Violations {
             self.listed.push(violation());
         } else {
             self.more += 1;
+        }
+    }
+}
+
+/// What to report of a value that matches none of the alternatives of a union.
+pub(crate) struct Explanation {
+    pub(crate) violations: Violations,
+    /// `true` if a value without these violations matches one of the alternatives.
+    pub(crate) is_complete: bool,
+}
+
+impl Explanation {
+    /// Compares what each alternative finds wrong. Whichever was meant, what all of them find is
+    /// wrong. If the value resembles each of them, the one that fits best was meant.
+    pub(crate) fn new(alternatives: &[Violations], are_likely: bool) -> Explanation {
+        let others = alternatives.get(1..).unwrap_or_default();
+        let first = alternatives.first().map_or(&[][..], Violations::listed);
+        let is_shared =
+            |violation: &&Violation| others.iter().all(|found| found.listed.contains(violation));
+        let shared = Violations {
+            listed: first.iter().filter(is_shared).cloned().collect(),
+            more: 0,
+        };
+        let only_shared = alternatives
+            .iter()
+            .find(|found| found.len() == shared.len());
+        let found = only_shared.or_else(|| {
+            let misfits = alternatives.iter().map(Violations::misfits);
+            let least = misfits.clone().min().filter(|_| are_likely)?;
+            let mut best = misfits.enumerate().filter(|(_, misfits)| *misfits == least);
+            let (at, _) = best.next()?;
+            alternatives.get(at).filter(|_| best.next().is_none())
+        });
+        Explanation {
+            is_complete: found.is_some(),
+            violations: found.cloned().unwrap_or(shared),
         }
     }
 }

@@ -368,11 +368,14 @@ enum Range {
 enum Number {
     Integer(i128),
     Float(f64),
+    /// An integer beyond `i128`.
+    TooLarge,
 }
 
 const FORM: &str = "invalid range; write `1..=14`, `1..` or `0.5..=1.0`";
 const LENGTHS: &str = "invalid range of lengths; write `1..=64`, `1..`, `..=64` or `3`";
 const EMPTY: &str = "empty range; swap its ends or widen it";
+const TOO_LARGE: &str = "an end of a range is within the limits of `i128`; leave this one out";
 
 impl Range {
     /// Reads a range, or returns the error message.
@@ -381,6 +384,7 @@ impl Range {
         let last = |to: i128| to.saturating_sub(i128::from(is_exclusive));
         match (from, to) {
             (None, None) => Err("unbounded range; add at least one end"),
+            (Some(Number::TooLarge), _) | (_, Some(Number::TooLarge)) => Err(TOO_LARGE),
             (Some(Number::Integer(from)), Some(Number::Integer(to))) if from > last(to) => {
                 Err(EMPTY)
             }
@@ -405,7 +409,7 @@ impl Range {
 fn float(number: Number) -> Result<f64, &'static str> {
     match number {
         Number::Float(float) => Ok(float),
-        Number::Integer(_) => {
+        Number::Integer(_) | Number::TooLarge => {
             Err("the ends of a range must both be integers or both be floats; write both as floats")
         }
     }
@@ -453,7 +457,5 @@ fn number(input: ParseStream<'_>) -> syn::Result<Option<Number>> {
     }
     let integer: LitInt = input.parse()?;
     let parsed = format!("{sign}{}", integer.base10_digits()).parse();
-    parsed
-        .map(|value| Some(Number::Integer(value)))
-        .map_err(|_| input.error(FORM))
+    Ok(Some(parsed.map_or(Number::TooLarge, Number::Integer)))
 }

@@ -9,11 +9,16 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::path::{push_index, push_key, push_path};
 use super::unions::may_be_kind;
-use super::{DEPTH, Path, Validator, key_value, write_mismatch, write_same_key, write_unknown_key};
+use super::{
+    DEPTH, Path, Validator, key_value, write_mismatch, write_same_key, write_secret_mismatch,
+    write_unknown_key,
+};
 use crate::schema::cursor::{Cursor, before_special, unquote};
-use crate::schema::messages::{expected, name, push, unknown};
+use crate::schema::messages::{self, push, unknown};
 use crate::schema::property::Members;
+use crate::schema::secret::any_secret;
 use crate::schema::sets::{BitSet, KeySet};
 use crate::schema::violation::{Violation, Violations};
 use crate::schema::{ArrayRule, Kind, Lengths, MapRule, Property, Schema};
@@ -80,6 +85,8 @@ struct Expected {
     schema: Option<&'static Schema>,
     /// `true` if `null` is accepted whatever the schema says.
     may_be_null: bool,
+    /// `true` if the value is secret whatever the schema says.
+    is_secret: bool,
 }
 
 impl Expected {
@@ -89,6 +96,7 @@ impl Expected {
         Expected {
             schema,
             may_be_null: false,
+            is_secret: false,
         }
     }
 
@@ -97,6 +105,7 @@ impl Expected {
         Expected {
             schema: Some(property.schema),
             may_be_null: may_be_absent && (property.nullable || property.ignores_null()),
+            is_secret: false,
         }
     }
 }
@@ -107,6 +116,8 @@ struct Token {
     kind: TokenKind,
     /// The schema of a value; `None` for one that is skipped.
     schema: Option<&'static Schema>,
+    /// `true` if the value is secret whatever the schema says.
+    is_secret: bool,
     /// The end of what was looked at.
     scanned: usize,
     has_escapes: bool,
@@ -285,15 +296,15 @@ impl Incremental {
             State::Start => self.start(next),
             State::Value(expected) => match expected.schema {
                 Some(_) if expected.may_be_null && next == b'n' => {
-                    self.value(Some(&Schema::NULL), next);
+                    self.value(Expected::value(Some(&Schema::NULL)), next);
                 }
-                schema => self.value(schema, next),
+                _ => self.value(expected, next),
             },
             State::FirstKey if next == b'}' => self.close(),
             State::FirstItem if next == b']' => self.close(),
             State::FirstItem => self.item(),
             State::FirstKey | State::Key if next == b'"' => {
-                self.state = self.token(TokenKind::Key, None);
+                self.state = self.token(TokenKind::Key, Expected::NOTHING);
             }
             State::Colon(expected) if next == b':' => {
                 self.at += 1;
@@ -340,14 +351,15 @@ impl Incremental {
         }
     }
 
-    fn token(&self, kind: TokenKind, schema: Option<&'static Schema>) -> State {
+    fn token(&self, kind: TokenKind, expected: Expected) -> State {
         State::Token(Token {
             kind,
-            schema,
+            schema: expected.schema,
+            is_secret: expected.is_secret,
             // Behind the opening quote.
             scanned: self.at + usize::from(matches!(kind, TokenKind::Key | TokenKind::String)),
             has_escapes: false,
-            maximum: match schema.map(|schema| &schema.kind) {
+            maximum: match expected.schema.map(|schema| &schema.kind) {
                 Some(Kind::String(rule)) => rule.lengths.maximum,
                 _ => usize::MAX,
             },
@@ -385,22 +397,22 @@ impl Incremental {
     }
 
     /// Starts a value, whose first byte is `first`.
-    fn value(&mut self, schema: Option<&'static Schema>, first: u8) {
+    fn value(&mut self, expected: Expected, first: u8) {
         let is_bracket = matches!(first, b'{' | b'[');
         if !is_bracket && !matches!(first, b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
             self.state = State::Malformed;
             return;
         }
-        let Some(schema) = schema else {
-            return self.start_token(None, first);
+        let Some(schema) = expected.schema else {
+            return self.start_token(Expected::NOTHING, first);
         };
         if self.frames.len() > DEPTH {
             self.reject(|out| push(out, format_args!("nested deeper than {DEPTH} levels")));
-            return self.start_token(None, first);
+            return self.start_token(Expected::NOTHING, first);
         }
         let mut inner = schema;
         // A secret value is validated as a whole, so that no path shows a part of it.
-        let mut is_checked = inner.decode_check.is_some() || inner.is_secret;
+        let mut is_checked = expected.is_secret || inner.decode_check.is_some() || inner.is_secret;
         loop {
             inner = match inner.kind {
                 Kind::Nullable(inner) if first != b'n' => inner,
@@ -411,14 +423,17 @@ impl Incremental {
         }
         if !self.is_lenient && !may_be_kind(inner, first) {
             self.reject(|out| {
+                if expected.is_secret {
+                    return write_secret_mismatch(out, schema);
+                }
                 out.push_str("expected ");
-                expected(out, schema);
+                messages::expected(out, schema);
                 push(out, format_args!(", got {}", kind(first)));
             });
-            return self.start_token(None, first);
+            return self.start_token(Expected::NOTHING, first);
         }
         match (&inner.kind, first) {
-            _ if is_checked => self.start_token(Some(schema), first),
+            _ if is_checked => self.start_token(expected, first),
             (Kind::Object(properties), b'{') => self.open_object(properties),
             (Kind::Map(rule), b'{') => self.open(FrameKind::Map {
                 schema: inner,
@@ -431,7 +446,7 @@ impl Incremental {
                 seen: KeySet::default(),
             }),
             // Items are compared as they are normalised.
-            (Kind::Array(rule), b'[') if rule.is_unique => self.start_token(Some(schema), first),
+            (Kind::Array(rule), b'[') if rule.is_unique => self.start_token(expected, first),
             (Kind::Array(rule), b'[') => self.open(FrameKind::Array {
                 schema: inner,
                 rule,
@@ -444,17 +459,17 @@ impl Incremental {
                 schema: inner,
                 items,
             }),
-            _ => self.start_token(Some(schema), first),
+            _ => self.start_token(expected, first),
         }
     }
 
-    fn start_token(&mut self, schema: Option<&'static Schema>, first: u8) {
+    fn start_token(&mut self, expected: Expected, first: u8) {
         let kind = match first {
             b'"' => TokenKind::String,
             b'{' | b'[' => TokenKind::Whole,
             _ => TokenKind::Scalar,
         };
-        self.state = self.token(kind, schema);
+        self.state = self.token(kind, expected);
     }
 
     /// Looks for the end of a token.
@@ -553,7 +568,7 @@ impl Incremental {
             let count = token.characters;
             self.reject(|out| {
                 out.push_str("expected ");
-                expected(out, schema);
+                messages::expected(out, schema);
                 push(out, format_args!(", got at least {count} characters"));
             });
             token.schema = None;
@@ -620,7 +635,11 @@ impl Incremental {
                     (None, Some(values)) => {
                         let is_twice = seen_others.contains(&key);
                         seen_others.insert(Cow::Owned(key));
-                        (Expected::value(Some(values)), is_twice)
+                        let value = Expected {
+                            is_secret: any_secret(&members.known),
+                            ..Expected::value(Some(values))
+                        };
+                        (value, is_twice)
                     }
                     (None, None) => {
                         let mut message = String::new();
@@ -700,13 +719,13 @@ impl Incremental {
             FrameKind::Object { members, seen, .. } => {
                 for (place, property) in members.known.iter().enumerate() {
                     if property.required && !seen.contains(place) {
-                        let path = self.path(self.frames.len());
-                        let path = join(path, &name(property.name()));
+                        let mut path = self.path(self.frames.len());
+                        push_key(&mut path, property.name());
                         self.is_rejected = true;
                         self.violations.push_with(|| {
                             Violation::new(path, |out| {
                                 out.push_str("missing; expected ");
-                                expected(out, property.schema);
+                                messages::expected(out, property.schema);
                             })
                         });
                     }
@@ -757,7 +776,11 @@ impl Incremental {
         let budgets = self.used.map(|used| allowed.saturating_sub(used));
         [validator.budget, validator.decode_budget] = budgets;
         validator.deepest_union = self.deepest_union;
-        validator.value(schema, &Path::ROOT, self.frames.len());
+        if token.is_secret {
+            validator.secret_value(schema, &Path::ROOT, self.frames.len());
+        } else {
+            validator.value(schema, &Path::ROOT, self.frames.len());
+        }
         let is_json = validator.is_json_to_end();
         self.used = [
             self.used[0] + (budgets[0] - validator.budget),
@@ -774,7 +797,8 @@ impl Incremental {
             let path = self.path(self.frames.len());
             let (listed, more) = validator.violations.into_parts();
             for violation in listed {
-                let path = join(path.clone(), violation.path());
+                let mut path = path.clone();
+                push_path(&mut path, violation.path());
                 let message = violation.message();
                 self.violations
                     .push_with(|| Violation::new(path, |out| out.push_str(message)));
@@ -799,18 +823,17 @@ impl Incremental {
     fn path(&self, depth: usize) -> String {
         let mut path = String::new();
         for frame in self.frames.iter().take(depth) {
-            let step = match frame.kind {
+            match frame.kind {
                 FrameKind::Object { .. } | FrameKind::Map { .. } => {
                     let quoted = self.text.get(frame.key.0..frame.key.1);
                     let quoted = quoted.unwrap_or_default();
                     let key = unquote(quoted).unwrap_or(Cow::Borrowed(quoted));
-                    name(&key).into_owned()
+                    push_key(&mut path, &key);
                 }
                 FrameKind::Array { .. } | FrameKind::Tuple { .. } => {
-                    format!("[{}]", frame.count.saturating_sub(1))
+                    push_index(&mut path, frame.count.saturating_sub(1));
                 }
-            };
-            path = join(path, &step);
+            }
         }
         path
     }
@@ -850,15 +873,6 @@ fn is_valid(schema: &Schema, value: &str, token: Token) -> bool {
         Kind::Null => value == "null",
         _ => false,
     }
-}
-
-/// Appends a step or a path to a path.
-fn join(mut path: String, step: &str) -> String {
-    if !path.is_empty() && !step.is_empty() && !step.starts_with('[') {
-        path.push('.');
-    }
-    path.push_str(step);
-    path
 }
 
 /// Returns the kind of a value that starts with this byte.

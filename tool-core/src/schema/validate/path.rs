@@ -2,7 +2,7 @@
 
 use crate::schema::const_string::ConstString;
 use crate::schema::cursor::{Cursor, Quoted};
-use crate::schema::messages::name;
+use crate::schema::messages::{name, shorten};
 
 /// The place of a value in the arguments. Lives on the stack and is formatted only for a message.
 pub(crate) struct Path<'p> {
@@ -76,21 +76,40 @@ impl Path<'_> {
         parent.write(text);
         match self.step {
             Step::Root => {}
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) => {
-                if !parent.is_root() {
-                    text.push('.');
-                }
-                text.push_str(&name(key));
-            }
+            Step::Index(index) => push_index(text, index),
+            Step::Key(key) => push_key(text, key),
         }
     }
 }
 
-/// Returns the path to the innermost value that contains an offset of a JSON text or ends there, such
-/// as `[2].name`; empty for the whole value.
-pub(crate) fn path_at(text: &str, offset: usize) -> String {
-    let mut path = String::new();
+/// Appends a key to a path. What could be taken for no step or for an index is quoted.
+pub(crate) fn push_key(path: &mut String, key: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    if key.is_empty() || key.starts_with('[') {
+        path.push_str(&format!("{:?}", shorten(key)));
+    } else {
+        path.push_str(&name(key));
+    }
+}
+
+/// Appends the place of an item to a path.
+pub(crate) fn push_index(path: &mut String, index: usize) {
+    path.push_str(&format!("[{index}]"));
+}
+
+/// Appends a path that starts at the end of `path`.
+pub(super) fn push_path(path: &mut String, inner: &str) {
+    if !path.is_empty() && !inner.is_empty() && !inner.starts_with('[') {
+        path.push('.');
+    }
+    path.push_str(inner);
+}
+
+/// Returns the path to the innermost value that contains an offset of a JSON text or ends there.
+/// `path` is the path to the whole value.
+pub(crate) fn path_at(mut path: String, text: &str, offset: usize) -> String {
     let mut cursor = Cursor::new(text);
     loop {
         let (open, close) = match cursor.peek() {
@@ -110,11 +129,8 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
             // An offset between two values belongs to the whole.
             if inner.position() < offset && offset <= cursor.position() {
                 match key.map(Quoted::text) {
-                    Some(key) => {
-                        path.push('.');
-                        path.push_str(&name(&key.unwrap_or_default()));
-                    }
-                    None => path.push_str(&format!("[{index}]")),
+                    Some(key) => push_key(&mut path, &key.unwrap_or_default()),
+                    None => push_index(&mut path, index),
                 }
                 cursor = inner;
                 break;

@@ -9,9 +9,10 @@ use crate::schema::cursor::{Cursor, unquote};
 use crate::schema::messages::{did_you_mean, expected, nearest, one_of, push, shorten, text};
 use crate::schema::numbers::whole_number;
 use crate::schema::property::Members;
+use crate::schema::violation::{COMPARED, Explanation};
 use crate::schema::{ExtraForms, Kind, Property, Schema, Strings, Text};
 
-impl Validator<'_> {
+impl<'t> Validator<'t> {
     /// Validates a value that must match one of several schemas. If it contains nested unions, serde
     /// must also be able to decode it in reasonable time.
     pub(super) fn union(
@@ -104,6 +105,7 @@ impl Validator<'_> {
             _ => None,
         };
         let intended = intended.filter(|schema| !self.is_unlike_any_value(schema, text));
+        let explains = self.explains;
         let mut reported = None;
         let violations = self.violations.mark();
         let output = self.output.as_ref().map(Rewrite::mark);
@@ -119,19 +121,21 @@ impl Validator<'_> {
                 .filter(|schema| may_match(schema, text, &members))
             {
                 let Some(left) = self.budget.checked_sub(text.len()) else {
-                    self.respells = respells;
+                    (self.respells, self.explains) = (respells, explains);
                     return self.report_too_complex(path);
                 };
                 self.budget = left;
                 let coercions = self.coercions.len();
+                let is_intended = intended.is_some_and(|one| std::ptr::eq(one, candidate));
+                self.explains = explains && is_intended;
                 self.cursor = start.clone();
                 self.value(candidate, path, depth);
                 if self.violations.mark() == violations {
-                    self.respells = respells;
+                    (self.respells, self.explains) = (respells, explains);
                     return;
                 }
                 let found = self.violations.split_off(violations);
-                if intended.is_some_and(|intended| std::ptr::eq(intended, candidate)) {
+                if is_intended {
                     reported = Some(found);
                 }
                 self.coercions.truncate(coercions);
@@ -140,18 +144,21 @@ impl Validator<'_> {
                 }
             }
         }
-        self.respells = respells;
+        (self.respells, self.explains) = (respells, explains);
         // Nothing matched. Validating again would take exponential time in nested unions.
+        let mut is_complete = true;
         match (intended, reported) {
             (_, Some(found)) => self.violations.append(found),
             (Some(candidate), None) => {
                 self.cursor = start;
                 self.value(candidate, path, depth);
             }
-            (None, None) => {}
+            (None, None) => {
+                is_complete = self.explain(schemas, (text, &members), &start, path, depth);
+            }
         }
         self.cursor = end;
-        if self.violations.mark() != violations {
+        if is_complete && self.violations.mark() != violations {
             return;
         }
         match tags(schemas) {
@@ -177,6 +184,54 @@ impl Validator<'_> {
             }
             _ => self.report_mismatch(schema, text, path),
         }
+    }
+
+    /// Reports what is wrong with a value that may be meant for several of these schemas, as far as
+    /// the budget goes. Returns `false` if that does not explain why none matches.
+    #[cold]
+    fn explain(
+        &mut self,
+        schemas: &[&'static Schema],
+        (text, members): (&str, &[Member<'_>]),
+        start: &Cursor<'t>,
+        path: &Path<'_>,
+        depth: usize,
+    ) -> bool {
+        let likely: Vec<_> = schemas
+            .iter()
+            .filter(|schema| is_intended(schema, text, members))
+            .collect();
+        let are_likely = !likely.is_empty();
+        let candidates = if are_likely {
+            likely
+        } else {
+            let first = first_byte(text);
+            let is_kind = |schema: &&&Schema| may_be_kind(schema, first);
+            schemas.iter().filter(is_kind).collect()
+        };
+        let cost = text.len().saturating_mul(candidates.len());
+        let Some(left) = self.explanations.checked_sub(cost) else {
+            return false;
+        };
+        if !self.explains || !(2..=COMPARED).contains(&candidates.len()) {
+            return false;
+        }
+        self.explanations = left;
+        let (found, coercions) = (self.violations.mark(), self.coercions.len());
+        let output = self.output.as_ref().map(Rewrite::mark);
+        let mut alternatives = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            self.cursor = start.clone();
+            self.value(candidate, path, depth);
+            alternatives.push(self.violations.split_off(found));
+            self.coercions.truncate(coercions);
+            if let (Some(rewrite), Some(mark)) = (&mut self.output, output) {
+                rewrite.rewind(mark);
+            }
+        }
+        let explanation = Explanation::new(&alternatives, are_likely);
+        self.violations.append(explanation.violations);
+        explanation.is_complete
     }
 }
 
