@@ -36,7 +36,7 @@ pub(crate) fn pointer_key(step: &str) -> String {
 /// assert_eq!(schema.get("properties").unwrap().to_string(), r#"{"b":{"maximum":1.50},"a":{}}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Json {
     /// `null`.
     Null,

@@ -15,12 +15,12 @@ use properties::random::Random;
 use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
-use tool_core::schema::Violation;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_core::schema::Violation;
 use tool_core::{Registry, RegistryBuilder, ToolEntry, ToolError, tool, tools};
 
 #[path = "../../support/deferred.rs"]

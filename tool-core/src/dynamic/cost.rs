@@ -34,7 +34,7 @@ pub(super) fn is_quick_to_explain(schema: &Json, value: &Value) -> bool {
         seen: HashSet::new(),
         left: MIN_BUDGET + 4 * size(value),
     };
-    visits.schema(schema, value, 0).is_some()
+    visits.schema(schema, value, At::default()).is_some()
 }
 
 /// Returns `false` if the verdict on a value may take too long: if definitions share others, each of
@@ -53,7 +53,7 @@ pub(super) fn is_quick_to_check(schema: &Json, ways: usize, value: &Value) -> bo
         seen: HashSet::new(),
         left: most,
     };
-    visits.schema(schema, value, 0).is_some()
+    visits.schema(schema, value, At::default()).is_some()
 }
 
 /// Returns the number of visits that one value of any place may take, an upper limit.
@@ -163,12 +163,40 @@ struct Visits<'s> {
     left: usize,
 }
 
+/// Where [`Visits`] are.
+#[derive(Clone, Copy, Default)]
+struct At {
+    depth: usize,
+    /// The bytes of the path to the value, which each of its errors repeats.
+    path: usize,
+    /// `true` inside of a union, whose errors keep the values of the errors of its members.
+    is_union: bool,
+}
+
+impl At {
+    fn below(self, key: usize) -> At {
+        At {
+            depth: self.depth + 1,
+            path: self.path + key,
+            ..self
+        }
+    }
+}
+
+/// The bytes of a path that are as expensive as a visit.
+const PATH: usize = 64;
+
+/// The values to copy that are as expensive as a visit.
+const COPIED: usize = 16;
+
 impl<'s> Visits<'s> {
     /// Returns `None` if the budget is used up.
-    fn schema(&mut self, schema: &'s Json, value: &Value, depth: usize) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
+    fn schema(&mut self, schema: &'s Json, value: &Value, at: At) -> Option<()> {
+        let copied = if at.is_union { size(value) } else { 0 };
+        let cost = 1 + at.path / PATH + copied / COPIED;
+        self.left = self.left.checked_sub(cost)?;
         // Deeper than any value, with its references.
-        if depth > 1000 {
+        if at.depth > 1000 {
             return None;
         }
         let verdict = (std::ptr::from_ref(schema), std::ptr::from_ref(value));
@@ -176,31 +204,44 @@ impl<'s> Visits<'s> {
             return Some(());
         }
         for (keyword, inner) in rows(schema) {
-            for inner in self.references.in_place(keyword, inner) {
-                self.schema(inner, value, depth + 1)?;
+            if keyword.name == "required" && value.is_object() {
+                let missing = inner.items().len().saturating_mul(cost);
+                self.left = self.left.checked_sub(missing)?;
             }
-            let mut visit = |schema, value| self.schema(schema, value, depth + 1);
+            let at = At {
+                is_union: at.is_union || matches!(keyword.name, "anyOf" | "oneOf"),
+                ..at
+            };
+            for inner in self.references.in_place(keyword, inner) {
+                self.schema(inner, value, at.below(0))?;
+            }
             for (step, schema) in keyword.schemas(inner) {
+                let mut visit = |key: usize, value| self.schema(schema, value, at.below(key));
                 match (keyword.applies, value, step) {
                     (Applies::Members, Value::Object(members), Step::Key(key))
                         if keyword.holds == Holds::Properties =>
                     {
                         members
                             .get(key)
-                            .map_or(Some(()), |value| visit(schema, value))?;
+                            .map_or(Some(()), |value| visit(key.len(), value))?;
                     }
                     (Applies::Members, Value::Object(members), _) => {
                         members
-                            .values()
-                            .try_for_each(|value| visit(schema, value))?;
+                            .iter()
+                            .try_for_each(|(key, value)| visit(key.len(), value))?;
+                    }
+                    (Applies::Keys, Value::Object(members), _) => {
+                        let before = self.left;
+                        self.schema(schema, &Value::Null, at.below(0))?;
+                        let each = before - self.left;
+                        let others = members.len().saturating_sub(1);
+                        self.left = self.left.checked_sub(each.saturating_mul(others))?;
                     }
                     (Applies::Items, Value::Array(items), Step::Index(at)) => {
-                        items
-                            .get(at)
-                            .map_or(Some(()), |value| visit(schema, value))?;
+                        items.get(at).map_or(Some(()), |value| visit(0, value))?;
                     }
                     (Applies::Items, Value::Array(items), _) => {
-                        items.iter().try_for_each(|value| visit(schema, value))?;
+                        items.iter().try_for_each(|value| visit(0, value))?;
                     }
                     _ => {}
                 }
@@ -293,6 +334,26 @@ fn is_long<'s>(
         let mut inner = references.in_place(keyword, inner);
         inner.any(|inner| is_long(references, inner, depth + 1, deepest))
     })
+}
+
+/// The bytes that the JSON pointers of all values of a schema may have together. A validator keeps the
+/// pointer of each schema.
+const MAX_PLACES: usize = 1 << 25;
+
+/// Returns `true` if the JSON pointers of all values in a schema are too long together.
+pub(super) fn has_long_places(schema: &Json) -> bool {
+    fn places(value: &Json, before: usize, left: &mut usize) -> bool {
+        let is_left = left.checked_sub(before).map(|rest| *left = rest).is_some();
+        is_left
+            && (value.members().iter())
+                .all(|(key, inner)| places(inner, before + 1 + key.len(), left))
+            && value
+                .items()
+                .iter()
+                .all(|inner| places(inner, before + 6, left))
+    }
+    let mut left = MAX_PLACES;
+    !places(schema, 0, &mut left)
 }
 
 /// Returns `true` if a value is nested deeper than [`MAX_DEPTH`].

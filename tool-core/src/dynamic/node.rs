@@ -1,5 +1,9 @@
 //! [`Node`]: a schema in the few parts that can be written, and how two become one.
 
+use std::collections::HashSet;
+
+use indexmap::{IndexMap, IndexSet};
+
 use super::write::Form;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;
@@ -19,12 +23,12 @@ pub(super) struct Node {
     pub(super) title: String,
     pub(super) description: String,
     /// What no keyword expresses.
-    pub(super) sentences: Vec<String>,
-    pub(super) values: Option<Vec<Json>>,
+    pub(super) sentences: IndexSet<String>,
+    pub(super) values: Option<IndexSet<Json>>,
     /// Constraints of numbers, strings and arrays, and the default.
     pub(super) keywords: Vec<(String, Json)>,
-    pub(super) properties: Vec<(String, Node)>,
-    pub(super) required: Vec<String>,
+    pub(super) properties: IndexMap<String, Node>,
+    pub(super) required: IndexSet<String>,
     /// The values of keys that match a pattern; empty unless read exactly.
     pub(super) patterns: Vec<(String, Node)>,
     pub(super) others: Others,
@@ -62,7 +66,7 @@ impl Node {
     }
 
     /// Returns the description, followed by sentences.
-    pub(super) fn text(&self, sentences: &[String]) -> String {
+    pub(super) fn text(&self, sentences: &IndexSet<String>) -> String {
         let first = match &*self.description {
             "" => &*self.title,
             description => description,
@@ -110,8 +114,8 @@ impl Node {
         let has_properties = self.properties.iter().any(|(_, node)| !node.is_open());
         let is_object = |types: &Vec<String>| types.iter().all(|name| name == "object");
         let rest = Node {
-            required: Vec::new(),
-            properties: Vec::new(),
+            required: IndexSet::new(),
+            properties: IndexMap::new(),
             types: self.types.clone().filter(|types| !is_object(types)),
             ..self.clone()
         };
@@ -133,14 +137,14 @@ impl Node {
             .collect();
         if listed.len() == union.len() {
             self.sentences
-                .push(format!("Requires {}.", listed.join(", or ")));
+                .insert(format!("Requires {}.", listed.join(", or ")));
         }
     }
 
     /// Calls a function with each node inside, and then with this one.
     #[cfg(feature = "schemars1")]
     pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut Node)) {
-        let properties = self.properties.iter_mut().map(|(_, node)| node);
+        let properties = self.properties.values_mut();
         let patterns = self.patterns.iter_mut().map(|(_, node)| node);
         let others = match &mut self.others {
             Others::Like(node) => Some(node),
@@ -160,7 +164,7 @@ impl Node {
             Others::Like(node) => node.size(),
             _ => 0,
         };
-        let properties = self.properties.iter().map(|(_, node)| node.size());
+        let properties = self.properties.values().map(Node::size);
         let lists = self.prefix.iter().chain(&self.any_of).map(Node::size);
         1 + others + boxed(&self.items) + properties.sum::<usize>() + lists.sum::<usize>()
     }
@@ -190,20 +194,12 @@ pub(super) fn merged(mut node: Node, other: Node) -> Node {
     if node.description.is_empty() {
         node.description = other.description;
     } else if !other.description.is_empty() && other.description != node.description {
-        node.sentences.insert(0, other.description);
+        node.sentences.insert(other.description);
     }
-    for sentence in other.sentences {
-        if !node.sentences.contains(&sentence) {
-            node.sentences.push(sentence);
-        }
-    }
+    node.sentences.extend(other.sentences);
     node.values = match (node.values, other.values) {
         (Some(one), Some(two)) => {
-            let both: Vec<_> = one
-                .iter()
-                .filter(|value| two.contains(value))
-                .cloned()
-                .collect();
+            let both: IndexSet<_> = one.intersection(&two).cloned().collect();
             node.is_contradictory |= both.is_empty();
             Some(if both.is_empty() { one } else { both })
         }
@@ -215,16 +211,10 @@ pub(super) fn merged(mut node: Node, other: Node) -> Node {
         }
     }
     for (key, schema) in other.properties {
-        match node.properties.iter_mut().find(|(name, _)| *name == key) {
-            Some((_, first)) => *first = merged(std::mem::take(first), schema),
-            None => node.properties.push((key, schema)),
-        }
+        let first = node.properties.entry(key).or_default();
+        *first = merged(std::mem::take(first), schema);
     }
-    for key in other.required {
-        if !node.required.contains(&key) {
-            node.required.push(key);
-        }
-    }
+    node.required.extend(other.required);
     node.patterns.extend(other.patterns);
     node.rest.extend(other.rest);
     node.others = match (node.others, other.others) {
@@ -264,74 +254,60 @@ pub(super) fn without_union(mut node: Node) -> Node {
         node.say_required(&union);
     }
     let required = union[0].required.iter();
-    let required = required.filter(|key| union.iter().all(|member| member.required.contains(key)));
-    for key in required {
-        if !node.required.contains(key) {
-            node.required.push(key.clone());
-        }
-    }
+    let required = required.filter(|key| union.iter().all(|member| member.required.contains(*key)));
+    node.required.extend(required.cloned());
     let is_closed = union
         .iter()
         .all(|member| matches!(member.others, Others::Closed));
     if is_closed && matches!(node.others, Others::Unsaid) {
         node.others = Others::Closed;
     }
-    let mut all: Vec<(String, Node)> = Vec::new();
+    let mut all: IndexMap<String, Either> = IndexMap::new();
     for member in union {
         for (key, schema) in member.properties {
-            match all.iter_mut().find(|(name, _)| *name == key) {
-                Some((_, first)) => *first = either(std::mem::take(first), schema),
-                None => all.push((key, schema)),
-            }
+            all.entry(key).or_default().add(schema);
         }
-        for sentence in [member.description].into_iter().chain(member.sentences) {
-            if !sentence.is_empty() && !node.sentences.contains(&sentence) {
-                node.sentences.push(sentence);
-            }
-        }
+        let sentences = [member.description].into_iter().chain(member.sentences);
+        let sentences = sentences.filter(|sentence| !sentence.is_empty());
+        node.sentences.extend(sentences);
         node.any_of.extend(member.any_of);
     }
     let all = Node {
-        properties: all,
+        properties: all.into_iter().map(|(key, all)| (key, all.node)).collect(),
         ..Node::default()
     };
     merged(node, all)
 }
 
-/// Returns a schema for what either accepts.
-fn either(one: Node, two: Node) -> Node {
-    if let (Some(first), Some(second)) = (&one.values, &two.values) {
-        let mut values = first.clone();
-        values.extend(
-            second
-                .iter()
-                .filter(|value| !first.contains(value))
-                .cloned(),
-        );
-        let mut node = one;
-        node.values = Some(values);
-        return node;
-    }
-    let written = |node: &Node| Form::Portable.schema(node);
-    let second = written(&two);
-    if written(&one) == second {
-        return one;
-    }
-    let mut node = one;
-    let is_plain_union = !node.any_of.is_empty()
-        && Node {
-            any_of: Vec::new(),
-            ..node.clone()
+/// A schema for what one of several accepts.
+#[derive(Default)]
+struct Either {
+    node: Node,
+    /// The schemas in it, as they are written.
+    written: HashSet<Json>,
+}
+
+impl Either {
+    fn add(&mut self, other: Node) {
+        let is_first = self.written.is_empty();
+        let is_new = self.written.insert(Form::Portable.schema(&other));
+        if is_first {
+            if other.is_open() {
+                let members = other.any_of.iter();
+                self.written
+                    .extend(members.map(|member| Form::Portable.schema(member)));
+            }
+            self.node = other;
+        } else if let (Some(values), Some(others)) = (&mut self.node.values, &other.values) {
+            values.extend(others.iter().cloned());
+        } else if is_new {
+            if self.node.any_of.is_empty() || !self.node.is_open() {
+                self.node = Node {
+                    any_of: vec![std::mem::take(&mut self.node)],
+                    ..Node::default()
+                };
+            }
+            self.node.any_of.push(other);
         }
-        .is_open();
-    if !is_plain_union {
-        node = Node {
-            any_of: vec![node],
-            ..Node::default()
-        };
     }
-    if node.any_of.iter().all(|member| written(member) != second) {
-        node.any_of.push(two);
-    }
-    node
 }

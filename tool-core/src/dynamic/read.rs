@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexMap;
+
 use super::node::{MAX_REST, Node, Others, merged, without_union};
 use super::references::References;
 use super::repair::Repairs;
@@ -39,14 +41,14 @@ fn is_number_format(format: &str) -> bool {
 #[derive(Clone)]
 pub(super) struct Document {
     pub(super) root: Node,
-    pub(super) definitions: Vec<(String, Node)>,
+    pub(super) definitions: IndexMap<String, Node>,
 }
 
 #[cfg(feature = "schemars1")]
 impl Document {
     /// Calls a function with each node, after those inside of it.
     pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut Node)) {
-        let definitions = self.definitions.iter_mut().map(|(_, node)| node);
+        let definitions = self.definitions.values_mut();
         for node in definitions.chain([&mut self.root]) {
             node.visit(each);
         }
@@ -98,7 +100,9 @@ struct Reader<'s, 'r> {
     open: Vec<(*const Json, bool)>,
     /// The pointers of definitions.
     names: HashMap<*const Json, String>,
-    definitions: Vec<(String, Node)>,
+    /// The names of definitions, each with the last number that was added to it.
+    numbers: HashMap<String, usize>,
+    definitions: IndexMap<String, Node>,
 }
 
 impl<'s, 'r> Reader<'s, 'r> {
@@ -120,7 +124,8 @@ impl<'s, 'r> Reader<'s, 'r> {
             },
             open: Vec::new(),
             names: HashMap::new(),
-            definitions: Vec::new(),
+            numbers: HashMap::new(),
+            definitions: IndexMap::new(),
         }
     }
 
@@ -187,8 +192,10 @@ impl<'s, 'r> Reader<'s, 'r> {
                 }
                 ("title", Json::String(text)) => node.title.clone_from(text),
                 ("description", Json::String(text)) => node.description.clone_from(text),
-                ("enum", Json::Array(values)) => node.values = Some(values.clone()),
-                ("const", value) => node.values = Some(vec![value.clone()]),
+                ("enum", Json::Array(values)) => {
+                    node.values = Some(values.iter().cloned().collect());
+                }
+                ("const", value) => node.values = Some([value.clone()].into()),
                 ("default", value) => node.keywords.push(("default".into(), value.clone())),
                 ("examples", value) if self.is_exact => {
                     node.keywords.push(("examples".into(), value.clone()));
@@ -218,10 +225,10 @@ impl<'s, 'r> Reader<'s, 'r> {
                     if !(FORMATS.split(' ').any(|known| known == format)
                         || self.is_exact && is_number_format(format)) =>
                 {
-                    node.sentences.push(format!("Format: {format}."));
+                    node.sentences.insert(format!("Format: {format}."));
                 }
                 ("properties", value) => {
-                    node.properties = self.named(row, value, &at, depth);
+                    node.properties = self.named(row, value, &at, depth).into_iter().collect();
                 }
                 ("required", Json::Array(keys)) => {
                     let keys = keys.iter().filter_map(Json::as_str);
@@ -296,7 +303,7 @@ impl<'s, 'r> Reader<'s, 'r> {
             let json = Json::Object(rest).to_string();
             let text = format!("Must also match the JSON Schema {json}.");
             if json.len() <= MAX_REST {
-                node.sentences.push(text);
+                node.sentences.insert(text);
                 self.repairs.rewritten(
                     place,
                     "the description says what few providers accept as keywords",
@@ -409,14 +416,8 @@ impl<'s, 'r> Reader<'s, 'r> {
             let name = self.name(pointer, reference);
             return refer(&name);
         }
-        let is_defined = |name: &String, all: &[(String, Node)]| {
-            name == "#" || all.iter().any(|(other, _)| other == name)
-        };
-        if let Some(name) = self
-            .names
-            .get(&pointer)
-            .filter(|name| is_defined(name, &self.definitions))
-        {
+        let is_defined = |name: &&String| *name == "#" || self.definitions.contains_key(*name);
+        if let Some(name) = self.names.get(&pointer).filter(is_defined) {
             return refer(name);
         }
         self.open.push((pointer, false));
@@ -432,7 +433,7 @@ impl<'s, 'r> Reader<'s, 'r> {
         if node.reference == itself.reference {
             return Node::default();
         }
-        self.definitions.push((name, node));
+        self.definitions.insert(name, node);
         itself
     }
 
@@ -440,10 +441,10 @@ impl<'s, 'r> Reader<'s, 'r> {
     fn inlined(&self, mut node: Node) -> Node {
         let found = node.reference.as_deref().and_then(|reference| {
             let name = reference.rsplit('/').next()?;
-            self.definitions.iter().find(|(other, _)| other == name)
+            self.definitions.get(name)
         });
         match found {
-            Some((_, definition)) => {
+            Some(definition) => {
                 node.reference = None;
                 merged(node, definition.clone())
             }
@@ -466,12 +467,12 @@ impl<'s, 'r> Reader<'s, 'r> {
         }
         name.truncate(40);
         let base = name.clone();
-        for number in 2.. {
-            if self.names.values().all(|other| *other != name) {
-                break;
-            }
+        while self.numbers.contains_key(&name) {
+            let number = self.numbers.entry(base.clone()).or_default();
+            *number += 1;
             name = format!("{base}{number}");
         }
+        self.numbers.insert(name.clone(), 1);
         self.names.insert(pointer, name.clone());
         name
     }

@@ -1,6 +1,6 @@
 //! [`References`]: finds the schemas that references of a schema lead to.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use crate::ordered_json::keywords::{Applies, Holds, Keyword};
@@ -11,17 +11,26 @@ const MANY: usize = 32;
 
 type Index<'s> = HashMap<&'s str, &'s Json>;
 
-/// A whole schema, with an index of the large objects in it.
+/// A whole schema, with an index of the large objects in it and of what has a name.
 pub(super) struct References<'s> {
     pub(super) root: &'s Json,
     indices: RefCell<HashMap<*const Json, Index<'s>>>,
+    /// The schemas with an address, by each of its ends that starts with a step.
+    addresses: OnceCell<Index<'s>>,
+    /// The schemas with an anchor inside of a schema.
+    anchors: RefCell<HashMap<*const Json, Index<'s>>>,
 }
+
+/// The most steps of an address that a reference may leave out.
+const MAX_STEPS: usize = 8;
 
 impl<'s> References<'s> {
     pub(super) fn new(root: &'s Json) -> References<'s> {
         References {
             root,
             indices: RefCell::default(),
+            addresses: OnceCell::new(),
+            anchors: RefCell::default(),
         }
     }
 
@@ -43,10 +52,10 @@ impl<'s> References<'s> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = match address {
             "" => self.root,
-            address => having(self.root, &|schema| {
-                let id = schema.get_str("$id").or(schema.get_str("id"));
-                id.is_some_and(|id| id.trim_end_matches('#').ends_with(address))
-            })?,
+            address => *self
+                .addresses
+                .get_or_init(|| addresses(self.root))
+                .get(address)?,
         };
         match fragment {
             "" => Some(base),
@@ -57,13 +66,11 @@ impl<'s> References<'s> {
                     _ => self.get(value, &decoded(step)),
                 })
             }
-            anchor => having(base, &|schema| {
-                let is = |key, prefix: &str| {
-                    let name = schema.get_str(key);
-                    name.and_then(|name| name.strip_prefix(prefix)) == Some(anchor)
-                };
-                is("$anchor", "") || is("$dynamicAnchor", "") || is("$id", "#") || is("id", "#")
-            }),
+            anchor => {
+                let mut all = self.anchors.borrow_mut();
+                let inside = all.entry(base).or_insert_with(|| anchors(base));
+                inside.get(anchor).copied()
+            }
         }
     }
 
@@ -83,15 +90,50 @@ impl<'s> References<'s> {
     }
 }
 
-/// Returns the first object that fulfils a condition.
-pub(super) fn having<'s>(value: &'s Json, condition: &impl Fn(&Json) -> bool) -> Option<&'s Json> {
-    match value {
-        Json::Object(_) if condition(value) => Some(value),
-        Json::Object(members) => members
-            .iter()
-            .find_map(|(_, value)| having(value, condition)),
-        Json::Array(items) => items.iter().find_map(|value| having(value, condition)),
-        _ => None,
+fn addresses(root: &Json) -> Index<'_> {
+    let mut index = Index::new();
+    each_object(root, &mut |schema| {
+        let Some(id) = schema.get_str("$id").or(schema.get_str("id")) else {
+            return;
+        };
+        let id = id.trim_end_matches('#');
+        index.entry(id).or_insert(schema);
+        let ends = id.rmatch_indices('/').take(MAX_STEPS);
+        for end in ends.map(|(at, _)| &id[at + 1..]) {
+            index.entry(end).or_insert(schema);
+        }
+    });
+    index
+}
+
+fn anchors(base: &Json) -> Index<'_> {
+    let mut index = Index::new();
+    each_object(base, &mut |schema| {
+        for (key, prefix) in [
+            ("$anchor", ""),
+            ("$dynamicAnchor", ""),
+            ("$id", "#"),
+            ("id", "#"),
+        ] {
+            let name = schema.get_str(key);
+            if let Some(name) = name.and_then(|name| name.strip_prefix(prefix)) {
+                index.entry(name).or_insert(schema);
+            }
+        }
+    });
+    index
+}
+
+/// Calls a function with each object, the outer ones first.
+pub(super) fn each_object<'s>(value: &'s Json, visit: &mut dyn FnMut(&'s Json)) {
+    if let Json::Object(_) = value {
+        visit(value);
+    }
+    for (_, inner) in value.members() {
+        each_object(inner, visit);
+    }
+    for inner in value.items() {
+        each_object(inner, visit);
     }
 }
 

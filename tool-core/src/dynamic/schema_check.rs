@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::CompiledSchema;
 use super::cost::{
-    MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, is_deep, is_deep_text, walk,
+    MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, has_long_places, is_deep, is_deep_text,
+    walk,
 };
-use super::references::{References, having, rows};
+use super::references::{References, each_object, rows};
 use super::repair::Repairs;
 use super::violations::message;
 use crate::ordered_json::keywords::{Drafts, Holds, Keyword};
@@ -137,9 +138,12 @@ fn reporter(subject: Subject, problems: &mut Vec<String>) -> impl FnMut(&str, &s
             "" => String::new(),
             place => format!(" at `{place}`"),
         };
-        let problem = format!("{}{place}: {problem}", subject.text());
-        if !problems.contains(&problem) {
-            problems.push(problem);
+        // A schema of thousands of parts needs no list of thousands of problems.
+        if problems.len() < MAX_PROBLEMS {
+            let problem = format!("{}{place}: {problem}", subject.text());
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
         }
     }
 }
@@ -172,6 +176,9 @@ const MAX_TEXT: usize = 1 << 20;
 
 /// The maximum number of referenced schemas to check by themselves.
 const MAX_TARGETS: usize = 200;
+
+/// The maximum number of problems to list.
+const MAX_PROBLEMS: usize = 100;
 
 /// The maximum number of times that invalid keywords are removed.
 const MAX_ROUNDS: usize = 8;
@@ -410,7 +417,15 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Json, String)> {
     }
     let schema = Json::parse(&text);
     let schema = schema.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
-    Some((schema.ok()?, text))
+    let schema = schema.ok()?;
+    if has_long_places(&schema) {
+        report(
+            "",
+            "its keys are too long for all that is inside of them; shorten them",
+        );
+        return None;
+    }
+    Some((schema, text))
 }
 
 /// Removes the white space of JSON text outside of strings.
@@ -528,6 +543,8 @@ fn visit<'s>(schema: &'s Json, place: &str, each: &mut dyn FnMut(&'s Json, &str)
 /// Reports invalid references and patterns.
 fn check_parts(root: &Json, report: Report<'_>) {
     let references = References::new(root);
+    let mut has_addresses = false;
+    each_object(root, &mut |part| has_addresses |= part.get("$id").is_some());
     visit(root, "", &mut |schema, place| {
         for (keyword, value) in rows(schema) {
             let place = pointer_below(place, keyword.name);
@@ -539,7 +556,25 @@ fn check_parts(root: &Json, report: Report<'_>) {
                     }
                 }
                 (_, Json::String(reference)) if keyword.holds == Holds::Reference => {
-                    check_reference(&references, reference, &place, report);
+                    let fetched = |address: &str| {
+                        // A part of the schema may have the address.
+                        has_addresses || compile(&json!({ "$ref": address })).is_ok()
+                    };
+                    let is_found = match reference.strip_prefix('#') {
+                        Some(fragment) => {
+                            fragment.contains('%') || references.find(reference).is_some()
+                        }
+                        None => fetched(reference),
+                    };
+                    if !is_found {
+                        report(
+                            &place,
+                            &format!(
+                                "`{reference}` is not in the schema, and nothing is fetched; add it to \
+                                 `$defs`"
+                            ),
+                        );
+                    }
                 }
                 _ => {}
             }
@@ -553,23 +588,6 @@ fn check_pattern(pattern: &str, place: &str, report: Report<'_>) {
             place,
             &format!("`{pattern}` is not a valid regular expression"),
         );
-    }
-}
-
-fn check_reference(references: &References<'_>, reference: &str, place: &str, report: Report<'_>) {
-    let is_found = match reference.strip_prefix('#') {
-        Some(fragment) => fragment.contains('%') || references.find(reference).is_some(),
-        // A part of the schema may have the address.
-        None => {
-            having(references.root, &|part| part.get("$id").is_some()).is_some()
-                || compile(&json!({ "$ref": reference })).is_ok()
-        }
-    };
-    if !is_found {
-        let problem = format!(
-            "`{reference}` is not in the schema, and nothing is fetched; add it to `$defs`"
-        );
-        report(place, &problem);
     }
 }
 

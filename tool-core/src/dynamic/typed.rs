@@ -143,20 +143,19 @@ fn join_values(node: &mut Node) {
         if !is_list(member) {
             return true;
         }
-        let values = member.values.as_deref().unwrap_or_default();
+        let values = member.values.clone().unwrap_or_default();
         let text = member.text(&member.sentences);
-        match values {
-            [Json::String(value)] if !text.is_empty() => {
-                joined.sentences.push(format!("{value}: {text}"));
+        match values.first() {
+            _ if text.is_empty() => {}
+            Some(Json::String(value)) if values.len() == 1 => {
+                joined.sentences.insert(format!("{value}: {text}"));
             }
-            _ if !text.is_empty() => joined.sentences.push(text),
-            _ => {}
+            _ => {
+                joined.sentences.insert(text);
+            }
         }
         joined.types.clone_from(&member.types);
-        joined
-            .values
-            .get_or_insert_default()
-            .extend_from_slice(values);
+        joined.values.get_or_insert_default().extend(values);
         false
     });
     node.any_of.insert(first, joined);

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use indexmap::{IndexMap, IndexSet};
+
 use super::node::{MAX_REST, Node, Others};
 use super::read::Document;
 use crate::ordered_json::Json;
@@ -50,7 +52,7 @@ impl Form {
         let mut out = Vec::new();
         let mut sentences = node.sentences.clone();
         if node.never && is_portable {
-            sentences.push(NEVER.into());
+            sentences.insert(NEVER.into());
         }
         let types = node.types.as_deref().unwrap_or_default();
         if node.never && !is_portable {
@@ -70,7 +72,7 @@ impl Form {
             if is_portable {
                 write_values(node, values, &mut sentences, &mut out);
             } else {
-                set(&mut out, "enum", Json::Array(values.clone()));
+                set(&mut out, "enum", values.iter().cloned().collect::<Json>());
             }
         } else {
             self.types(node, types, &mut out);
@@ -195,7 +197,9 @@ impl Form {
             self.members(node)
         };
         // The only value of a property is a tag.
-        if let (Some([Json::String(tag)]), false) = (node.values.as_deref(), self == Form::Portable)
+        if self != Form::Portable
+            && let Some(values) = node.values.as_ref().filter(|values| values.len() == 1)
+            && let Some(Json::String(tag)) = values.first()
             && let Some(listed) = members.iter_mut().find(|(name, _)| name == "enum")
         {
             *listed = ("const".into(), Json::from(&**tag));
@@ -215,16 +219,14 @@ impl Form {
         let count = node.prefix.len();
         set(out, "prefixItems", self.list(&node.prefix));
         if is_portable {
-            let mut distinct: Vec<Json> = Vec::new();
             let prefix = node.prefix.iter().map(|node| self.schema(node));
-            for item in prefix.chain(rest) {
-                if !distinct.contains(&item) {
-                    distinct.push(item);
+            let mut distinct: IndexSet<Json> = prefix.chain(rest).collect();
+            let items = match distinct.pop() {
+                Some(only) if distinct.is_empty() => only,
+                last => {
+                    distinct.extend(last);
+                    Json::object([("anyOf", Some(distinct.into_iter().collect()))])
                 }
-            }
-            let items = match &distinct[..] {
-                [only] => only.clone(),
-                _ => Json::object([("anyOf", Some(Json::Array(distinct)))]),
             };
             set(out, "items", items);
             if items_are_excluded(node) && maximum.is_none() {
@@ -243,13 +245,18 @@ fn items_are_excluded(node: &Node) -> bool {
 }
 
 /// Writes the listed values, each type apart.
-fn write_values(node: &Node, values: &[Json], sentences: &mut Vec<String>, out: &mut Members) {
+fn write_values(
+    node: &Node,
+    values: &IndexSet<Json>,
+    sentences: &mut IndexSet<String>,
+    out: &mut Members,
+) {
     let accepts = |name: &str| {
         let mut types = node.types.iter().flatten();
         node.types.is_none()
             || types.any(|other| other == name || name == "integer" && other == "number")
     };
-    let mut groups: Vec<(&str, Vec<Json>)> = Vec::new();
+    let mut groups: IndexMap<&str, Vec<Json>> = IndexMap::new();
     let mut complex = Vec::new();
     for value in values {
         let name = value.type_name();
@@ -259,14 +266,10 @@ fn write_values(node: &Node, values: &[Json], sentences: &mut Vec<String>, out: 
         if matches!(value, Json::Array(_) | Json::Object(_)) {
             complex.push(value.to_string());
         }
-        match groups.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, values)) if values.contains(value) => {}
-            Some((_, values)) => values.push(value.clone()),
-            None => groups.push((name, vec![value.clone()])),
-        }
+        groups.entry(name).or_default().push(value.clone());
     }
     if groups.is_empty() {
-        sentences.push(NEVER.into());
+        sentences.insert(NEVER.into());
     }
     let listed = complex.join(" or ");
     if !complex.is_empty() && listed.len() <= MAX_REST {
@@ -275,7 +278,7 @@ fn write_values(node: &Node, values: &[Json], sentences: &mut Vec<String>, out: 
         } else {
             "Must be"
         };
-        sentences.push(format!("{other} {listed}."));
+        sentences.insert(format!("{other} {listed}."));
     }
     let written = groups.into_iter().map(|(name, values)| {
         let mut out = Vec::new();
