@@ -315,7 +315,7 @@ schemas_of_outputs! {
     [T: ToolType, E] Result<Returned<(T, Vec<Content>)>, E>;
 }
 
-/// A unit has none: it becomes `ok`, not `null`.
+/// `()` has none: it becomes `ok`, not `null`.
 const fn output_schema(schema: &'static Schema, writes: u8) -> Option<OutputSchema> {
     let form = schema.form(Direction::Result);
     if schema.describes_results() && !matches!(form.kind, Kind::Null) {

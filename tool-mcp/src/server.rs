@@ -143,9 +143,10 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for lists, for requests about tasks, and
-    /// once more for each HTTP request before its message is read, to find the user of the session. Whoever it
-    /// refuses there gets 403, and neither a list nor a session.
+    /// It also runs for requests that are not calls, with a call without a name: for the start of a session, for lists,
+    /// for requests about tasks, for those that a handler of [`with_handler`](Server::with_handler) answers, and once
+    /// more for each HTTP request before its message is read, to find the user of the session. Whoever it refuses there
+    /// gets 403, and neither a list nor a session.
     ///
     /// ```
     /// use tool_core::Registry;

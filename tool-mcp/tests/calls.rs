@@ -5,13 +5,13 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolResponse, CancelTaskParams, ClientCapabilities, GetTaskParams, InitializeResult,
     ListResourcesResult, PaginatedRequestParams, ServerCapabilities, TaskPayload, TaskStatus,
     UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ClientServiceExt, ServerHandler};
 use serde_json::json;
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text};
 use tokio::sync::Notify;
@@ -153,12 +153,26 @@ async fn an_identity_attaches_values_or_refuses() {
             }
             Ok(call.with(UserId::new(name)))
         });
-        let client = connect(server, lifecycle, TestClient::default()).await;
         *allowed.lock().unwrap() = true;
+        let client = connect(server, lifecycle, TestClient::default()).await;
         assert_eq!(text(&client, "whoami", json!({})).await, "tests");
         *allowed.lock().unwrap() = false;
         let error = &call(&client, "whoami", json!({})).await["error"];
         assert_eq!(error["message"], "go away");
+    }
+}
+
+/// Whoever is refused gets nothing at all, over streams as over HTTP.
+#[tokio::test]
+async fn an_identity_that_refuses_starts_no_session() {
+    for lifecycle in BOTH {
+        let server = Server::new(registry().0).identity(|_, _| Err("go away".into()));
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (input, output) = tokio::io::split(far);
+        tokio::spawn(server.serve_stream(input, output));
+        let client = TestClient::default().serve_with_lifecycle(near, lifecycle.mode());
+        let error = in_time(client).await.err().expect("the session is refused");
+        assert!(error.to_string().contains("go away"), "{error}");
     }
 }
 

@@ -80,10 +80,11 @@ impl<H> Handler<H> {
 type Context = RequestContext<RoleServer>;
 type Reply<T> = Result<T, ErrorData>;
 
-/// Writes methods that pass a request on.
+/// Writes methods that pass a request on, unless its user is refused.
 macro_rules! pass_on {
     ($($method:ident($params:ty) -> $reply:ty;)*) => {$(
         async fn $method(&self, params: $params, context: Context) -> Reply<$reply> {
+            self.core.user(&context)?;
             self.inner.$method(params, context).await
         }
     )*};
@@ -108,6 +109,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     }
 
     async fn discover(&self, context: Context) -> Reply<DiscoverResult> {
+        self.core.user(&context)?;
         let mut result = self.inner.discover(context).await?;
         result.capabilities = self.info.capabilities.clone();
         result.instructions.clone_from(&self.info.instructions);
@@ -124,7 +126,9 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         params: InitializeRequestParams,
         context: Context,
     ) -> Reply<InitializeResult> {
-        let result = self.inner.initialize(params, context).await?;
+        let result = self.inner.initialize(params, context.clone()).await?;
+        // The client is known only now.
+        self.core.user(&context)?;
         Ok(InitializeResult::clone(&self.info).with_protocol_version(result.protocol_version))
     }
 
