@@ -19,4 +19,4 @@ fn wait(
 }
 
 fn main() {}
-// 7 errors
+// 8 errors
