@@ -33,3 +33,4 @@ fn count(pointers: Nameless) -> usize {
 fn main() {
     let _ = tools![create, count];
 }
+// 2 errors
