@@ -18,7 +18,9 @@ use serde::de::IgnoredAny;
 use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
 pub(crate) use self::distinct::duplicate_item;
 use self::distinct::{TooComplex, duplicate};
-pub(crate) use self::path::{Path, path_at, push_index, push_key};
+#[cfg(feature = "dynamic")]
+pub(crate) use self::path::push_index;
+pub(crate) use self::path::{Path, path_at, push_key};
 pub(crate) use self::results::validate_result;
 use self::text::Rewrite;
 use self::unions::may_be_kind;
