@@ -263,8 +263,9 @@ fn numbers_tell_the_limits_of_their_types() {
         number: Option<NonZero<i64>>,
         wide: Option<NonZero<i128>>,
         list: Option<Vec<i128>>,
+        unsigned: Option<u128>,
     ) -> String {
-        format!("{number:?} {wide:?} {list:?}")
+        format!("{number:?} {wide:?} {list:?} {unsigned:?}")
     }
     check(
         &tools![take],
@@ -289,6 +290,23 @@ fn numbers_tell_the_limits_of_their_types() {
                 r#"{"wide":170141183460469231731687303715884105728}"#,
                 "wide: not accepted; expected an integer from \
                  -170141183460469231731687303715884105728 to 170141183460469231731687303715884105727",
+            ),
+            (
+                r#"{"list":[1,-1e300]}"#,
+                "list[1]: -1e300 is below the minimum -170141183460469231731687303715884105728",
+            ),
+            (
+                r#"{"list":[1e41]}"#,
+                "list[0]: 1e41 is above the maximum 170141183460469231731687303715884105727",
+            ),
+            (
+                r#"{"unsigned":340282366920938463463374607431768211456}"#,
+                "unsigned: 340282366920938463463374607431768211456 is above the maximum \
+                 340282366920938463463374607431768211455",
+            ),
+            (
+                r#"{"unsigned":34e37}"#,
+                "Some(340000000000000000000000000000000000000)",
             ),
         ],
     );

@@ -313,6 +313,17 @@ fn few<T: PartialEq>(spellings: Vec<(T, Vec<Exception>)>) -> Vec<(T, Vec<Excepti
     few
 }
 
+/// Returns the arguments with numbers and integer keys in the range of every type; `None` if they were.
+pub fn narrowed(row: &'static str, arguments: &Value) -> Option<Value> {
+    let mut narrow = Narrow {
+        row,
+        used: Vec::new(),
+        numbers: 0,
+    };
+    let narrowed = narrow.value(arguments);
+    (!narrow.used.is_empty()).then_some(narrowed)
+}
+
 /// Brings numbers and integer keys into the range of every type.
 struct Narrow {
     row: &'static str,

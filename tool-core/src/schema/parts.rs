@@ -171,6 +171,22 @@ impl IntegerRange {
         violated
     }
 
+    /// Returns the limit of a 128-bit type that digits are beyond.
+    pub(crate) fn type_limit(&self, digits: &str) -> Limit<String> {
+        let is_unsigned = self.minimum >= 0;
+        let is_held = !self.needs_text
+            || digits.parse::<i128>().is_ok()
+            || is_unsigned && digits.parse::<u128>().is_ok();
+        if is_held {
+            return None;
+        }
+        Some(match (digits.starts_with('-'), is_unsigned) {
+            (true, _) => (NumberKeyword::MINIMUM, self.minimum.to_string()),
+            (_, true) => (NumberKeyword::MAXIMUM, u128::MAX.to_string()),
+            _ => (NumberKeyword::MAXIMUM, i128::MAX.to_string()),
+        })
+    }
+
     /// Returns the range without the limits of some keywords, by name.
     pub(crate) fn without(self, is_removed: impl Fn(&str) -> bool) -> IntegerRange {
         let [minimum, maximum, step] = self

@@ -295,6 +295,9 @@ impl<'t> Validator<'t> {
                 let Some(digits) = digits else {
                     return self.report_mismatch(schema, text, path);
                 };
+                if let Some((keyword, limit)) = range.type_limit(&digits) {
+                    return self.report_limit(text, keyword, &limit, path);
+                }
                 // Beyond 128 bits only the sign matters.
                 let most = if digits.starts_with('-') {
                     i128::MIN
@@ -341,12 +344,17 @@ impl<'t> Validator<'t> {
             plain => plain,
         };
         let text = start.text_to(&self.cursor);
-        let Some(number) = number.filter(|number| number.abs() <= range.magnitude) else {
-            return self.report(path, |out| {
-                push(out, format_args!("{} is out of range", shorten(text)));
-            });
-        };
-        for (keyword, limit) in range.violated(number, text).into_iter().flatten() {
+        let number = number.unwrap_or(f64::INFINITY);
+        let [end, mut step] = range.violated(number, text);
+        if number.abs() > range.magnitude {
+            step = None;
+            if end.is_none() {
+                return self.report(path, |out| {
+                    push(out, format_args!("{} is out of range", shorten(text)));
+                });
+            }
+        }
+        for (keyword, limit) in [end, step].into_iter().flatten() {
             self.report_limit(text, keyword, limit.json, path);
         }
     }
