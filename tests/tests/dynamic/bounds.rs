@@ -280,3 +280,29 @@ fn definitions_that_are_used_twice_at_every_level_never_hang() {
         }
     }
 }
+
+#[test]
+fn what_a_schema_repeats_in_a_result_is_bounded() {
+    let long = |letter: &str| letter.repeat(50_000);
+    let schemas = [
+        json!({ "pattern": long("a") }),
+        json!({ "const": long("b") }),
+        json!({ "enum": [long("ü"), long("é")] }),
+    ];
+    for schema in schemas {
+        let keyword = schema.as_object().unwrap().keys().next().unwrap().clone();
+        let properties: Map<_, _> = (0..5)
+            .map(|at| (format!("p{at}"), schema.clone()))
+            .collect();
+        let wrong: Map<_, _> = (0..5).map(|at| (format!("p{at}"), json!("x"))).collect();
+        let result = call(
+            json!({"type": "object", "properties": properties}),
+            Value::from(wrong).to_string(),
+        );
+        let content = result.content();
+        assert!(result.is_error(), "{keyword}");
+        assert!(content.len() < 15_000, "{keyword}: {} bytes", content.len());
+        assert!(content.contains('…'), "{keyword}: {content}");
+        assert!(content.contains("p4: "), "{keyword}: {content}");
+    }
+}

@@ -32,6 +32,7 @@ pub(super) fn is_quick_to_explain(schema: &Json, value: &Value) -> bool {
         references: References::new(schema),
         circular: HashSet::new(),
         seen: HashSet::new(),
+        lengths: Some(HashMap::new()),
         left: MIN_BUDGET + 4 * size(value),
     };
     visits.schema(schema, value, At::default()).is_some()
@@ -51,6 +52,7 @@ pub(super) fn is_quick_to_check(schema: &Json, ways: usize, value: &Value) -> bo
         circular: found.circular,
         references: found.references,
         seen: HashSet::new(),
+        lengths: None,
         left: most,
     };
     visits.schema(schema, value, At::default()).is_some()
@@ -160,6 +162,8 @@ struct Visits<'s> {
     circular: HashSet<*const Json>,
     /// Those verdicts, by schema and value.
     seen: HashSet<(*const Json, *const Value)>,
+    /// The lengths of the patterns and values that errors copy from the schema, unless only the verdict counts.
+    lengths: Option<HashMap<*const Json, usize>>,
     left: usize,
 }
 
@@ -183,8 +187,8 @@ impl At {
     }
 }
 
-/// The bytes of a path that are as expensive as a visit.
-const PATH: usize = 64;
+/// The bytes of a path, or of a value of the schema, that are as expensive as a visit.
+const BYTES: usize = 64;
 
 /// The values to copy that are as expensive as a visit.
 const COPIED: usize = 16;
@@ -193,7 +197,7 @@ impl<'s> Visits<'s> {
     /// Returns `None` if the budget is used up.
     fn schema(&mut self, schema: &'s Json, value: &Value, at: At) -> Option<()> {
         let copied = if at.is_union { size(value) } else { 0 };
-        let cost = 1 + at.path / PATH + copied / COPIED;
+        let cost = 1 + at.path / BYTES + copied / COPIED;
         self.left = self.left.checked_sub(cost)?;
         // Deeper than any value, with its references.
         if at.depth > 1000 {
@@ -204,9 +208,16 @@ impl<'s> Visits<'s> {
             return Some(());
         }
         for (keyword, inner) in rows(schema) {
+            self.left = self.left.checked_sub(copied / COPIED)?;
             if keyword.name == "required" && value.is_object() {
                 let missing = inner.items().len().saturating_mul(cost);
                 self.left = self.left.checked_sub(missing)?;
+            }
+            if let (Some(lengths), "enum" | "const" | "pattern") = (&mut self.lengths, keyword.name)
+            {
+                let length = lengths.entry(std::ptr::from_ref(inner));
+                let length = *length.or_insert_with(|| inner.to_string().len());
+                self.left = self.left.checked_sub(length / BYTES)?;
             }
             let at = At {
                 is_union: at.is_union || matches!(keyword.name, "anyOf" | "oneOf"),
@@ -338,7 +349,7 @@ fn is_long<'s>(
 
 /// The bytes that the JSON pointers of all values of a schema may have together. A validator keeps the
 /// pointer of each schema.
-const MAX_PLACES: usize = 1 << 25;
+const MAX_PLACES: usize = 1 << 24;
 
 /// Returns `true` if the JSON pointers of all values in a schema are too long together.
 pub(super) fn has_long_places(schema: &Json) -> bool {

@@ -6,6 +6,7 @@
 //! schemas.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use indexmap::IndexMap;
 
@@ -24,6 +25,8 @@ const MAX_INLINED: usize = 1500;
 const MAX_NODES: usize = 20_000;
 /// The maximum size of a definition that is inlined all the same.
 const MAX_SMALL: usize = 4;
+/// The bytes of definitions that may be written more than once. Beyond, references are kept.
+const MAX_REPEATED: usize = 1 << 18;
 
 /// The formats that JSON Schema defines.
 const FORMATS: &str = "\
@@ -96,6 +99,10 @@ struct Reader<'s, 'r> {
     repairs: &'r mut Repairs,
     /// The schemas that may still be written.
     left: usize,
+    /// The bytes that may still be written again.
+    repeated: usize,
+    /// The bytes of the targets of references that were read.
+    lengths: HashMap<*const Json, usize>,
     /// The targets of references that are being read, and `true` for those that are used inside.
     open: Vec<(*const Json, bool)>,
     /// The pointers of definitions.
@@ -103,6 +110,8 @@ struct Reader<'s, 'r> {
     /// The names of definitions, each with the last number that was added to it.
     numbers: HashMap<String, usize>,
     definitions: IndexMap<String, Node>,
+    /// The bytes of the definitions, by name.
+    written: HashMap<String, usize>,
 }
 
 impl<'s, 'r> Reader<'s, 'r> {
@@ -122,10 +131,13 @@ impl<'s, 'r> Reader<'s, 'r> {
             } else {
                 MAX_INLINED
             },
+            repeated: MAX_REPEATED,
+            lengths: HashMap::new(),
             open: Vec::new(),
             names: HashMap::new(),
             numbers: HashMap::new(),
             definitions: IndexMap::new(),
+            written: HashMap::new(),
         }
     }
 
@@ -420,10 +432,21 @@ impl<'s, 'r> Reader<'s, 'r> {
         if let Some(name) = self.names.get(&pointer).filter(is_defined) {
             return refer(name);
         }
+        let length = match self.lengths.entry(pointer) {
+            Entry::Occupied(length) => {
+                self.repeated = self.repeated.saturating_sub(*length.get());
+                *length.get()
+            }
+            Entry::Vacant(length) => *length.insert(target.to_string().len()),
+        };
+        let is_long = self.repeated == 0;
+        if is_long && !self.keeps_references {
+            self.left = 0;
+        }
         self.open.push((pointer, false));
         let node = self.node(target, place, depth);
         let is_recursive = self.open.pop().is_some_and(|(_, is_used)| is_used);
-        let is_kept = self.keeps_references && node.size() > MAX_SMALL;
+        let is_kept = self.keeps_references && (is_long || node.size() > MAX_SMALL);
         if !is_recursive && !is_kept {
             return node;
         }
@@ -433,19 +456,26 @@ impl<'s, 'r> Reader<'s, 'r> {
         if node.reference == itself.reference {
             return Node::default();
         }
+        self.written.insert(name.clone(), length);
         self.definitions.insert(name, node);
         itself
     }
 
-    /// Replaces a reference by what it leads to, unless that is still being read.
-    fn inlined(&self, mut node: Node) -> Node {
-        let found = node.reference.as_deref().and_then(|reference| {
-            let name = reference.rsplit('/').next()?;
-            self.definitions.get(name)
-        });
-        match found {
-            Some(definition) => {
-                node.reference = None;
+    /// Replaces a reference by what it leads to, unless that is still being read. Beyond the limit for
+    /// repeated definitions, the reference becomes any value.
+    fn inlined(&mut self, mut node: Node) -> Node {
+        let name = node.reference.as_deref();
+        let Some(name) = name.and_then(|reference| reference.rsplit('/').next()) else {
+            return node;
+        };
+        let (Some(definition), Some(length)) = (self.definitions.get(name), self.written.get(name))
+        else {
+            return node;
+        };
+        node.reference = None;
+        match self.repeated.checked_sub(*length) {
+            Some(left) => {
+                self.repeated = left;
                 merged(node, definition.clone())
             }
             None => node,

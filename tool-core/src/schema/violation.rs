@@ -28,6 +28,9 @@ pub struct Violation {
     message: usize,
 }
 
+/// The bytes of a message that a model reads. A schema from elsewhere may have longer patterns and values.
+const MAX_MESSAGE: usize = 2000;
+
 impl Violation {
     /// Creates a violation. The buffer of `path` is reused for the message.
     pub(crate) fn new(path: String, message: impl FnOnce(&mut String)) -> Violation {
@@ -38,6 +41,12 @@ impl Violation {
         }
         let start = text.len();
         message(&mut text);
+        if text.len() - start > MAX_MESSAGE {
+            let is_boundary = |at: &usize| text.is_char_boundary(*at);
+            let end = (start..=start + MAX_MESSAGE).rev().find(is_boundary);
+            text.truncate(end.unwrap_or(start));
+            text.push('…');
+        }
         Violation {
             text,
             path,
