@@ -1,9 +1,13 @@
 //! Serves tools over HTTP.
 
+#[path = "support/log.rs"]
+mod log;
 mod support;
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use log::Log;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientServiceExt, model::ClientCapabilities};
 use serde_json::json;
@@ -82,6 +86,41 @@ async fn connect(
         .serve_with_lifecycle(transport, lifecycle.mode())
         .await
         .expect("the client connects")
+}
+
+#[test]
+fn one_sync_tool_on_a_runtime_with_one_thread_is_warned_about() {
+    /// Returns at once.
+    #[tool(unlinked)]
+    async fn quick() {}
+    /// Has threads of its own.
+    #[tool(unlinked, blocking)]
+    fn slow() {}
+
+    let warning = |registry: Registry, mut runtime: tokio::runtime::Builder| {
+        let (log, _guard) = Log::start(tracing::Level::WARN);
+        let runtime = runtime.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let serving = Server::new(registry).serve(listener, HttpConfig::default());
+            // The first poll warns, and waits for a client.
+            assert!(serving.now_or_never().is_none());
+        });
+        log.text()
+    };
+    let one = tokio::runtime::Builder::new_current_thread;
+    let several = tokio::runtime::Builder::new_multi_thread;
+    let text = warning(registry(), one());
+    assert!(
+        text.contains("a call of a sync tool keeps all clients waiting") && text.contains("add"),
+        "{text}"
+    );
+    assert_eq!(warning(registry(), several()), "");
+    let patient = Registry::builder()
+        .tools(tools![quick, slow])
+        .build()
+        .unwrap();
+    assert_eq!(warning(patient, one()), "");
 }
 
 #[tokio::test]

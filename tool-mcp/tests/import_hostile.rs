@@ -11,6 +11,11 @@ use tokio::process::Command;
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
 use tool_mcp::{Backoff, Import, ImportBuilder, ImportErrorKind, Protocol, Status};
 
+#[path = "support/log.rs"]
+mod log;
+
+use log::Log;
+
 /// A page of tools, by its cursor.
 type Page = fn(Option<&str>) -> Value;
 type Tools = Arc<dyn Fn(Option<&str>) -> Value + Send + Sync>;
@@ -283,6 +288,25 @@ async fn a_tool_that_is_too_large_is_rejected_on_its_own() {
         [("wide", "it is too large"), ("long", "it is too large")]
     );
     assert_eq!(registry.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_are_too_large_in_all_are_rejected() {
+    let list = |_: Option<&str>| {
+        // 18,000 values and a few more each: 27 tools fit, 28 do not.
+        let values: Vec<_> = (0..18_000).collect();
+        let tool = |number| json!({"name": format!("t{number}"), "inputSchema": {"type": "object", "examples": values}});
+        json!({"tools": (0..30).map(tool).collect::<Vec<_>>()})
+    };
+    let registry = Registry::new();
+    let import = script(list, |_| text("ok"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    assert_eq!(registry.len(), 27);
+    let rejected = &import.report().rejected;
+    assert_eq!(rejected.len(), 3);
+    for tool in rejected {
+        assert_eq!(tool.reason, "the tools before it are too large in all");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -820,30 +844,9 @@ fn a_server_ends_with_its_runtime() {
     assert!(registry.is_empty());
 }
 
-/// Collects what is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn secrets_of_the_environment_reach_no_error_and_no_log() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::INFO)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _subscriber = tracing::subscriber::set_default(subscriber);
+    let (log, _guard) = Log::start(tracing::Level::INFO);
     let registry = Registry::new();
 
     let import = child_process("fails");
@@ -871,7 +874,7 @@ async fn secrets_of_the_environment_reach_no_error_and_no_log() {
 
     let error = Import::command(Command::new(format!("/no/such/{SECRET}")));
     drop(error);
-    texts.push(String::from_utf8(log.0.lock().unwrap().clone()).unwrap());
+    texts.push(log.text());
     assert!(texts.last().unwrap().contains("leak"), "the call is logged");
     for text in texts {
         assert!(

@@ -1,7 +1,6 @@
 //! Imports the tools of a server over HTTP.
 #![cfg(feature = "client-http")]
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +13,11 @@ use tool_core::call::Progress;
 use tool_core::{CallContext, Registry, ToolCall, ToolResult, tool, tools};
 use tool_mcp::server::http::HttpConfig;
 use tool_mcp::{Import, ImportErrorKind, Protocol, Server};
+
+#[path = "support/log.rs"]
+mod log;
+
+use log::Log;
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
 
@@ -122,30 +126,9 @@ async fn answering(response: String) -> (SocketAddr, Arc<Mutex<String>>) {
     (address, received)
 }
 
-/// Collects what is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn secrets_reach_no_error_no_log_and_no_other_host() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _subscriber = tracing::subscriber::set_default(subscriber);
+    let (log, _guard) = Log::start(tracing::Level::DEBUG);
 
     let (elsewhere, elsewhere_received) = answering("HTTP/1.1 500 Oops\r\n\r\n".into()).await;
     let body = "401: bad token tok-5f2c-9a77, key key-88-99, query qry-11-22";
@@ -211,7 +194,7 @@ async fn secrets_reach_no_error_no_log_and_no_other_host() {
     let error = in_time(import.connect(&Registry::new())).await.unwrap_err();
     assert_eq!(error.kind(), ImportErrorKind::Start);
     texts.push(format!("{error} {error:?}"));
-    texts.push(String::from_utf8(log.0.lock().unwrap().clone()).unwrap());
+    texts.push(log.text());
     for text in texts {
         for secret in ["5f2c-9a77", "key-88-99", "qry-11-22", "pwd-33-44"] {
             assert!(!text.contains(secret), "{secret} in {text}");
