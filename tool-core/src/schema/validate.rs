@@ -296,6 +296,9 @@ impl<'t> Validator<'t> {
                     return self.report_mismatch(schema, text, path);
                 };
                 if let Some((keyword, limit)) = range.type_limit(&digits) {
+                    if self.is_rounded && values_round() {
+                        return self.report_rounded(text, path);
+                    }
                     return self.report_limit(text, keyword, &limit, path);
                 }
                 // Beyond 128 bits only the sign matters.
