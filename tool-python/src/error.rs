@@ -21,6 +21,9 @@ pub enum Error {
     },
     /// This program runs as root and the policy names no [user](crate::Policy::user) for the code.
     Root,
+    /// This program runs as root without these capabilities, so it could neither change the user nor measure what the code
+    /// uses.
+    Capabilities(Vec<&'static str>),
     /// The policy or a limit is invalid.
     Policy(String),
     /// The interpreter can't be used.
@@ -42,6 +45,12 @@ impl fmt::Display for Error {
                 layer.needs()
             ),
             Error::Root => f.write_str("this program runs as root: name the user that the code runs as with `Policy::user`"),
+            Error::Capabilities(missing) => write!(
+                f,
+                "this program runs as root without {}: give it what is missing (`docker run --cap-add SYS_PTRACE`), or run it \
+                 as a user of its own without `Policy::user`, which needs no capability (`docker run --user 1000`)",
+                missing.join(", ")
+            ),
             Error::Policy(what) | Error::Interpreter(what) | Error::Start(what) => f.write_str(what),
             Error::Io(error) => write!(f, "{error}"),
         }

@@ -63,7 +63,8 @@ impl Sandbox {
     /// # Errors
     ///
     /// If the kernel lacks a layer that the policy doesn't [allow](Policy::allow_weaker) to be missing, this program
-    /// runs as root and the policy names no [user](Policy::user), or the interpreter can't be used.
+    /// runs as root and the policy names no [user](Policy::user), or without a capability that this needs, it can't read
+    /// what it will measure, or the interpreter can't be used.
     pub fn new(policy: Policy) -> Result<Sandbox, Error> {
         imp::Sandbox::new(policy).map(Sandbox)
     }

@@ -3,6 +3,7 @@
 mod disk;
 mod filter;
 mod launch;
+mod measure;
 mod run;
 mod sys;
 
@@ -83,6 +84,9 @@ impl Sandbox {
             }
             _ => {}
         }
+        if root {
+            launch::check_capabilities()?;
+        }
         let interpreter = Interpreter::find(&policy)?;
         let sandbox = Sandbox(Arc::new(Shared {
             policy,
@@ -94,6 +98,7 @@ impl Sandbox {
         // The first start shows whether the user can read the interpreter, and whether the lock holds.
         let mut first = launch::start(&sandbox.0)?;
         first.make_ready(&sandbox.0)?;
+        first.prove_measurable()?;
         if sandbox.0.policy.pool > 0 {
             lock(&sandbox.0.ready).push_back(first);
             for _ in 1..sandbox.0.policy.pool {

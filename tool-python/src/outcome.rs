@@ -112,6 +112,8 @@ pub enum EndedBy {
     Calls,
     /// It sent the host something that is not a message, or closed the channel. Holds the details.
     Channel(String),
+    /// What it uses could not be measured any more, so no limit would have held. Holds the details.
+    Unmeasured(String),
     /// [`Stop::stop`](crate::Stop::stop) ended it.
     Stopped,
 }
@@ -131,6 +133,7 @@ impl fmt::Display for EndedBy {
             EndedBy::Threads => "started too many threads",
             EndedBy::Calls => "made too many calls",
             EndedBy::Channel(what) => return write!(f, "broke the connection to the host: {what}"),
+            EndedBy::Unmeasured(what) => return write!(f, "could not be measured: {what}"),
             EndedBy::Stopped => "stopped",
         };
         f.write_str(text)

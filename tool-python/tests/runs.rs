@@ -145,6 +145,33 @@ fn exits_and_crashes_are_named() {
     );
 }
 
+/// The kernel ends the first thread before the other ones, and meanwhile it looks like one that ended alone.
+#[test]
+fn leaving_while_threads_run_is_an_exit() {
+    let Some(sandbox) = sandbox(policy().pool(2)) else {
+        return;
+    };
+    let code = "
+import os, threading, time
+for n in range(40): threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+time.sleep(0.02 * WAIT)
+LEAVE";
+    for wait in 0..10 {
+        for (leave, expected) in [
+            ("os._exit(3)", EndedBy::Exit(3)),
+            (
+                "threading.Thread(target=os._exit, args=(4,)).start(); time.sleep(100)",
+                EndedBy::Exit(4),
+            ),
+            ("1", EndedBy::Finished),
+        ] {
+            let wait = format!("{}", f64::from(wait) / 5.0);
+            let code = code.replace("WAIT", &wait).replace("LEAVE", leave);
+            assert_eq!(run(&sandbox, &code).ended_by, expected, "{leave}");
+        }
+    }
+}
+
 #[test]
 fn files_are_listed_read_and_deleted() {
     let Some(sandbox) = sandbox(policy()) else {

@@ -1,12 +1,11 @@
 //! The run folder: created for one run, measured while it runs, and deleted.
 
-use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -103,7 +102,8 @@ impl RunFolder {
     pub(super) fn files(&self, most: usize) -> Vec<File> {
         let mut files = Vec::new();
         let mut usage = Usage::default();
-        scan(
+        // The run has ended: what can't be read is not a result.
+        let _ = scan(
             &self.dir,
             Path::new(""),
             0,
@@ -122,9 +122,8 @@ impl RunFolder {
         files
     }
 
-    /// Measures the folder and the deleted files that the process `pid` still has. Stops early above `most` files.
-    /// `file` is the size that a file can have.
-    pub(super) fn usage(&self, pid: u32, most: usize, file: u64) -> Usage {
+    /// Measures the folder. Stops early above `most` files.
+    pub(super) fn usage(&self, most: usize) -> io::Result<Usage> {
         let mut usage = Usage::default();
         let mut bytes = 0;
         scan(
@@ -134,9 +133,9 @@ impl RunFolder {
             most,
             &mut usage,
             &mut |_, stat| bytes += stat_bytes(stat),
-        );
-        usage.bytes = bytes + deleted(pid, file);
-        usage
+        )?;
+        usage.bytes = bytes;
+        Ok(usage)
     }
 
     /// Deletes everything inside. Folders are moved up before they are emptied, so neither depth nor the length of
@@ -144,7 +143,7 @@ impl RunFolder {
     fn clear(&self) {
         let mut next = 0_u64;
         loop {
-            let inside = names(&self.dir);
+            let inside = names(&self.dir).unwrap_or_default();
             let mut removed = false;
             for name in inside {
                 if rustix::fs::unlinkat(&self.dir, &*name, AtFlags::empty()).is_ok() {
@@ -154,7 +153,7 @@ impl RunFolder {
                 let Ok(folder) = open_folder(&self.dir, &name) else {
                     continue;
                 };
-                for inner in names(&folder) {
+                for inner in names(&folder).unwrap_or_default() {
                     if rustix::fs::unlinkat(&folder, &*inner, AtFlags::empty()).is_ok() {
                         continue;
                     }
@@ -199,13 +198,15 @@ fn scan(
     most: usize,
     usage: &mut Usage,
     visit: &mut dyn FnMut(&Path, &rustix::fs::Stat),
-) {
-    for name in names(dir) {
+) -> Result<(), Errno> {
+    for name in names(dir)? {
         if usage.files > most {
-            return;
+            return Ok(());
         }
-        let Ok(stat) = rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
+        let stat = match rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+            // Removed or renamed meanwhile.
+            Err(Errno::NOENT) => continue,
+            stat => stat?,
         };
         usage.files += 1;
         let path = path.join(OsStr::from_bytes(name.as_bytes()));
@@ -213,22 +214,28 @@ fn scan(
         if FileType::from_raw_mode(stat.st_mode).is_dir() {
             if depth + 1 >= DEEPEST {
                 usage.is_too_deep = true;
-            } else if let Ok(inner) = open_folder(dir, &name) {
-                scan(&inner, &path, depth + 1, most, usage, visit);
+                continue;
+            }
+            match open_folder(dir, &name) {
+                // Replaced by a file, too.
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                inner => scan(&inner?, &path, depth + 1, most, usage, visit)?,
             }
         }
     }
+    Ok(())
 }
 
-fn names(dir: &OwnedFd) -> Vec<CString> {
-    let Ok(entries) = Dir::read_from(dir) else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .map(|entry| entry.file_name().to_owned())
-        .filter(|name| name.as_bytes() != b"." && name.as_bytes() != b"..")
-        .collect()
+fn names(dir: &OwnedFd) -> Result<Vec<CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_bytes() != b"." && name.to_bytes() != b".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// Opens a folder. The code may have created it with a mode that keeps this user out.
@@ -257,38 +264,17 @@ fn stat_bytes(stat: &rustix::fs::Stat) -> u64 {
     blocks.max(4_096)
 }
 
-/// Bytes of deleted files that the process has open or mapped.
-fn deleted(pid: u32, file: u64) -> u64 {
-    let mut seen = HashSet::new();
-    let mut bytes = 0;
-    for entry in fs::read_dir(format!("/proc/{pid}/fd"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        if let Ok(data) = fs::metadata(entry.path())
-            && data.is_file()
-            && data.nlink() == 0
-            && seen.insert(data.ino())
-        {
-            bytes += data.blocks() * 512;
-        }
-    }
-    // A mapping keeps a file whose descriptor is closed. Only root may ask for its length; otherwise it counts as the
-    // longest that there can be.
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    for line in maps.lines().filter(|line| line.ends_with("(deleted)")) {
-        let mut fields = line.split_whitespace();
-        let (Some(range), Some(inode), Some(path)) = (fields.next(), fields.nth(3), fields.next())
-        else {
-            continue;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_an_error() {
+        let file: OwnedFd = fs::File::open("/dev/null").unwrap().into();
+        let folder = RunFolder {
+            path: PathBuf::from("/nonexistent/tool-python"),
+            dir: file,
         };
-        // Shared memory without a file.
-        if path != "/dev/zero" && inode.parse().is_ok_and(|inode| seen.insert(inode)) {
-            let blocks = fs::metadata(format!("/proc/{pid}/map_files/{range}"))
-                .map(|data| data.blocks() * 512);
-            bytes = bytes.saturating_add(blocks.unwrap_or(file));
-        }
+        assert!(folder.usage(10).is_err());
     }
-    bytes
 }

@@ -1,11 +1,11 @@
 //! Starts interpreters and checks that they are locked.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
@@ -15,6 +15,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::Shared;
 use super::disk::{CACHE, RunFolder};
+use super::measure::{Usage, measure};
 use crate::{Error, lock};
 
 /// A Python library on a slow disk takes seconds to load the first time.
@@ -229,7 +230,7 @@ impl Process {
             last_capability.trim().parse::<u32>().unwrap_or(40),
         );
         let mut reads = Vec::new();
-        let system = SYSTEM.iter().map(std::path::Path::new);
+        let system = SYSTEM.iter().map(Path::new);
         let all = shared
             .interpreter
             .reads
@@ -262,6 +263,22 @@ impl Process {
 
     pub(super) fn folder(&self) -> &RunFolder {
         self.folder.as_ref().expect("taken when the run ends")
+    }
+
+    /// Measures what the process uses; see [`measure`].
+    pub(super) fn measure(&self, most: usize, longest: u64) -> io::Result<Usage> {
+        let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
+        measure(&proc, self.folder(), most, longest)
+    }
+
+    /// Returns an error if this program may not read what it will measure in each run.
+    pub(super) fn prove_measurable(&self) -> Result<(), Error> {
+        match self.measure(usize::MAX, 0) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Start(format!(
+                "this program can't measure what Python uses, so no limit would hold: {error}"
+            ))),
+        }
     }
 
     /// Waits until the process says that it is locked, and checks that from outside.
@@ -318,20 +335,52 @@ impl Drop for Process {
     }
 }
 
+/// What root needs to run code as another user, from `linux/capability.h`. Docker gives all but the last one.
+const CAPABILITIES: [(u32, &str); 8] = [
+    // To give the run folder away, to empty it, and to open folders in it that the code has closed.
+    (0, "CAP_CHOWN"),
+    (1, "CAP_DAC_OVERRIDE"),
+    (3, "CAP_FOWNER"),
+    // To end the process.
+    (5, "CAP_KILL"),
+    // To change the user.
+    (6, "CAP_SETGID"),
+    (7, "CAP_SETUID"),
+    // To drop what the process could gain.
+    (8, "CAP_SETPCAP"),
+    // To read which files the process has open and mapped.
+    (19, "CAP_SYS_PTRACE"),
+];
+
+/// Returns an error that names the capabilities that this program, which runs as root, lacks.
+pub(super) fn check_capabilities() -> Result<(), Error> {
+    let own = fs::read_to_string("/proc/self/status")?;
+    let effective = u64::from_str_radix(&field(&own, "CapEff"), 16).unwrap_or(0);
+    let missing: Vec<_> = CAPABILITIES
+        .iter()
+        .filter(|(number, _)| effective & 1 << number == 0)
+        .map(|&(_, name)| name)
+        .collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Capabilities(missing))
+    }
+}
+
+/// Returns a field of `/proc/PID/status`, empty if it is missing.
+fn field(status: &str, name: &str) -> String {
+    let value = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let words = value.unwrap_or_default().split_whitespace();
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Checks what the kernel says about the process.
 fn check_status(pid: u32, shared: &Shared) -> Result<(), Error> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let own = fs::read_to_string("/proc/self/status")?;
-    let field = |text: &str, name: &str| {
-        let value = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        value
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
     let mut expected = vec![("NoNewPrivs", "1".to_owned()), ("Threads", "1".to_owned())];
     for sets in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
         expected.push((sets, format!("{:016x}", 0)));

@@ -1,7 +1,6 @@
 //! One run: sends the code, answers its calls, and enforces the limits from outside.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
@@ -131,6 +130,8 @@ struct Run<'a> {
     stderr: Output,
     calls: u64,
     result: Option<Value>,
+    /// The reason that it was killed without exceeding a limit.
+    unmeasured: Option<String>,
 }
 
 #[derive(Default)]
@@ -190,6 +191,7 @@ pub(super) fn run(
         stderr: Output::default(),
         calls: 0,
         result: None,
+        unmeasured: None,
     };
     run.drive(refill)
 }
@@ -205,9 +207,14 @@ impl Run<'_> {
         let ended_by = self.watch(&pidfd, refill)?;
         let _ = self.process.child.kill();
         let status = self.process.child.wait()?;
+        let unmeasured = self.unmeasured.take();
         let ended_by = ended_by.unwrap_or_else(|| match (status.signal(), status.code()) {
             (Some(signal), _) if signal == libc::SIGXCPU => EndedBy::Cpu,
-            (Some(signal), _) => EndedBy::Signal(signal),
+            (Some(signal), _) => match unmeasured {
+                // If it was ending by itself, it has another status.
+                Some(problem) if signal == libc::SIGKILL => EndedBy::Unmeasured(problem),
+                _ => EndedBy::Signal(signal),
+            },
             (None, code) => {
                 EndedBy::Exit(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
             }
@@ -473,31 +480,23 @@ impl Run<'_> {
     }
 
     /// Measures what the kernel doesn't limit.
-    fn measure(&self) -> Option<EndedBy> {
-        let pid = self.process.child.id();
+    fn measure(&mut self) -> Option<EndedBy> {
         let limits = self.limits;
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name of the program may contain spaces and parentheses.
-        let fields = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split_whitespace();
-        let fields = fields
-            .map(|field| field.parse::<u64>().unwrap_or(0))
-            .collect::<Vec<_>>();
-        let field = |number: usize| fields.get(number - 3).copied().unwrap_or(0);
-        // 14: user time, 15: system time, 20: threads (`man 5 proc`).
-        let ticks = field(14) + field(15);
-        let cpu =
-            Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second().max(1));
-        if cpu > limits.cpu {
+        let usage = match self.process.measure(limits.files, limits.disk) {
+            Ok(usage) => usage,
+            // It is ending, or wants to go on unmeasured. Killed, its status tells which.
+            Err(error) => {
+                self.unmeasured.get_or_insert(error.to_string());
+                let _ = self.process.child.kill();
+                return None;
+            }
+        };
+        if usage.cpu > limits.cpu {
             return Some(EndedBy::Cpu);
         }
-        if field(20) > limits.threads as u64 {
+        if usage.threads > limits.threads as u64 {
             return Some(EndedBy::Threads);
         }
-        let usage = self.process.folder().usage(pid, limits.files, limits.disk);
         if usage.files > limits.files || usage.is_too_deep {
             return Some(EndedBy::Files);
         }
