@@ -62,6 +62,7 @@ pub(crate) fn limits() -> Limits {
         output: 64 << 10,
         message: 1 << 20,
         calls: 1_000,
+        parallel: 16,
         ..Limits::default()
     }
 }
@@ -114,7 +115,7 @@ impl CodeTool {
     }
 
     /// Sets the limits of each run. [`Limits::stop`] ends them all. Default: [`Limits::default`], but 64 KiB of
-    /// output, 1 MiB for a message and 1,000 calls.
+    /// output, 1 MiB for a message, and 1,000 calls of which 16 run side by side.
     pub fn limits(mut self, limits: Limits) -> CodeTool {
         self.limits = limits;
         self

@@ -229,6 +229,8 @@ pub struct Limits {
     pub threads: usize,
     /// Calls to the host. Default: 10,000.
     pub calls: u64,
+    /// Calls to the host that have no answer yet. The code may send more, which wait. Default: 64.
+    pub parallel: usize,
     /// Bytes of one message from the code to the host: the arguments of a call, or the result. Default: 8 MiB.
     pub message: usize,
     /// Ends the run from elsewhere.
@@ -246,6 +248,7 @@ impl Default for Limits {
             files: 1_000,
             threads: 64,
             calls: 10_000,
+            parallel: 64,
             message: 8 << 20,
             stop: None,
         }
@@ -263,6 +266,11 @@ impl Limits {
                 self.memory,
                 Limits::MEMORY
             )));
+        }
+        if self.parallel == 0 {
+            return Err(Error::Policy(
+                "`Limits::parallel` is 0; no call could be made".to_owned(),
+            ));
         }
         if self.message > u32::MAX as usize {
             return Err(Error::Policy(

@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -133,34 +133,110 @@ await main()";
     assert_eq!(text(&run(&sandbox, code, &tools)), "[0,1,2,3,4,5,6,7]");
 }
 
+/// Keeps calls until there are as many as may be, or until no further one comes, and then answers one of them.
+struct Full {
+    calls: Mutex<Vec<HostCall>>,
+    most: AtomicUsize,
+}
+
+impl Full {
+    fn new() -> Full {
+        Full {
+            calls: Mutex::default(),
+            most: AtomicUsize::new(0),
+        }
+    }
+
+    /// Answers the calls, one after another.
+    fn serve(&self, is_done: &AtomicBool) {
+        while !is_done.load(Ordering::SeqCst) {
+            let last = self.calls.lock().unwrap().pop();
+            match last {
+                Some(call) => echo(call),
+                None => thread::yield_now(),
+            }
+        }
+    }
+}
+
+impl Tools for Full {
+    fn names(&self) -> Vec<String> {
+        vec!["echo".to_owned()]
+    }
+
+    fn call(&self, call: HostCall) {
+        let mut calls = self.calls.lock().unwrap();
+        calls.push(call);
+        self.most.fetch_max(calls.len(), Ordering::SeqCst);
+    }
+}
+
+/// However the code sends its calls: one by one, in an event loop, or many in one write that splits them anywhere.
 #[test]
-fn more_calls_than_may_wait_are_answered_in_turn() {
+fn never_more_calls_than_the_limit_wait_for_answers() {
+    let Some(sandbox) = sandbox(policy().pool(1)) else {
+        return;
+    };
+    let gathered = "
+import asyncio
+answers = await asyncio.gather(*[echo.start(n='x' * (n % 7 * 400)) for n in range(500)])
+len(answers)";
+    let written = "
+import os, stat
+fd = next(n for n in range(3, 100) if stat.S_ISSOCK(os.fstat(n).st_mode))
+sent = b''
+for n in range(500):
+    call = b'{\"call\":%d,\"name\":\"echo\",\"arguments\":{\"x\":\"%s\"}}' % (n + 1, b'x' * (n % 7 * 10))
+    sent += len(call).to_bytes(4, 'little') + call
+while sent:
+    sent = sent[os.write(fd, sent[:SIZE]):]
+answers = 0
+while answers < 500:
+    length = int.from_bytes(os.read(fd, 4), 'little')
+    while length: length -= len(os.read(fd, length))
+    answers += 1
+answers";
+    let sizes = [7, 1_000, 1_000_000].map(|size| written.replace("SIZE", &size.to_string()));
+    for parallel in [1, 2, 5, 64] {
+        for code in sizes.iter().map(String::as_str).chain([gathered]) {
+            let host = Full::new();
+            let is_done = AtomicBool::new(false);
+            let limits = Limits {
+                parallel,
+                ..limits()
+            };
+            let outcome = thread::scope(|scope| {
+                scope.spawn(|| host.serve(&is_done));
+                let outcome = sandbox.run(code, &Inputs::new(), &host, &limits);
+                is_done.store(true, Ordering::SeqCst);
+                outcome.unwrap()
+            });
+            assert_eq!((text(&outcome), outcome.calls), ("500", 500));
+            let most = host.most.load(Ordering::SeqCst);
+            assert!(most <= parallel, "{most} of {parallel}");
+        }
+    }
+}
+
+/// The host makes no more of them than fit, and none waits for a process that is gone.
+#[test]
+fn calls_without_an_answer_do_not_hold_back_the_end() {
     let Some(sandbox) = sandbox(policy()) else {
         return;
     };
-    let most = AtomicUsize::new(0);
-    let now = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        let (sender, calls) = std::sync::mpsc::channel::<HostCall>();
-        let now = &now;
-        scope.spawn(move || {
-            for call in calls {
-                now.fetch_sub(1, Ordering::SeqCst);
-                echo(call);
-            }
-        });
-        let tools = Host(&["echo"], |call: HostCall| {
-            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            sender.send(call).unwrap();
-        });
-        let code = "
-import asyncio
-async def main():
-    return await asyncio.gather(*[echo.start(n='x' * 2000) for n in range(500)])
-len(await main())";
-        let outcome = run(&sandbox, code, &tools);
-        assert_eq!((text(&outcome), outcome.calls), ("500", 500));
-    });
+    let code = "
+import os, stat
+fd = next(n for n in range(3, 100) if stat.S_ISSOCK(os.fstat(n).st_mode))
+call = b'{\"call\":1,\"name\":\"echo\",\"arguments\":{}}'
+os.write(fd, (len(call).to_bytes(4, 'little') + call) * 100)
+'the end'";
+    let host = Full::new();
+    let limits = Limits {
+        parallel: 10,
+        ..limits()
+    };
+    let outcome = sandbox.run(code, &Inputs::new(), &host, &limits).unwrap();
+    assert_eq!((text(&outcome), outcome.calls), ("\"the end\"", 10));
 }
 
 #[test]

@@ -133,6 +133,44 @@ async fn calls_run_side_by_side_in_gather() {
 }
 
 #[tokio::test]
+async fn a_thousand_calls_side_by_side_run_a_few_at_a_time() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let running = Arc::new(Mutex::new((0, 0)));
+    let counts = Arc::clone(&running);
+    let tool = tool_core::dynamic::DynamicTool::builder("slow")
+        .build(move |_, _| {
+            let counts = Arc::clone(&counts);
+            async move {
+                {
+                    let mut counts = counts.lock().unwrap();
+                    counts.0 += 1;
+                    counts.1 = counts.1.max(counts.0);
+                }
+                tokio::task::yield_now().await;
+                counts.lock().unwrap().0 -= 1;
+                Ok::<_, String>(1)
+            }
+        })
+        .unwrap();
+    let tools = Registry::builder().tool(tool).build().unwrap();
+    let code = "import asyncio\nsum(await asyncio.gather(*[slow.start() for n in range(1000)]))";
+    for parallel in [1, 7] {
+        let limits = Limits {
+            parallel,
+            ..limits()
+        };
+        let tool = code_mode(&sandbox, &tools).limits(limits).build().unwrap();
+        let registry = Registry::builder().tool(tool).build().unwrap();
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code}));
+        let result = registry.call(call).await;
+        assert_eq!(result.content(), r#"{"value":1000}"#);
+        assert!(running.lock().unwrap().1 <= parallel);
+    }
+}
+
+#[tokio::test]
 async fn errors_are_exceptions_with_the_words_of_the_registry() {
     let code = "
 said = []

@@ -19,8 +19,6 @@ use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools,
 
 /// Time between two measurements of disk, threads and processor time.
 const TICK: Duration = Duration::from_millis(20);
-/// Calls without an answer. Later ones wait.
-const PENDING: usize = 64;
 /// Bytes of answers that the code has not read.
 const UNREAD: usize = 64 << 20;
 /// Time that a process which closed its channel has to end.
@@ -261,10 +259,14 @@ impl Run<'_> {
             {
                 return Ok(Some(EndedBy::Stopped));
             }
-            let (pending, held) = {
+            // Answers make room for calls that were read before.
+            if let Err(ended_by) = self.handle_incoming(false) {
+                return Ok(Some(ended_by));
+            }
+            let (is_full, held) = {
                 let mut state = lock(&self.outbox.state);
                 self.outgoing.append(&mut state.bytes);
-                (state.pending, state.held > 0)
+                (state.pending >= self.limits.parallel, state.held > 0)
             };
             if self.outgoing.len() > UNREAD + (8 << 20) + self.limits.message {
                 return Ok(Some(EndedBy::Channel(
@@ -298,7 +300,7 @@ impl Run<'_> {
 
             let mut wants = PollFlags::empty();
             if closed.is_none() {
-                wants.set(PollFlags::IN, pending < PENDING);
+                wants.set(PollFlags::IN, !is_full);
                 wants.set(PollFlags::OUT, !self.outgoing.is_empty());
             }
             let (has_message, has_output, has_ended) = {
@@ -346,13 +348,13 @@ impl Run<'_> {
             }
             let mut is_open = true;
             if has_message || has_ended {
-                match self.read_messages() {
+                match self.read_messages(has_ended) {
                     Ok(open) => is_open = open,
                     Err(ended_by) => return Ok(Some(ended_by)),
                 }
             }
             if has_ended {
-                // What it sent before its end is read, unless a limit on calls holds the rest back.
+                // What it sent before its end was read.
                 return Ok(None);
             }
             if !is_open && closed.is_none() {
@@ -383,38 +385,54 @@ impl Run<'_> {
     }
 
     /// Reads messages and handles them. Returns `false` at the end of the channel, and an error if the run ends.
-    fn read_messages(&mut self) -> Result<bool, EndedBy> {
+    fn read_messages(&mut self, has_ended: bool) -> Result<bool, EndedBy> {
         let mut chunk = [0; 1 << 14];
         // A process that sends without end must not keep the limits from being checked.
         for _ in 0..64 {
-            let read = match self.process.channel.read(&mut chunk) {
-                Ok(0) => return Ok(false),
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return Ok(false),
-            };
-            self.incoming.extend(&chunk[..read]);
-            let mut at = 0;
-            while let Some(length) = self.incoming.get(at..at + 4) {
-                let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
-                if length > self.limits.message {
-                    return Err(EndedBy::Channel(format!("a message of {length} bytes")));
-                }
-                let Some(text) = self.incoming.get(at + 4..at + 4 + length) else {
-                    break;
-                };
-                at += 4 + length;
-                let message = serde_json::from_slice::<Message>(text)
-                    .map_err(|_| EndedBy::Channel("a message that is not valid".to_owned()))?;
-                self.handle(message)?;
-            }
-            self.incoming.drain(..at);
-            if read < chunk.len() {
+            if self.handle_incoming(has_ended)? {
                 return Ok(true);
             }
+            match self.process.channel.read(&mut chunk) {
+                Ok(0) => return Ok(false),
+                Ok(read) => self.incoming.extend(&chunk[..read]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Ok(false),
+            }
         }
+        self.handle_incoming(has_ended)?;
         Ok(true)
+    }
+
+    /// Handles the messages that were read, up to the limit on calls without an answer. Returns `true` if they are at
+    /// the limit. Calls beyond it are dropped if the process `has_ended`: nobody waits for them.
+    fn handle_incoming(&mut self, has_ended: bool) -> Result<bool, EndedBy> {
+        let mut at = 0;
+        loop {
+            let is_full = lock(&self.outbox.state).pending >= self.limits.parallel;
+            if is_full && !has_ended {
+                self.incoming.drain(..at);
+                return Ok(true);
+            }
+            let Some(length) = self.incoming.get(at..at + 4) else {
+                break;
+            };
+            let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+            if length > self.limits.message {
+                return Err(EndedBy::Channel(format!("a message of {length} bytes")));
+            }
+            let Some(text) = self.incoming.get(at + 4..at + 4 + length) else {
+                break;
+            };
+            at += 4 + length;
+            let message = serde_json::from_slice::<Message>(text)
+                .map_err(|_| EndedBy::Channel("a message that is not valid".to_owned()))?;
+            if !is_full || message.call.is_none() {
+                self.handle(message)?;
+            }
+        }
+        self.incoming.drain(..at);
+        Ok(false)
     }
 
     /// Handles one message. An error ends the run, also as it should.
