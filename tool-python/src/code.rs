@@ -1,5 +1,7 @@
 //! [`CodeTool`]: tools that run code of the model.
 
+mod shown;
+
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -10,8 +12,6 @@ use std::thread;
 use futures_channel::{mpsc, oneshot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 use tool_core::content::{Content, Image};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
@@ -19,8 +19,10 @@ use tool_core::hooks::{Decision, Hold};
 use tool_core::runtime::BoxFuture;
 use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolResult};
 
+use self::shown::Ran;
+pub(crate) use self::shown::SHOWN;
 use crate::stubs::Functions;
-use crate::{EndedBy, Error, HostCall, Inputs, Limits, Outcome, Sandbox, Stop, Tools, Value};
+use crate::{EndedBy, Error, HostCall, Inputs, Limits, Outcome, Sandbox, Stop, Tools};
 
 type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 
@@ -36,6 +38,7 @@ pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
         limits: limits(),
         decide: None,
         pictures: Pictures { count: 0, bytes: 0 },
+        shown: SHOWN,
     }
 }
 
@@ -53,6 +56,7 @@ pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
             count: 4,
             bytes: 2 << 20,
         },
+        shown: SHOWN,
     }
 }
 
@@ -99,6 +103,7 @@ pub struct CodeTool {
     limits: Limits,
     decide: Option<Decide>,
     pictures: Pictures,
+    shown: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -118,6 +123,14 @@ impl CodeTool {
     /// output, 1 MiB for a message, and 1,000 calls of which 16 run side by side.
     pub fn limits(mut self, limits: Limits) -> CodeTool {
         self.limits = limits;
+        self
+    }
+
+    /// Sets how many bytes the model gets of each run at most: the value, the output, the names of files and errors
+    /// together. What is longer is cut at rows, members and lines, and the result says what was left out. At least
+    /// 1 KiB. Default: 16 KiB. Pictures don't count.
+    pub fn shown(mut self, bytes: usize) -> CodeTool {
+        self.shown = bytes.max(1 << 10);
         self
     }
 
@@ -305,24 +318,9 @@ impl Shared {
     /// Writes the result for the model.
     fn report(&self, outcome: &Outcome) -> Result<AnyOutput, Failure> {
         if !outcome.is_finished() {
-            return Err(Failure::Code(failure(outcome)));
+            return Err(Failure::Code(failure(outcome, self.tool.shown)));
         }
-        let (value, repr) = match &outcome.result {
-            Some(Value::Json(json)) => (Some(&**json), None),
-            Some(Value::Text(text)) => (None, Some(&**text)),
-            None => (None, None),
-        };
-        let ran = Ran {
-            value,
-            repr,
-            stdout: &outcome.stdout,
-            stderr: &outcome.stderr,
-            files: if self.tool.registry.is_none() {
-                outcome.files.iter().map(Listed::new).collect()
-            } else {
-                Vec::new()
-            },
-        };
+        let ran = Ran::new(outcome, self.tool.registry.is_none(), self.tool.shown);
         let pictures = self.pictures(outcome);
         Ok(if pictures.is_empty() {
             AnyOutput::new(ran)
@@ -361,8 +359,9 @@ fn give(call: HostCall, result: &ToolResult) {
     }
 }
 
-/// Describes a failed run: the exception with the lines of the code, and what it printed before.
-pub(crate) fn failure(outcome: &Outcome) -> String {
+/// Describes a failed run in at most `most` bytes: the exception with the lines of the code, the limit that it met, and what
+/// it printed before.
+pub(crate) fn failure(outcome: &Outcome, most: usize) -> String {
     let mut text = String::new();
     if let EndedBy::Raised(exception) = &outcome.ended_by {
         // Frames of the library tell a model nothing.
@@ -380,45 +379,13 @@ pub(crate) fn failure(outcome: &Outcome) -> String {
         }
     }
     if text.is_empty() {
-        text = format!("the code {}\n", outcome.ended_by);
+        text = format!("the code {}", outcome.ended_by);
     }
-    for (what, printed) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-        if !printed.is_empty() {
-            text.push_str(&format!("\n{what} before that:\n{}\n", printed.trim_end()));
-        }
+    if let Some(limit) = &outcome.limit {
+        text.truncate(text.trim_end().len());
+        text.push_str(&format!(" ({limit})"));
     }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-/// What a model gets. Empty parts are left out.
-#[derive(Serialize)]
-struct Ran<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repr: Option<&'a str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    stdout: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    stderr: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<Listed>,
-}
-
-#[derive(Serialize)]
-struct Listed {
-    path: String,
-    bytes: u64,
-}
-
-impl Listed {
-    fn new(file: &crate::File) -> Listed {
-        Listed {
-            path: file.path.to_string_lossy().into_owned(),
-            bytes: file.bytes,
-        }
-    }
+    shown::failed(&text, outcome, most)
 }
 
 /// Hands calls to the task that runs them.

@@ -22,6 +22,9 @@ pub struct Outcome {
     pub calls: u64,
     /// Why the run ended.
     pub ended_by: EndedBy,
+    /// The limit that the code met, and its value, in words.
+    #[cfg_attr(not(feature = "code-mode"), allow(dead_code))]
+    pub(crate) limit: Option<String>,
     pub(crate) folder: imp::RunFolder,
 }
 
@@ -124,19 +127,37 @@ impl fmt::Display for EndedBy {
             EndedBy::Finished => "finished",
             EndedBy::Raised(exception) => return write!(f, "{exception}"),
             EndedBy::Exit(status) => return write!(f, "exited with status {status}"),
-            EndedBy::Signal(signal) => return write!(f, "killed by signal {signal}"),
-            EndedBy::Time => "took too long",
-            EndedBy::Cpu => "used too much processor time",
-            EndedBy::Output => "printed too much",
-            EndedBy::Disk => "wrote too much to disk",
-            EndedBy::Files => "created too many files",
-            EndedBy::Threads => "started too many threads",
-            EndedBy::Calls => "made too many calls",
+            EndedBy::Signal(signal) => {
+                return write!(f, "killed by signal {signal}{}", meaning(*signal));
+            }
+            EndedBy::Time => "took too long (`Limits::time`)",
+            EndedBy::Cpu => "used too much processor time (`Limits::cpu`)",
+            EndedBy::Output => "printed too much (`Limits::output`)",
+            EndedBy::Disk => "wrote too much to disk (`Limits::disk`)",
+            EndedBy::Files => "created too many files (`Limits::files`)",
+            EndedBy::Threads => "started too many threads (`Limits::threads`)",
+            EndedBy::Calls => "made too many calls (`Limits::calls`)",
             EndedBy::Channel(what) => return write!(f, "broke the connection to the host: {what}"),
             EndedBy::Unmeasured(what) => return write!(f, "could not be measured: {what}"),
             EndedBy::Stopped => "stopped",
         };
         f.write_str(text)
+    }
+}
+
+/// Returns what usually causes a signal. The numbers are those of Linux.
+fn meaning(signal: i32) -> &'static str {
+    match signal {
+        4 => ": native code has no valid instructions",
+        6 => ": native code gave up, often because memory ran out (`Limits::memory`)",
+        7 => ": a mapped file became shorter, or the disk is full",
+        9 => ": from outside, usually by the kernel when the machine has no memory left",
+        11 => {
+            ": native code used memory that it doesn't have; often the stack overflowed in a deep recursion, or memory ran \
+             out (`Limits::memory`)"
+        }
+        31 => ": a system call of another architecture",
+        _ => "",
     }
 }
 

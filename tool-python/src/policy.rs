@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use crate::{Error, lock};
+use crate::{EndedBy, Error, lock};
 
 /// A layer of the sandbox that a kernel may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +258,39 @@ impl Default for Limits {
 impl Limits {
     /// The smallest address space in which OpenBLAS starts with one thread.
     const MEMORY: u64 = 192 << 20;
+    /// Open files.
+    pub(crate) const OPEN: u64 = 128;
+
+    /// Describes the limit that a run met, with its value.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    pub(crate) fn met(&self, ended_by: &EndedBy) -> Option<String> {
+        Some(match ended_by {
+            EndedBy::Time => format!("the limit is {:?}", self.time),
+            EndedBy::Cpu => format!("the limit is {:?}", self.cpu),
+            EndedBy::Output => format!("the limit is {} bytes", self.output),
+            EndedBy::Disk => format!("the limit is {} bytes", self.disk),
+            EndedBy::Files => format!("the limit is {} files", self.files),
+            EndedBy::Threads => format!("the limit is {} threads", self.threads),
+            EndedBy::Calls => format!("the limit is {} calls", self.calls),
+            EndedBy::Raised(exception) => {
+                let memory = || format!("the limit on memory is {} bytes", self.memory);
+                let has = |what| exception.message.contains(what);
+                match &*exception.kind {
+                    "MemoryError" => memory(),
+                    "OSError" if has("[Errno 12]") => memory(),
+                    "OSError" if has("[Errno 27]") => {
+                        format!("the limit on disk is {} bytes", self.disk)
+                    }
+                    "OSError" if has("[Errno 24]") => {
+                        format!("the limit on open files is {}", Limits::OPEN)
+                    }
+                    "RuntimeError" if has("can't start new thread") => memory(),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.memory < Limits::MEMORY {

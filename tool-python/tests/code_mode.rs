@@ -405,6 +405,197 @@ float('nan')";
     assert_eq!(result.parts().len(), 2, "the value and a picture");
 }
 
+/// Whatever the code returns, prints, names its files or raises.
+#[tokio::test]
+async fn what_the_model_gets_is_bounded_and_says_what_was_left_out() {
+    let cases = [
+        ("'x' * 900_000", "value: "),
+        (
+            "[{'id': n, 'name': 'row %d' % n} for n in range(20_000)]",
+            " rows, ",
+        ),
+        ("{str(n): [n] * 10 for n in range(10_000)}", " members, "),
+        ("[['x' * 100] * 9_000]", " rows, "),
+        (
+            "10 ** 4_000 * 10 ** 4_000 and [10 ** 4_000] * 40",
+            " rows, ",
+        ),
+        (
+            "{('x' * 20): {1, 2}, 'y': object()} and ['x' * 40_000, float('nan')]",
+            "repr: ",
+        ),
+        (
+            "for n in range(900): open('%d' % n + 'x' * 30, 'w').close()",
+            "files: ",
+        ),
+        (
+            "for n in range(900): print('line', n, 'y' * 60)",
+            "stdout: ",
+        ),
+        (
+            "import sys\nfor n in range(900): print('\\x01' * 60, file=sys.stderr)",
+            "stderr: ",
+        ),
+        (
+            "print('z' * 60_000)\nprint('w' * 60, file=__import__('sys').stderr)\n'v' * 30_000",
+            "stdout: ",
+        ),
+        (
+            "print('z' * 60_000)\nraise ValueError('v' * 90_000)",
+            "[left out: ",
+        ),
+        (
+            "def f(n): return f(n - 1) if n else 1 / 0\nf(300)",
+            "ZeroDivisionError",
+        ),
+        (
+            "print('é' * 30_000)\nwhile True: print('line')",
+            "the limit is 65536 bytes",
+        ),
+    ];
+    let Some(sandbox) = sandbox(policy().pool(1)) else {
+        return;
+    };
+    for most in [1 << 10, 16 << 10] {
+        let limits = Limits {
+            message: 1 << 20,
+            output: 64 << 10,
+            ..limits()
+        };
+        let tool = python_sandbox(&sandbox)
+            .limits(limits)
+            .shown(most)
+            .build()
+            .unwrap();
+        let registry = Registry::builder().tool(tool).build().unwrap();
+        for (code, expected) in cases {
+            let call = ToolCall::new("call_1", "python_sandbox", json!({"code": code}));
+            let result = registry.call(call).await;
+            let text = result.content();
+            // An error has a few words and its reference in front.
+            assert!(text.len() <= most + 100, "{code}: {} bytes", text.len());
+            assert!(text.contains(expected), "{code}: {text}");
+            if let Some(value) = result.structured() {
+                assert!(value["note"].as_str().unwrap().contains("not kept"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_an_error_of_the_code() {
+    let code = "
+said = []
+for size in (10, 2_000, 20_000, 5_000_000):
+    try:
+        said.append(len(call_tool('whoami', x='x' * size)))
+    except ToolError as error:
+        said.append('`Limits::message`' in str(error) and '20000' in str(error))
+try:
+    await call_tool.__globals__['start_tool']('whoami', x='é' * 12_000)
+except ToolError as error:
+    said.append('takes 2' in str(error))
+said[2:]";
+    let tool = |sandbox: &_| {
+        code_mode(sandbox, &tools_of_the_test()).limits(Limits {
+            message: 20_000,
+            ..limits()
+        })
+    };
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let registry = |tool: CodeTool| {
+        Registry::builder()
+            .tool(tool.build().unwrap())
+            .build()
+            .unwrap()
+    };
+    let registry = registry(tool(&sandbox));
+    let run = async |code: &str| {
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+        registry.call(call).await
+    };
+    assert_eq!(run(code).await.content(), r#"{"value":[true,true,true]}"#);
+    for value in ["'x' * 30_000", "['é' * 100] * 200"] {
+        let result = run(&format!("print('kept')\n{value}")).await;
+        let text = result.content();
+        assert!(
+            result.is_error() && text.contains("the value takes ") && text.contains("kept"),
+            "{text}"
+        );
+    }
+    // Nor do an exception and a `repr`, whose characters take up to six bytes.
+    for code in [
+        "raise ValueError('\\x01' * 100_000)",
+        "'\\x01' * 9_000, {1}",
+    ] {
+        let text = run(code).await.content().to_owned();
+        assert!(!text.contains("broke the connection"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_by_a_limit_names_it() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let limits = Limits {
+        memory: 200 << 20,
+        disk: 1 << 20,
+        files: 20,
+        threads: 4,
+        calls: 3,
+        cpu: Duration::from_millis(500),
+        ..limits()
+    };
+    let tool = code_mode(&sandbox, &tools_of_the_test()).limits(limits);
+    let registry = Registry::builder()
+        .tool(tool.build().unwrap())
+        .build()
+        .unwrap();
+    for (code, expected) in [
+        (
+            "bytearray(1 << 30)",
+            "the limit on memory is 209715200 bytes",
+        ),
+        (
+            "import mmap\nmmap.mmap(-1, 1 << 30)",
+            "the limit on memory is",
+        ),
+        (
+            "open('x', 'wb').write(b'x' * (2 << 20))",
+            "the limit on disk is 1048576 bytes",
+        ),
+        (
+            "import os\nx = [os.pipe() for n in range(90)]",
+            "the limit on open files is 128",
+        ),
+        ("while True: pass", "`Limits::cpu`) (the limit is 500ms)"),
+        (
+            "while True: call_tool('ad') if False else add(1)",
+            "`Limits::calls`) (the limit is 3 calls)",
+        ),
+        (
+            "for n in range(40): open(str(n), 'w').close()\n__import__('time').sleep(9)",
+            "`Limits::files`",
+        ),
+        (
+            "import ctypes\nctypes.string_at(8)",
+            "the stack overflowed in a deep recursion, or memory ran out",
+        ),
+        ("import os\nos.abort()", "memory ran out (`Limits::memory`)"),
+    ] {
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+        let result = registry.call(call).await;
+        assert!(
+            result.content().contains(expected),
+            "{code}: {}",
+            result.content()
+        );
+    }
+}
+
 #[tokio::test]
 async fn open_figures_are_pictures() {
     let code = "

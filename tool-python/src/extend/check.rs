@@ -14,7 +14,7 @@ use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolError, ToolError
 
 use super::sample::{Random, sample};
 use super::store::{Lock, sha256, text};
-use crate::code::{Failure, Running, failure};
+use crate::code::{Failure, Running, SHOWN, failure};
 use crate::{EndedBy, Inputs, Limits, NoTools, Outcome, Sandbox, Value};
 
 /// Generated inputs that a tool must handle.
@@ -24,7 +24,7 @@ const INPUTS: usize = 20;
 const INPUT_TIME: Duration = Duration::from_secs(60);
 
 /// Inputs that the report shows.
-const SHOWN: usize = 5;
+const EXAMPLES: usize = 5;
 
 /// The most characters of a description.
 pub(super) const DESCRIPTION: usize = 1_000;
@@ -377,7 +377,7 @@ impl Runner<'_> {
             } else {
                 report.returned += 1;
             }
-            if report.examples.len() < SHOWN {
+            if report.examples.len() < EXAMPLES {
                 report.examples.push(json!({
                     "arguments": shortened(&arguments.to_string(), 300),
                     what: shortened(result.content(), 300),
@@ -423,7 +423,7 @@ fn read<T: for<'de> Deserialize<'de>>(outcome: &Outcome) -> Result<T, String> {
             serde_json::from_str(json.get()).map_err(|error| error.to_string())
         }
         (EndedBy::Finished, _) => Err("the code ended the run".to_owned()),
-        _ => Err(failure(outcome)),
+        _ => Err(failure(outcome, SHOWN)),
     }
 }
 
@@ -435,10 +435,20 @@ fn output(outcome: &Outcome, call: &CallContext) -> Result<AnyOutput, Failure> {
             if let Some(probe) = call.get::<Probe>() {
                 probe.0.store(true, Ordering::Relaxed);
             }
-            return Err(Failure::Code(exception.message.clone()));
+            return Err(Failure::Code(shortened(&exception.message, SHOWN / 4)));
         }
         EndedBy::Exit(_) => return Err(Failure::Code("the code called `exit`".to_owned())),
-        _ => return Err(Failure::Code(failure(outcome))),
+        _ => return Err(Failure::Code(failure(outcome, SHOWN))),
+    }
+    let length = match &outcome.result {
+        Some(value) => value.text().len(),
+        None => outcome.stdout.len(),
+    };
+    // A part of it would be another result.
+    if length > SHOWN {
+        return Err(Failure::Code(format!(
+            "returned {length} bytes, and a result has at most {SHOWN}; return a part or a summary"
+        )));
     }
     match &outcome.result {
         Some(Value::Json(json)) => Ok(match serde_json::from_str::<String>(json.get()) {

@@ -302,9 +302,24 @@ def _open(answer):
     return answer["value"]
 
 
+# Bytes of a message that the host accepts.
+MOST = 1 << 32
+
+
+def _fitting(what, text, around):
+    """Returns text that fits into a message, with `around` further bytes. The host ends a run that sends a longer one."""
+    if len(text) + around > MOST // 4:
+        size = len(text.encode("utf-8")) + around
+        if size > MOST:
+            raise ToolError(
+                "%s takes %d bytes, and a message has at most %d (`Limits::message`); use a part or a summary" % (what, size, MOST)
+            )
+    return text
+
+
 def _ask(name, arguments, slot):
     global _next
-    text = encode(arguments)
+    text = _fitting("the call of %s" % name[:100], encode(arguments), 6 * len(name) + 64)
     with _writing:
         _next += 1
         number = _next
@@ -424,7 +439,9 @@ def _raised(error, code):
     except BaseException:
         message = ""
     fields = [type(error).__name__, message, text]
-    fields = [quote(field.encode("utf-8", "replace").decode("utf-8")[:100000]) for field in fields]
+    # A character takes up to six bytes.
+    most = min(100000, MOST // 20)
+    fields = [quote(field.encode("utf-8", "replace").decode("utf-8")[:most]) for field in fields]
     return '{"raised":{"kind":%s,"message":%s,"traceback":%s}}' % tuple(fields)
 
 
@@ -432,9 +449,9 @@ def _result(value):
     if value is None:
         return '{"end":null}'
     try:
-        return '{"value":%s}' % encode(value)
+        return '{"value":%s}' % _fitting("the value", encode(value), 16)
     except (Inexact, RecursionError, ValueError):
-        text = repr(value).encode("utf-8", "replace").decode("utf-8")[:100000]
+        text = repr(value).encode("utf-8", "replace").decode("utf-8")[: min(100000, MOST // 8)]
         return '{"text":%s}' % quote(text)
 
 
@@ -457,6 +474,7 @@ def _flush():
 
 
 def serve():
+    global MOST
     text = "locked " + " ".join(evidence)
     send(text)
     order = parse(need(number()).decode("utf-8"))
@@ -472,7 +490,7 @@ def serve():
         names[name] = _tool(name)
     sys.stdout.reconfigure(line_buffering=True)
     sys.argv = [""]
-    code = order["code"]
+    code, MOST = order["code"], order["message"]
     try:
         for name, value in order["inputs"].items():
             names[name] = value

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use super::Shared;
 use super::disk::{CACHE, RunFolder};
 use super::measure::{Usage, measure};
-use crate::{Error, lock};
+use crate::{Error, Limits, lock};
 
 /// A Python library on a slow disk takes seconds to load the first time.
 const START: Duration = Duration::from_secs(20);
@@ -193,7 +193,7 @@ impl Process {
             (Resource::Core, 0),
             (Resource::Memlock, 0),
             (Resource::Msgqueue, 0),
-            (Resource::Nofile, 128),
+            (Resource::Nofile, Limits::OPEN),
             (Resource::Sigpending, 1_024),
             (Resource::Stack, 8 << 20),
         ] {

@@ -32,6 +32,8 @@ struct Order<'a> {
     tools: Vec<String>,
     inputs: Variables<'a>,
     limits: [(u8, u64); 3],
+    /// Bytes of a message that the host accepts.
+    message: usize,
 }
 
 // Of every architecture, from `asm-generic/resource.h`.
@@ -163,6 +165,7 @@ pub(super) fn run(
         tools: tools.names(),
         inputs: Variables(inputs),
         limits: rlimits,
+        message: limits.message,
     };
     let order = serde_json::to_vec(&order).map_err(|error| Error::Policy(error.to_string()))?;
     if order.len() > u32::MAX as usize {
@@ -238,6 +241,7 @@ impl Run<'_> {
             stderr: text(self.stderr.bytes),
             files,
             calls: self.calls,
+            limit: self.limits.met(&ended_by),
             ended_by,
             folder,
         })
