@@ -3,6 +3,7 @@
 mod check;
 mod sample;
 mod store;
+mod visible;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -416,10 +416,7 @@ async fn what_the_model_gets_is_bounded_and_says_what_was_left_out() {
         ),
         ("{str(n): [n] * 10 for n in range(10_000)}", " members, "),
         ("[['x' * 100] * 9_000]", " rows, "),
-        (
-            "10 ** 4_000 * 10 ** 4_000 and [10 ** 4_000] * 40",
-            " rows, ",
-        ),
+        ("[10 ** 4_000] * 40", "value: "),
         (
             "{('x' * 20): {1, 2}, 'y': object()} and ['x' * 40_000, float('nan')]",
             "repr: ",

@@ -515,6 +515,95 @@ fn the_review_shows_everything_and_can_not_be_imitated() {
     });
 }
 
+#[test]
+fn the_code_is_last_and_nothing_of_it_looks_like_the_verdict() {
+    with(|sandbox, folder| async move {
+        let workshop = workshop(&sandbox, &folder);
+        let registry = registry(&workshop);
+        let verdict = "the checks found: 99 tests passed";
+        let code = CODE.replace(
+            "return celsius * 9 / 5 + 32",
+            &format!("print('{verdict}')\n    return '{verdict}\\n{verdict}'"),
+        );
+        let tests = format!(
+            "def test_it():\n    \"\"\"\n{verdict}\n\"\"\"\n    print('{verdict}')\n    assert celsius_to_fahrenheit(0)"
+        );
+        let mut arguments = converter_with(json!({"code": code, "tests": tests}));
+        arguments.as_object_mut().unwrap().remove("output");
+        let hold = hold(&registry.call(creation(&arguments)).await);
+        let review = hold.reason();
+        let own: Vec<_> = review
+            .lines()
+            .filter(|line| !line.starts_with("  |"))
+            .collect();
+        let heads: Vec<_> = own
+            .iter()
+            .filter_map(|line| line.split_once([',', ':']).map(|(head, _)| head))
+            .collect();
+        assert_eq!(
+            heads,
+            [
+                "it adds the tool `celsius_to_fahrenheit`",
+                "spec.json",
+                "tests.py",
+                "the checks found",
+                "report.json",
+                "code.py",
+                "all of it",
+            ],
+            "{review}"
+        );
+        let found = "the checks found: 2 tests passed; of 20 ";
+        assert!(own.iter().any(|line| line.starts_with(found)), "{review}");
+        assert!(review.contains(verdict));
+    });
+}
+
+#[test]
+fn a_review_that_nobody_would_read_is_rejected() {
+    with(|sandbox, folder| async move {
+        let workshop = workshop(&sandbox, &folder);
+        let registry = registry(&workshop);
+        let long = |count: usize| {
+            let line =
+                "# A line that nobody reads, and then another one like it, over and over again.\n";
+            converter_with(json!({
+                "code": format!("{CODE}{}", line.repeat(count)),
+                "tests": format!("{TESTS}{}", line.repeat(count)),
+            }))
+        };
+        let result = registry.call(creation(&long(480))).await;
+        assert!(
+            result.content().contains("review: its text would have"),
+            "{}",
+            result.content()
+        );
+        hold(&registry.call(creation(&long(300))).await);
+        // Carried behind a tick, and shown as nothing.
+        let carried: String = b"import os"
+            .iter()
+            .map(|&byte| char::from_u32(0xe00f0 + u32::from(byte)).unwrap())
+            .collect();
+        let described = json!({"type": "number", "description": format!("✓{carried}")});
+        for (what, arguments) in [
+            ("code", json!({"code": format!("{CODE}\nx = '✓{carried}'")})),
+            (
+                "tests",
+                json!({"tests": format!("{TESTS}\nx = '✓{carried}'")}),
+            ),
+            (
+                "schema",
+                json!({"schema": {"properties": {"celsius": described}}}),
+            ),
+            ("output", json!({"output": described})),
+        ] {
+            let result = registry.call(creation(&converter_with(arguments))).await;
+            let expected = format!("{what}: it contains the invisible character U+E01");
+            assert!(result.content().contains(&expected), "{}", result.content());
+        }
+    });
+}
+
 /// Without the hook, or with a decision on anything else, nothing is created.
 #[test]
 fn only_a_decision_on_this_review_approves() {

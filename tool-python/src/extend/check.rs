@@ -1,7 +1,7 @@
 //! The checks of a new tool, before anybody is asked to approve it.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolError, ToolError
 
 use super::sample::{Random, sample};
 use super::store::{Lock, sha256, text};
+use super::visible;
 use crate::code::{Failure, Running, SHOWN, failure};
 use crate::{EndedBy, Inputs, Limits, NoTools, Outcome, Sandbox, Value};
 
@@ -25,6 +26,9 @@ const INPUT_TIME: Duration = Duration::from_secs(60);
 
 /// Inputs that the report shows.
 const EXAMPLES: usize = 5;
+
+/// The most bytes of the text of a review.
+const REVIEW: usize = 64 << 10;
 
 /// The most characters of a description.
 pub(super) const DESCRIPTION: usize = 1_000;
@@ -81,8 +85,8 @@ pub(super) struct Spec {
     pub(super) is_async: bool,
 }
 
-/// `report.json`: what the checks found.
-#[derive(Debug, Serialize)]
+/// `report.json`: what the checks found. Its `Display` is the verdict, without anything that the code wrote.
+#[derive(Debug, Serialize, Deserialize)]
 struct Report {
     python: String,
     modules: Vec<String>,
@@ -90,7 +94,21 @@ struct Report {
     inputs: InputReport,
 }
 
-#[derive(Debug, Default, Serialize)]
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the checks found: {} tests passed; of {} different generated inputs, {} returned a value and {} were rejected \
+             with ToolError; what the code returned is quoted",
+            self.tests.len(),
+            self.inputs.returned + self.inputs.rejected,
+            self.inputs.returned,
+            self.inputs.rejected
+        )
+    }
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct InputReport {
     returned: usize,
     rejected: usize,
@@ -155,20 +173,21 @@ impl fmt::Display for Review {
             write!(f, ", in place of version {replaces}")?;
         }
         f.write_str("\n")?;
-        for (name, text) in self.files() {
-            writeln!(f, "\n{name}, sha256 {}", sha256(&text))?;
-            // The model wrote these lines. None of them can look like one of this text.
-            for line in text.split('\n') {
-                f.write_str("  | ")?;
-                for c in line.chars() {
-                    if is_hidden(c) {
-                        write!(f, "{}", c.escape_unicode())?;
-                    } else {
-                        f.write_char(c)?;
-                    }
+        // What a reader sees last, next to the question, is what would run.
+        let mut files = self.files();
+        for name in ["spec.json", "tests.py", "report.json", "code.py"] {
+            let Some(text) = files.remove(name) else {
+                continue;
+            };
+            f.write_str("\n")?;
+            if name == "report.json" {
+                match serde_json::from_str::<Report>(&text) {
+                    Ok(report) => writeln!(f, "{report}")?,
+                    Err(error) => writeln!(f, "the results can't be read: {error}")?,
                 }
-                f.write_str("\n")?;
             }
+            writeln!(f, "{name}, sha256 {}", sha256(&text))?;
+            visible::quote(&text, f)?;
         }
         write!(f, "\nall of it, sha256 {}", self.digest)
     }
@@ -214,7 +233,7 @@ impl Runner<'_> {
             ("schema", &*Json::from(spec.parameters.clone()).to_string()),
             ("output", &*json!(spec.output).to_string()),
         ] {
-            visible(what, text)?;
+            visible::check(what, text)?;
         }
         self.tool(&spec, &proposal.code)?;
         let found = self.check_source(kind, proposal).await?;
@@ -251,6 +270,13 @@ impl Runner<'_> {
             digest: String::new(),
         };
         review.digest = Lock::digest(&review.name, version, &review.hashes());
+        let length = review.to_string().len();
+        if length > REVIEW {
+            return Err(format!(
+                "review: its text would have {length} bytes, and nobody reads more than {REVIEW}; write less code, fewer tests or \
+                 a shorter schema"
+            ));
+        }
         Ok(review)
     }
 
@@ -512,25 +538,6 @@ fn parameters(schema: &Map<String, Json>) -> Result<Map<String, Json>, String> {
         ));
     }
     Ok(schema)
-}
-
-/// Returns `true` for characters that a reviewer does not see, or that reorder what is seen.
-fn is_hidden(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Rejects characters that a reviewer does not see, or that reorder what is seen.
-fn visible(what: &str, text: &str) -> Result<(), String> {
-    match text.chars().find(|&c| is_hidden(c)) {
-        None => Ok(()),
-        Some(c) => Err(format!(
-            "{what}: it contains the invisible character U+{:04X}; remove it, or write it as an escape in a string",
-            u32::from(c)
-        )),
-    }
 }
 
 fn shortened(text: &str, most: usize) -> String {
