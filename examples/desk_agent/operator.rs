@@ -80,7 +80,10 @@ impl Operator {
         for pending in held {
             let (name, hash) = (&pending.call().name, pending.fingerprint());
             screen.lines(2, &format!("{name} waits for approval"))?;
-            screen.lines(4, pending.reason())?;
+            match self.approval {
+                Approval::Ask => screen.pages(4, pending.reason())?,
+                _ => screen.lines(4, pending.reason())?,
+            }
             screen.lines(2, &format!("hash: {hash}"))?;
             let is_approved = match &self.approval {
                 Approval::Ask => confirm("Approve it?")? == Some(true),

@@ -67,10 +67,7 @@ async fn drive(
 }
 
 fn show(result: &ToolResult, screen: &Screen) -> io::Result<()> {
-    // An error names the tool itself.
-    if result.is_error() {
-        return screen.lines(2, result.content());
-    }
-    screen.lines(2, &format!("{} done", result.name()))?;
-    screen.lines(4, result.content())
+    let what = if result.is_error() { "failed" } else { "done" };
+    screen.lines(2, &format!("{} {what}", result.name()))?;
+    screen.quoted(2, result.content())
 }

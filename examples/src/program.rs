@@ -1,6 +1,6 @@
 //! Runs the programs as a user does, for tests.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 /// The outcome of a run.
@@ -42,29 +42,43 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     }
 }
 
-/// Runs a program at a terminal, and types a line. Returns what the terminal shows, or `None` if
-/// the system has no `script` to open a terminal.
+/// Runs a program at a terminal. Types `early` at once, and `answer` as soon as the terminal shows the question. Returns
+/// what the terminal shows, or `None` if the system has no `script` to open a terminal.
 ///
 /// # Panics
 ///
 /// Panics if the program can't be run, or if its output is not UTF-8.
-pub fn run_at_terminal(program: &str, flags: &str, line: &str) -> Option<String> {
+pub fn run_at_terminal(program: &str, early: &str, question: &str, answer: &str) -> Option<String> {
     let program = command(program);
-    let command = format!("{} {flags}", program.get_program().to_str().expect("text"));
+    let command = program.get_program().to_str().expect("text");
     let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .args(["--quiet", "--return", "--command", command, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .ok()?;
     // Kept open: its end would end the program's input.
     let mut input = child.stdin.take().expect("piped");
-    input
-        .write_all(format!("{line}\n").as_bytes())
-        .expect("a pipe");
-    let output = child.wait_with_output().expect("it ends");
+    let mut out = child.stdout.take().expect("piped");
+    input.write_all(early.as_bytes()).expect("a pipe");
+    let mut shown = Vec::new();
+    let mut chunk = [0; 4096];
+    let mut is_answered = false;
+    loop {
+        let read = out.read(&mut chunk).expect("a pipe");
+        if read == 0 {
+            break;
+        }
+        shown.extend(&chunk[..read]);
+        if !is_answered && String::from_utf8_lossy(&shown).contains(question) {
+            is_answered = true;
+            // Fails if the program ended without reading it.
+            let _ = input.write_all(format!("{answer}\n").as_bytes());
+        }
+    }
+    child.wait().expect("it ends");
     drop(input);
-    Some(String::from_utf8(output.stdout).expect("text"))
+    Some(String::from_utf8(shown).expect("text"))
 }
 
 /// Returns the command that starts a program.

@@ -84,6 +84,8 @@ pub fn indented(text: &str, columns: usize) -> String {
 
 /// Asks the person at the terminal a question and waits for the answer. Only `y` and `yes` agree.
 ///
+/// What was typed before the question was there is not an answer, and is thrown away.
+///
 /// Returns `None` if the standard input is not a terminal, so there is nobody to ask.
 ///
 /// # Errors
@@ -91,10 +93,33 @@ pub fn indented(text: &str, columns: usize) -> String {
 /// Returns an error if the terminal can't be read or written.
 pub fn confirm(question: &str) -> io::Result<Option<bool>> {
     let stdin = io::stdin();
-    if !stdin.is_terminal() {
+    if !stdin.is_terminal() || !forget_typed()? {
         return Ok(None);
     }
     ask(question, &mut stdin.lock(), &mut Terminal::stderr()).map(Some)
+}
+
+/// Waits until the person at the terminal wants to read on. Returns `false` if nobody is there.
+///
+/// # Errors
+///
+/// Returns an error if the terminal can't be read or written.
+pub fn pause(said: &str) -> io::Result<bool> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() || !forget_typed()? {
+        return Ok(false);
+    }
+    let mut out = Terminal::stderr();
+    write!(out, "{said} ")?;
+    out.flush()?;
+    Ok(stdin.lock().read_line(&mut String::new())? > 0)
+}
+
+/// Throws away what was typed and not read. Returns `false` where that is not possible.
+fn forget_typed() -> io::Result<bool> {
+    #[cfg(unix)]
+    rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush)?;
+    Ok(cfg!(unix))
 }
 
 fn ask(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> io::Result<bool> {

@@ -234,7 +234,7 @@ fn task_script_and_desk_come_from_files() {
         let ran = run("desk_agent", &flags, "How are things?\n");
         assert_eq!(ran.code, Some(0), "{}", ran.log);
         assert!(
-            ran.out.contains("    fine\nmodel: All is fine."),
+            ran.out.contains("  | fine\nmodel: All is fine."),
             "{}",
             ran.out
         );

@@ -118,7 +118,7 @@ fn a_tool_is_refused_mended_approved_and_called_in_both_apis() {
             "operator: approved",
             "create_and_register_python_tool done",
             "approved by Ada",
-            "celsius_to_fahrenheit done\n    446",
+            "celsius_to_fahrenheit done\n  | 446",
             "model: 230 °C are 446 °F.",
             "run_code done",
             "\"best_month\":\"2026-12\"",
@@ -172,7 +172,7 @@ fn without_python_it_says_so_first_and_does_the_rest() {
             "tool_proposals/celsius_to_fahrenheit/1",
             "model: I can't run code here, so I proposed a tool",
             "unknown tool run_code",
-            "read_file done\n    month,copies",
+            "read_file done\n  | month,copies",
             "model: I can't run code here",
         ];
         assert_in_order(&out, &rest);
@@ -266,7 +266,7 @@ fn no_text_and_no_other_hash_approves() {
     let own = hash(&out);
     let out = go("n", &own);
     assert!(out.contains("\noperator: approved"), "{out}");
-    assert!(out.contains("  sweep done\n    1\n"), "{out}");
+    assert!(out.contains("  sweep done\n  | 1\n"), "{out}");
     // The same, but for one byte.
     let out = go("n ", &own);
     assert!(out.contains("\noperator: not approved"), "{out}");
@@ -279,19 +279,24 @@ fn a_person_at_the_terminal_approves() {
     if !has_python() {
         return;
     }
-    for (answer, said) in [
-        ("y", "operator: approved"),
-        ("n", "operator: not approved"),
-        ("", "operator: not approved"),
+    let question = "Approve it? [y/N]";
+    for (early, answer, said) in [
+        ("", "y", "operator: approved"),
+        ("", "n", "operator: not approved"),
+        ("", "", "operator: not approved"),
+        // Typed before there was a question.
+        ("y\ny\ny\n", "n", "operator: not approved"),
+        ("n\n", "y", "operator: approved"),
     ] {
-        let Some(out) = examples::program::run_at_terminal("desk_agent", "", answer) else {
+        let ran = examples::program::run_at_terminal("desk_agent", early, question, answer);
+        let Some(out) = ran else {
             eprintln!("skipped: `script` of util-linux is not installed");
             return;
         };
         let parts = [
             "You approve new tools here.",
             "waits for approval",
-            "Approve it? [y/N]",
+            question,
             said,
         ];
         assert_in_order(&out, &parts);
@@ -324,7 +329,7 @@ fn approved_tools_are_there_again_unless_someone_changed_them() {
     let out = again();
     let parts = [
         "The tool celsius_to_fahrenheit is back.",
-        "celsius_to_fahrenheit done\n    446",
+        "celsius_to_fahrenheit done\n  | 446",
     ];
     assert_in_order(&out, &parts);
 
